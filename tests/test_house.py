@@ -13,7 +13,7 @@ import steelyard
 HOUSE = Path(steelyard.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 #: Words that mean the same in every room.
-SHARED = {"__init__", "__main__", "run", "results", "options"}
+SHARED = {"__init__", "__main__", "run", "results", "options", "words", "summary"}
 ROOT = Path(__file__).parents[1]
 
 

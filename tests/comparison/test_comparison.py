@@ -16,7 +16,8 @@ from hypothesis.extra.numpy import arrays
 from steelyard.cli.main import run
 from steelyard.comparison import aggregations, options, tests
 from steelyard.comparison.diagnosis import modes, swaying_segments
-from steelyard.comparison.pair import _more, decide
+from steelyard.comparison.pair import decide
+from steelyard.comparison.pairwords import _more
 from steelyard.comparison.run import compare, compare_each
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import generator

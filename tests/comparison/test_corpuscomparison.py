@@ -157,8 +157,8 @@ def test_scores_report_and_figures(four):
     table = compare_scores(mixed, ["bleu", "given"], n_bootstrap=20).table()
     assert table.notes[0].startswith("ranked by corpus (bleu), mean (given); agreement")
     report = make_report(four.select(scores=["bleu"]), n_bootstrap=20)
-    assert report.summary.settled[0].startswith("s0 ")
-    assert "by corpus score bleu over 40 segments" in report.summary.settled[0]
+    assert report.words().settled[0].startswith("s0 ")
+    assert "by corpus score bleu over 40 segments" in report.words().settled[0]
     assert "By corpus: permutation test" in report.html
 
 

@@ -77,7 +77,7 @@ def test_esa_ranks_without_weights(tmp_path):
     assert {s.system: s.score for s in result.systems} == {"A": 10, "B": 20}
     assert result.averages is not None
     assert set(result.averages.values) == {"esa"}
-    assert "profile" not in result.tables
+    assert "profile" not in result.parts
     (said,) = [warning for warning in result.warnings if "weight" in warning]
     assert said.startswith(
         "esa_spans and the error profile are left out: severities 'none' (1 error), 'odd' (1 error)"
@@ -87,7 +87,7 @@ def test_esa_ranks_without_weights(tmp_path):
     assert not any("weight" in warning for warning in result.warnings)
     assert result.averages is not None
     assert result.averages.means("esa_spans").tolist() == [-1, 0]
-    assert result.tables["profile"].columns[2].name == "(no category)"
+    assert result.parts["profile"].columns[2].name == "(no category)"
 
 
 def test_severities_of_control_items_need_no_weight(tmp_path):

@@ -72,7 +72,7 @@ def test_the_published_tables(shared, found, pair, preset, source):
         assert (own["range_from"], own["range_to"]) == (own["rank_from"], own["rank_to"])
     if preset == "wmt24":
         domains = [name for name in expected[0] if name in {"literary", "news", "social", "speech"}]
-        for own, row in zip(result.tables["domains"].records(), expected, strict=True):
+        for own, row in zip(result.parts["domains"].records(), expected, strict=True):
             for name in domains:
                 assert own[name] == pytest.approx(float(row[name]), abs=1e-6)
 
@@ -100,7 +100,7 @@ def test_what_stands_beside_the_ranking(found):
     directed = preset["directed"]["p"]
     upper = np.triu_indices(len(directed), 1)
     np.testing.assert_allclose(directed[upper] + directed.T[upper], 1)
-    by_name = {row["system"]: row for row in result.tables["variants"].records()}
+    by_name = {row["system"]: row for row in result.parts["variants"].records()}
     assert by_name["ONLINE-W"]["wmt24 range"] == "2"
     assert by_name["ONLINE-W"]["directed range"] != "2"
     lines = preset["differences"]

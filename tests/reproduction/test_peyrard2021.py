@@ -328,7 +328,7 @@ def test_every_row_keeps_the_contract(paper):
         assert row["match"] is True or row["note"]
         assert (row["match"] is None) == (row["ours"] is None)
     dumps(result)
-    assert "Table 3" in paper.summary().text()
+    assert "Table 3" in paper.counted().text()
     assert "differs: " in paper.text()
 
 

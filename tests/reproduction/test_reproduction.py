@@ -105,7 +105,7 @@ def test_the_summary_counts_by_each_word():
     counts = {"equal": 1, "within sampling error": 1, "differs": 1, "not at hand": 1}
     assert found.counts() == counts
     assert found.to_dict()["counts"] == counts
-    records = found.summary().records()
+    records = found.counted().records()
     assert [tuple(record.values()) for record in records] == [
         ("Table 1", 3, 1, 1, 1, 0), ("Table 2", 1, 0, 0, 0, 1), ("all", 4, 1, 1, 1, 1),
     ]  # fmt: skip

@@ -290,7 +290,7 @@ def test_every_measure_has_its_interval():
             assert isinstance(value, float)
             assert isinstance(high, float)
             assert low <= value <= high
-    for table in study.tables.values():
+    for table in study.parts.values():
         names = [column.name for column in table.columns]
         assert len(set(names)) == len(names)
 

@@ -99,8 +99,8 @@ def info(
         emit(result, [table], output, words=words, then=_next_of_raw(raw))
         return
     view = overview(es, options.human)
-    shown: list[Table | str] = [view.summary(), *([view.table()] if es.scores else [])]
-    emit(view, [view.table()], output, shown=shown, says_read=True, then=_next(es, options.human))
+    then = _next(es, options.human)
+    emit(view, [view.table()], output, shown=view.pieces(), says_read=True, then=then)
 
 
 def _next(es: EvalSet, human: str | None) -> str | None:

@@ -123,7 +123,7 @@ def human(
         result,
         [result.table()],
         output,
-        shown=result.parts("--json"),
+        shown=result.pieces("--json"),
         wrote=wrote,
         then=_next(result, scores),
         table_file="FILE.md",
@@ -156,8 +156,8 @@ def _written(result: Any, out: Path) -> bool:
         return False
     if result.evalset is not None:
         save(result.evalset, out)
-    elif "models" in result.tables:
-        tables.write(out, result.tables["models"].to_columns())
+    elif "models" in result.parts:
+        tables.write(out, result.parts["models"].to_columns())
     else:
         return False
     return True

@@ -178,15 +178,7 @@ def card(
     plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     report = weigh(*inputs, require=require, baseline=baseline, **settings)
     output = write_figures(plots, partial(_draw, report), output)
-    table = report.table()
-    parts: list[Any] = [table]
-    if report.requirements:
-        parts.append("\n".join(
-            f"{own.result}: {own.judge} {own.requirement}: {own.found}"
-            for own in report.requirements
-        ))  # fmt: skip
-    words = report.summary().splitlines()
-    emit(report, [table], output, words=words, shown=parts, then=_next(report))
+    emit(report, [report.table()], output, shown=report.pieces(), then=_next(report))
     code = report.exit_code
     if code == EXIT_UNDECIDED and undecided is not None:
         return _UNDECIDED[undecided]

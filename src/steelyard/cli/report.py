@@ -89,7 +89,7 @@ def report(
     with shown_progress("making the report", output):
         made = write_report(es, options.human, shown, given, output.seed, spoken)
     made.save(output.out)
-    told = made.summary
+    told = made.words()
     emit(
         _Written(made, output.out),
         [one.table() for one in (made.comparison, made.meta) if one is not None],

@@ -13,11 +13,12 @@ from steelyard.comparison.aggregations import Aggregate, lead, with_intervals
 from steelyard.comparison.options import AUTORANK, CompareOptions
 from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.words import RANKINGS
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.words import all_of, listed, plural
 from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.independence import Units, units_of
@@ -28,7 +29,7 @@ from steelyard.stats.ranks import ranks
 from steelyard.stats.resampling.unitfreedom import unit_level
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AutoRanking(RankedSystems):
     """Systems ranked by several scores at once; less is better.
 
@@ -72,6 +73,11 @@ class AutoRanking(RankedSystems):
             own = self.scaled[:, place[str(row[0])]]
             rows.append((*row, *(None if np.isnan(x) else float(x) for x in own)))
         return replace(board, columns=(*board.columns, *columns), rows=tuple(rows))
+
+    def measure(self, by: str) -> str:
+        """Say in a sentence what a ranking goes by."""
+        what = f"{RANKINGS[by]} of {all_of(self.scores)}"
+        return f"{what} over {plural(self.n_segments, 'segment')}"
 
     def size(self) -> str:
         """Say in words what was compared."""

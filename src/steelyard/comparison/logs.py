@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
 from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.tuning import tune_log
+from steelyard.comparison.words import named
 from steelyard.core import bounds
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
@@ -52,9 +53,12 @@ _MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order ge
 _MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and without each
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BattleComparison(RankedSystems):
     """Systems against systems in battles; ``n_segments`` is 0 where the log has no units."""
+
+    DRAWN: ClassVar[str] = "resampled logs"
+    MORE: ClassVar[str] = "more battles"
 
     n_battles: int
 
@@ -73,6 +77,14 @@ class BattleComparison(RankedSystems):
             for test in result["tests"].values():
                 test["p"] = test["p_adjusted"] = None
         return result
+
+    def called(self, by: str) -> str:
+        """Name a ranking in a sentence."""
+        return "share of battles won" if by == "mean" else named(self, by)
+
+    def measure(self, by: str) -> str:
+        """Say in a sentence what a ranking goes by."""
+        return f"{self.called(by)} over {plural(self.n_battles, 'battle')}"
 
     def size(self) -> str:
         """Say in words what was compared."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.pairings import Pairings, pair_otherwise
+from steelyard.comparison.pairwords import interval, shown_p, told, verdict
 from steelyard.comparison.pairworth import study_file, worth_of_pair
 from steelyard.comparison.ranked import CORPUS, PROPORTION, SENTENCES
 from steelyard.comparison.readings import (
@@ -29,11 +29,15 @@ from steelyard.comparison.twosystems import (
     unofficial,
 )
 from steelyard.core.errors import UsageError
+from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.rng import Rng, generator
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Table
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.data.overview import direction_warnings
@@ -50,8 +54,8 @@ from steelyard.stats.resampling.unitfreedom import unit_level
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decision(Shown):
     """The difference of two systems by one score: ``difference`` is the first minus the second.
 
     Numbers are those of the score itself, also where less is better. ``means`` are corpus scores
@@ -84,10 +88,21 @@ class Decision:
     human: dict[str, Any] | None = None
     worth: Worth | None = None  # of differences by the score, to people
     warnings: tuple[str, ...] = ()
-    provenance: Provenance | None = field(default=None, repr=False)
+    provenance: Provenance | None = None
     higher_is_better: bool = True
     of: str | None = None
     two_by_two: tuple[int, int, int, int] | None = None
+    alpha: float = 0.05  # level of the tests
+
+    def words(self) -> Summary:
+        """Say which one is better, what stays open, how sure that is."""
+        return Summary.of(told(self))
+
+    def __repr__(self) -> str:
+        a, b = (named([name]) for name in self.pair)
+        apart = interval(self.difference, self.ci)
+        size = plural(self.n_segments, "segment")
+        return one_line(self, f"by {self.score}: {a} minus {b} {apart}, {size}")
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -141,13 +156,13 @@ class Decision:
         name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
         rows = [
             (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{direction})"),
-            ("difference", _interval(self.difference, self.ci)),
+            ("difference", interval(self.difference, self.ci)),
         ]
         if self.two_by_two is None:  # medians of scores that are 0 or 1 say nothing
             named = ("difference of medians", "median of differences")
             of = ("", f" ({SENTENCES})")[self.of == CORPUS]
             rows += [
-                (f"{name}{of}", _interval(one.value, one.ci))
+                (f"{name}{of}", interval(one.value, one.ci))
                 for name, one in zip(named, self.readings.of[1:], strict=True)
             ]
         by = "" if self.unit.design_effect == 1 else f" by {self.unit.name}"
@@ -158,7 +173,7 @@ class Decision:
             sign = f"p of the proportions (McNemar{by}, exact)"
         if not math.isnan(self.probability):
             share = f"{100 * self.probability:.1f} %"
-            rows.append((f"resampled test sets where {a} is better", share))
+            rows.append((f"resampled test sets in which {a} is better", share))
         rows += [
             ("wins, ties, losses", f"{self.wins}, {self.ties}, {self.losses}"),
             (f"p of the {what} (permutation{by})", shown_p(self.p)),
@@ -172,17 +187,17 @@ class Decision:
             text = f"{count} (there are {self.n_segments:,})"
             rows.append((f"segments for {100 * self.power:.0f} % power", text))
         if self.human is not None:
-            text = _interval(self.human["difference"], self.human["ci"])
+            text = interval(self.human["difference"], self.human["ci"])
             direction = "" if self.human["higher_is_better"] else ", lower is better"
             rows.append((f"in human terms ({self.human['score']}{direction})", text))
         for part in () if self.strata is None else self.strata.strata:
-            text = _interval(part.difference.value, part.difference.ci)
+            text = interval(part.difference.value, part.difference.ci)
             text += f", wins, ties, losses {part.wins}, {part.ties}, {part.losses}"
             rows.append((f"on {part.n_segments:,} {part.name} segments", text))
+        ahead = a if (self.difference >= 0) == self.higher_is_better or not self.difference else b
         for one in self.regressions:
             text = f"{one.first:.4g}, {one.second:.4g}"
-            ahead = a if (self.difference >= 0) == self.higher_is_better else b
-            rows.append((f"{ahead} loses most: segment {one.segment}", text))
+            rows.append((f"where {ahead} loses most: segment {one.segment}", text))
         columns = (Column("decision"), Column("value"))
         notes = [self.verdict, self.readings.sentence]
         if self.strata is not None:
@@ -309,10 +324,11 @@ def decide(
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=origin,
         higher_is_better=two.table.higher_is_better,
+        alpha=options.alpha,
         of=CORPUS if stats is not None else PROPORTION if two.binary else None,
         two_by_two=_two_by_two(sign * both) if two.binary else None,
     )
-    return replace(card, verdict=_verdict(card, options.alpha))
+    return replace(card, verdict=verdict(card))
 
 
 def _readings(two: TwoSystems, means: Reading, counts: Floats, level: float) -> Readings:
@@ -337,25 +353,6 @@ def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
     return a, b, c, d
 
 
-def shown_p(p: float) -> str:
-    """Write a p-value for a card; one that is too small for four digits is not 0.
-
-    Examples
-    --------
-    >>> shown_p(0.00004), shown_p(0.0312), shown_p(float("nan"))
-    ('< 0.0001', '0.0312', 'undefined')
-    """
-    return "undefined" if math.isnan(p) else "< 0.0001" if p < 0.0001 else f"{p:.4f}"
-
-
-def _interval(value: float, ends: Sequence[float]) -> str:
-    """Write a difference with its interval, as far as there is one."""
-    if math.isnan(value):
-        return "undefined"
-    shown, low, high = (f"{x:+.4g}" if x else "0" for x in (value, *ends))
-    return f"{shown} (no interval)" if np.isnan(ends).any() else f"{shown} ({low} to {high})"
-
-
 def _needed(
     gap: Floats, blocks: Counts | None, options: CardOptions, rng: np.random.Generator
 ) -> int | None:
@@ -368,35 +365,6 @@ def _needed(
         return None
     found = permutation_needed(units, options.alpha, options.power, rng)
     return None if found is None else int(np.ceil(found * len(gap) / len(units)))
-
-
-def _verdict(card: Decision, alpha: float) -> str:
-    a, b = card.pair
-    by = card.score if card.higher_is_better else f"{card.score} (lower is better)"
-    open_question = f"{by} does not settle which of {a} and {b} is better"
-    if not (card.wins or card.losses):
-        return f"{open_question}: they tie on every segment."
-    plain = card.p < 0.0001 or math.isnan(card.p)
-    found = f"{_interval(card.difference, card.ci)}, p {'' if plain else '= '}{shown_p(card.p)}."
-    if card.p < alpha:
-        first = (card.difference > 0) == card.higher_is_better
-        better, worse = (a, b) if first else (b, a)
-        return f"{better} is better than {worse} by {by}: {found}"
-    text = f"{open_question}: {found}"
-    if not card.difference or math.isnan(card.p):
-        return text
-    n = card.n_segments if card.unit.n > 1 else 1
-    return f"{text} {_more(n, card.needed, card.power)}".rstrip()
-
-
-def _more(n: int, needed: int | None, power: float) -> str:
-    """Say how many segments a difference like this would take; one alone does not tell."""
-    if n < 2:
-        return ""
-    if needed is not None and needed <= n:
-        return f"The power for a difference this large is {power:.0%} or more already."
-    count = f"more than {MOST:,}" if needed is None else f"about {needed:,}"
-    return f"A difference this large would take {count} segments ({power:.0%} power)."
 
 
 def _human(

@@ -5,20 +5,21 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.comparison import words
 from steelyard.comparison.ranked import CORPUS, PROPORTION, PairTest, Ranked, Tiers, number
-from steelyard.core.errors import UsageError, hint, printable
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.later import deferred
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.words import listed, plural
+from steelyard.core.words import plural
 from steelyard.data.independence import UnitEffect
 from steelyard.stats.arrays import Floats
 
@@ -26,6 +27,10 @@ from steelyard.stats.arrays import Floats
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankedSystems(Shown):
     """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
+
+    #: What intervals of ranks are taken over, and what would settle more, in words.
+    DRAWN: ClassVar[str] = "resampled test sets"
+    MORE: ClassVar[str] = "a larger test set"
 
     systems: tuple[str, ...]
     n_segments: int
@@ -43,16 +48,29 @@ class RankedSystems(Shown):
     def size(self) -> str:
         """Say in words what was compared."""
 
+    @abstractmethod
+    def measure(self, by: str) -> str:
+        """Say in a sentence what a ranking goes by: of what, over how much."""
+
+    def called(self, by: str) -> str:
+        """Name a ranking in a sentence."""
+        return words.named(self, by)
+
+    def leaders(self) -> dict[str, tuple[str, ...]]:
+        """Give the best systems by each ranking."""
+        return {by: tuple(words.best_of(self, by)) for by in self.aggregations}
+
+    def n_turned(self) -> int:
+        """Count the pairs that rankings order differently, where that is known."""
+        return 0
+
     def words(self) -> Summary:
         """Say who is best, what stays open, how sure that is."""
-        first = next(iter(self.aggregations))
-        best = self.ranking(first)[0]
-        return Summary(settled=(f"{best} ranks first by {self.shown(first)}.",))
+        return Summary.of(words.told(self))
 
     def __repr__(self) -> str:
-        first = next(iter(self.aggregations))
-        order = listed(self.ranking(first))
-        return printable(f"<{type(self).__name__} by {self.size()}; {first}: {order}>")
+        order = [f"; {by}: {named(self.ranking(by))}" for by in list(self.aggregations)[:1]]
+        return one_line(self, f"by {self.size()}{''.join(order)}")
 
     def shown(self, by: str) -> str:
         """Give the name of a ranking as tables and figures show it: ``corpus`` where it is that."""
@@ -151,7 +169,10 @@ class RankedSystems(Shown):
             rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
         notes = [self.size(), self.unit.sentence()]
         if self.tiers:
-            used = ", ".join(f"{self.shown(by)} by {own.test}" for by, own in self.tiers.items())
+            used = ", ".join(
+                f"{self.shown(by)} by the {words.tested_by(own.test)}"
+                for by, own in self.tiers.items()
+            )
             notes.append(f"tiers at {self.alpha:g}: {used}")
         notes += self.notes
         return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
@@ -226,9 +247,17 @@ class Comparison(RankedSystems):
             **self.told_dict(),
         }
 
-    def words(self) -> Summary:
-        """Say who is best, what stays open, how sure that is."""
-        return Summary.of(words.told(self))
+    def leaders(self) -> dict[str, tuple[str, ...]]:
+        """Give the best systems by each ranking."""
+        return {name: tuple(own) for name, own in self.diagnosis.get("best", {}).items()}
+
+    def n_turned(self) -> int:
+        """Count the pairs that rankings order differently."""
+        return len(self.diagnosis.get("disagreements", ()))
+
+    def measure(self, by: str) -> str:
+        """Say in a sentence what a ranking goes by."""
+        return f"{words.named(self, by)} {self.score} over {plural(self.n_segments, 'segment')}"
 
     def size(self) -> str:
         """Say in words what was compared."""

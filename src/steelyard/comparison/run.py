@@ -31,15 +31,21 @@ from steelyard.comparison.scores import (
     draw_sample,
     the_score,
 )
+from steelyard.comparison.scoreswords import told_of_many, verdict
 from steelyard.comparison.tests import TESTS, Question, fitting_tests, refuse_unfit
+from steelyard.comparison.words import best_of
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.later import later
+from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.telling import each
+from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats
@@ -235,8 +241,8 @@ def _shown(by: str, found: Aggregate, sample: Sample, data: Compared) -> Ranked:
     return replace(result, of=PROPORTION)
 
 
-@dataclass(frozen=True, slots=True)
-class ManyScores:
+@dataclass(frozen=True, slots=True, repr=False)
+class ManyScores(Shown):
     """Comparisons by several scores; ``agreement`` is Kendall's tau-b between their rankings."""
 
     by: str
@@ -264,6 +270,15 @@ class ManyScores:
         """How the comparisons came about: all in the same way, by the same inputs."""
         return next(iter(self.comparisons.values())).provenance
 
+    def words(self) -> Summary:
+        """Say whether the scores name the same best system, and what each of them leaves open."""
+        return Summary.of(told_of_many(self))
+
+    def __repr__(self) -> str:
+        first = next(iter(self.comparisons.values()), None)
+        size = "" if first is None else f": {plural(len(first.systems), 'system')}"
+        return one_line(self, f"by {named(list(self.comparisons))}{size}")
+
     def table(self) -> Table:
         """Give a row per score: its best systems, and how its ranking agrees with the others."""
         rows: list[tuple[Cell, ...]] = []
@@ -276,7 +291,7 @@ class ManyScores:
                 top = [s for s in ranking if place[s] == 1]
             others = np.delete(self.agreement[i], i)
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
-            rows.append((name, ", ".join(_best(found, self.by)), ", ".join(top), mean))
+            rows.append((name, ", ".join(best_of(found, self.by)), ", ".join(top), mean))
         columns = (Column("score"), Column("best", importance=8), Column("first tier"),
                    Column("agreement", "higher", digits=3, importance=3))  # fmt: skip
         first = next(iter(self.comparisons.values()))
@@ -335,7 +350,7 @@ def compare_each(
         dict(zip(own.systems, own.aggregations[by].ranks, strict=True)) for own in found.values()
     ]
     systems = sorted(set.intersection(*(set(own) for own in ranks)))
-    columns = np.array([[-own[s] for s in systems] for own in ranks]).T.reshape(len(systems), -1)
+    columns = np.array([[-own[s] for s in systems] for own in ranks]).reshape(len(ranks), -1).T
     agreement = np.ones((len(found), len(found)))
     for i, j in combinations(range(len(found)), 2):
         counts = count_pairs(columns[:, [i]], columns[:, [j]])
@@ -345,53 +360,6 @@ def compare_each(
         by=by,
         comparisons=found,
         agreement=agreement,
-        verdict=_verdict(found, by),
+        verdict=verdict(found, by),
         warnings=tuple(dict.fromkeys(warnings)),
     )
-
-
-def _best(found: Comparison, by: str) -> list[str]:
-    """Give all systems of the first rank, or whoever stands first where nobody has one."""
-    ranks = dict(zip(found.systems, found.aggregations[by].ranks, strict=True))
-    ranking = found.ranking(by)
-    return [system for system in ranking if ranks[system] == 1] or ranking[:1]
-
-
-def _verdict(found: Mapping[str, Comparison], by: str) -> str:
-    """Say whether the scores name the same best system, and who contradicts whom for sure."""
-    first = {name: _best(own, by) for name, own in found.items()}
-    common = [s for s in next(iter(first.values())) if all(s in top for top in first.values())]
-    if common:  # a tie for the first place is no disagreement
-        text = f"All scores put {', '.join(common)} first."
-    else:
-        best: dict[str, list[str]] = {}
-        for name, top in first.items():
-            best.setdefault(", ".join(top), []).append(name)
-        shown = "; ".join(f"{system} by {', '.join(names)}" for system, names in best.items())
-        text = f"The scores do not agree on the best system: {shown}."
-    against = _contradictions(found)
-    if against:
-        a, b, one, other = against[0]
-        more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
-        text += f" By {one} {a} beats {b} significantly, by {other} {b} beats {a}{more}."
-    elif not common:
-        text += " No two of them contradict each other significantly on any pair."
-    return text
-
-
-def _contradictions(found: Mapping[str, Comparison]) -> list[tuple[str, str, str, str]]:
-    """Pairs that two scores order differently, both significantly."""
-    claims: dict[tuple[str, str], str] = {}
-    result = []
-    for name, own in found.items():
-        test = next(iter(own.tests.values()), None)
-        if test is None:
-            continue
-        ranked = next(iter(own.aggregations.values()))
-        ahead = ranked.ranks[:, None] < ranked.ranks
-        for i, j in np.argwhere(ahead & (test.p_adjusted < own.alpha)):
-            a, b = own.systems[i], own.systems[j]
-            if (b, a) in claims:
-                result.append((b, a, claims[b, a], name))
-            claims.setdefault((a, b), name)
-    return result

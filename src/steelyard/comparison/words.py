@@ -1,7 +1,7 @@
-"""A comparison of systems in words.
+"""A comparison of systems in words, be it of scores or of battles.
 
 A test that does not reject says that the data do not decide; no sentence here calls systems equal
-because of it.
+because of it. Where nothing was tested, a system "ranks first", and no sentence calls it better.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.comparison.ranked import CORPUS, PROPORTION
+from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
 from steelyard.core.summary import Told
 from steelyard.core.words import all_of, plural, span
 from steelyard.data.independence import UnitEffect
 
 if TYPE_CHECKING:
-    from steelyard.comparison.results import Comparison
+    from steelyard.comparison.results import Comparison, RankedSystems
 
 RANKINGS = {
     "mean": "mean",
@@ -26,6 +26,7 @@ RANKINGS = {
     "elo": "Elo rating",
     "trueskill": "TrueSkill",
     "sentence-mean": "mean of sentence scores",
+    "autorank": "AutoRank",
 }
 TESTS = {
     "t": "paired t-test",
@@ -36,99 +37,161 @@ TESTS = {
     "wilcoxon": "Wilcoxon's signed-rank test",
     "mcnemar": "McNemar's exact test",
     "bt-gap": "test of Bradley-Terry strengths",
+    "mean-gap": "test of shares won",
+    "elo-gap": "test of Elo ratings",
+    "trueskill-gap": "test of TrueSkill",
+    "max-t": "test of all pairs at once",
 }
 CORRECTIONS = {
     "holm": "Holm's correction",
     "bonferroni": "Bonferroni's correction",
     "benjamini-hochberg": "the Benjamini-Hochberg correction",
     "none": "no correction for their number",
+    "all pairs at once": "corrected for all pairs together",
 }
 
 
-def told(found: Comparison) -> Iterator[Told]:
+def told(found: RankedSystems) -> Iterator[Told]:
     """Say in sentences what a comparison found."""
-    if len(found.systems) > 1:
-        yield from _systems(found)
-        yield from _pairs(found)
-        yield from _orders(found)
+    first = next(iter(found.aggregations), None)
+    if not found.systems or first is None:
+        yield "undecided", "There is no system to compare."
+    elif len(found.systems) == 1:
+        yield "undecided", f"{found.systems[0]} is the only system: there is nothing to compare."
+    elif np.isnan(found.aggregations[first].ranks).all():
+        yield "undecided", f"No system can be ranked by {found.measure(first)}."
+    else:
+        yield from _systems(found, first)
+        yield from _pairs(found, first)
+        yield from _orders(found, first)
 
 
-def _systems(found: Comparison) -> Iterator[Told]:
+def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
     """Say who is best, and whether the others may be as good."""
-    first = next(iter(found.aggregations))
     ranking, tiers = found.ranking(first), found.tiers.get(first)
-    best, n = ranking[0], plural(len(ranking), "system")
-    by = f"{named(found, first)} {found.score} over {plural(found.n_segments, 'segment')}"
+    top = best_of(found, first)
+    n, by = plural(len(ranking), "system"), found.measure(first)
+    if len(top) > 1:
+        yield "settled", f"{all_of(top)} share the first place of {n} by {by}."
+        # A test asks a question of its own, and need not see a tie; what it says of pairs follows.
+        yield "undecided", f"Which of {all_of(top)} is best is not decided: they rank alike."
+        return
+    best = top[0]
     if tiers is None:
-        yield "settled", f"{best} ranks first by {by}."
+        yield "settled", f"{best} ranks first of {n} by {by}."
+        yield "undecided", f"No pair was tested, so that the lead of {best} may be chance."
         return
-    place = {system: i for i, system in enumerate(found.systems)}
-    top = [s for s in ranking if tiers.clusters[place[s]] == 1] or ranking[:1]
-    level = f"{100 * found.alpha:g} %"
-    if len(top) == 1:
-        text, i = f"{top[0]} is the best of {n} by {by}", place[top[0]]
-        if (np.delete(found.tests[tiers.test].p_adjusted[i], i) < found.alpha).all():
-            text += f": its lead over every other one is significant at {level}"
-        yield "settled", f"{text} ({TESTS[tiers.test]})."
+    tier = [s for s, own in zip(found.systems, tiers.clusters, strict=True) if own == 1]
+    rest = _not_beaten(found, tiers, best)
+    if tier == [best] and not rest and not tiers.warnings:
+        sure = f"its lead over every other one is significant at {100 * found.alpha:g} %"
+        yield "settled", f"{best} is the best of {n} by {by}: {sure}."
         return
-    yield "settled", f"{best} ranks first of {n} by {by}, in a first tier of {len(top)}."
-    text = (
-        f"Which of {all_of(top)} is best is not decided: not every difference among them is "
-        f"significant at {level}. That does not make them equally good; a larger test set "
-        "could order them."
-    )
-    yield "undecided", text
+    yield "settled", f"{best} ranks first of {n} by {by}."
+    if rest:
+        yield "undecided", f"The test leaves open whether {best} is better than {all_of(rest)}."
+    if tier == [best]:  # the next one is worse, but not all below it, or a test says otherwise
+        return
+    inside = [s for s in ranking if s in set(tier)]
+    some = f"not every difference among them is significant at {100 * found.alpha:g} %"
+    tier_of = f"The first tier has {plural(len(tier), 'system')} ({all_of(inside)})"
+    yield "undecided", f"{tier_of}: {some}."
+    yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
 
 
-def _pairs(found: Comparison) -> Iterator[Told]:
+def best_of(found: RankedSystems, by: str) -> list[str]:
+    """Give all systems of the first rank; none where nobody has a rank."""
+    ranks = dict(zip(found.systems, found.aggregations[by].ranks, strict=True))
+    return [system for system in found.ranking(by) if ranks[system] == 1]
+
+
+def _not_beaten(found: RankedSystems, tiers: Tiers, best: str) -> list[str]:
+    """Give the systems that the first one is not significantly apart from, best first."""
+    test = found.tests[tiers.test]
+    i = found.systems.index(best)
+    p = np.fmin(test.p_adjusted[i], test.p_adjusted[:, i])
+    ranks = found.aggregations[next(iter(found.aggregations))].ranks
+    place = {system: k for k, system in enumerate(found.systems)}
+    return [
+        system
+        for system in found.ranking(next(iter(found.aggregations)))
+        if system != best and not np.isnan(ranks[place[system]])
+        and not p[place[system]] < found.alpha
+    ]  # fmt: skip
+
+
+def _pairs(found: RankedSystems, first: str) -> Iterator[Told]:
     """Say how many pairs are decided, and where the best system may rank."""
-    first = next(iter(found.aggregations))
-    tiers, ranked, best = found.tiers.get(first), found.aggregations[first], found.ranking(first)[0]
+    tiers, ranked = found.tiers.get(first), found.aggregations[first]
     test = found.tests.get(tiers.test) if tiers is not None else None
     if tiers is not None and test is not None:
         upper = np.triu_indices(len(found.systems), 1)
         p = np.fmin(test.p_adjusted, test.p_adjusted.T)[upper]
         known = p[~np.isnan(p)]
         decided = int((known < found.alpha).sum())
-        text = (
-            f"Of {plural(len(known), 'pair')} of systems, {decided:,} "
-            f"{'is' if decided == 1 else 'are'} decided "
-            f"({TESTS[tiers.test]}, {CORRECTIONS[test.correction]})."
-        )
-        yield "settled", text
+        if not len(known):
+            yield "undecided", f"No pair of systems could be tested ({tested_by(tiers.test)})."
+        else:
+            text = (
+                f"Of {plural(len(known), 'pair')} of systems, {decided:,} "
+                f"{'is' if decided == 1 else 'are'} decided "
+                f"({tested_by(tiers.test)}, {corrected_by(test.correction)})."
+            )
+            yield "settled", text
         if len(known) > decided:
             rest = plural(len(known) - decided, "pair")
             yield "undecided", f"For {rest} of systems the test leaves open which one is better."
-    if ranked.best_rank is not None and ranked.worst_rank is not None:
-        i = found.systems.index(best)
-        places = span("rank", int(ranked.best_rank[i]), int(ranked.worst_rank[i]))
-        text = f"In 95 % of the resampled test sets, {best} takes {places} by {found.shown(first)}."
-        yield "sureness", text
-    yield "sureness", independence(found.unit)
+    for best in best_of(found, first)[:1]:
+        yield from _places(found, first, best)
+    if found.tests or ranked.low is not None:
+        yield "sureness", independence(found.unit)
 
 
-def named(found: Comparison, by: str) -> str:
+def _places(found: RankedSystems, first: str, best: str) -> Iterator[Told]:
+    """Say where the best system may rank."""
+    ranked = found.aggregations[first]
+    if ranked.best_rank is None or ranked.worst_rank is None:
+        return
+    i = found.systems.index(best)
+    ends = ranked.best_rank[i], ranked.worst_rank[i]
+    if np.isnan(ends).any():
+        return
+    places = span("rank", int(ends[0]), int(ends[1]))
+    takes = f"{best} takes {places} by {found.called(first)}"
+    yield "sureness", f"In 95 % of the {found.DRAWN}, {takes}."
+
+
+def named(found: RankedSystems, by: str) -> str:
     """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, that of BLEU no mean."""
     of = found.aggregations[by].of
-    return of if of in (CORPUS, PROPORTION) else RANKINGS[by]
+    return of if of in (CORPUS, PROPORTION) else RANKINGS.get(by, by)
 
 
-def rankings(found: Comparison) -> str:
+def tested_by(test: str) -> str:
+    """Name a test in a sentence."""
+    return TESTS.get(test, f"{test} test")
+
+
+def corrected_by(correction: str) -> str:
+    """Name a correction for the number of pairs in a sentence."""
+    return CORRECTIONS.get(correction, correction)
+
+
+def rankings(found: RankedSystems) -> str:
     """List the rankings of a comparison."""
-    return all_of([named(found, name) for name in found.aggregations])
+    return all_of([found.called(name) for name in found.aggregations])
 
 
-def _orders(found: Comparison) -> Iterator[Told]:
+def _orders(found: RankedSystems, first: str) -> Iterator[Told]:
     """Say whether the rankings name the same best system, and how many pairs they turn round."""
     if len(found.aggregations) < 2:
         return
-    ranking = found.ranking(next(iter(found.aggregations)))
-    best = {name: tuple(own) for name, own in found.diagnosis.get("best", {}).items() if own}
+    best = {name: own for name, own in found.leaders().items() if own}
     names = rankings(found)
-    common = [s for s in ranking if best and all(s in own for own in best.values())]
+    common = [s for s in found.ranking(first) if best and all(s in own for own in best.values())]
     if common:
         beside = [
-            f"by {named(found, name)} together with {all_of([s for s in own if s not in common])}"
+            f"by {found.called(name)} together with {all_of([s for s in own if s not in common])}"
             for name, own in best.items()
             if set(own) != set(common)
         ]
@@ -136,9 +199,9 @@ def _orders(found: Comparison) -> Iterator[Told]:
         tail = f" ({'; '.join(beside)})" if beside else ""
         yield "settled", f"{all_of(common)} {rank} first by {names}{tail}."
     elif best:
-        shown = "; ".join(f"{named(found, name)}: {all_of(own)}" for name, own in best.items())
+        shown = "; ".join(f"{found.called(name)}: {all_of(own)}" for name, own in best.items())
         yield "undecided", f"The rankings do not agree on the best system ({shown})."
-    n = len(found.diagnosis.get("disagreements", []))
+    n = found.n_turned()
     if n:
         text = (
             f"{plural(n, 'pair')} of systems {'changes' if n == 1 else 'change'} order between "
@@ -178,8 +241,4 @@ def disagreements(found: Comparison) -> list[str]:
 
 def independence(unit: UnitEffect) -> str:
     """Say in a sentence what was taken as independent."""
-    told = f"Tests and intervals take {unit.counted()} as independent"
-    known = unit.coarser
-    if known is not None:
-        return f"{told}, although these are of {known.counted()} ({known.shown()})."
-    return f"{told}." if unit.design_effect == 1 else f"{told}, {unit.shown()}."
+    return unit.told()

@@ -40,16 +40,21 @@ class Shown:
         """Give all tables that the command prints, the first one first."""
         return [self.table()]
 
+    def pieces(self) -> list[Table | str]:
+        """Give what is printed after the words: tables, and texts where a result has them."""
+        return [*self.tables()]
+
     def summary(self) -> str:
         """Say what was found in sentences."""
         return self.words().text()
 
     def text(self, screen: Screen = PLAIN) -> str:
         """Give what the command prints: the answer in words, tables, what is to be minded."""
-        tables = self.tables()
-        warnings = brief(getattr(self, "warnings", ()), names_in(tables), "warnings")
+        pieces = self.pieces()
+        names = names_in(one for one in pieces if isinstance(one, Table))
+        warnings = brief(getattr(self, "warnings", ()), names, "warnings")
         minded = "\n".join(f"warning: {text}" for text in warnings)
-        return result_text(self.words().brief(), [*tables, minded], screen)
+        return result_text(self.words().brief(), [*pieces, minded], screen)
 
     def __str__(self) -> str:
         # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.

@@ -65,3 +65,14 @@ def span(noun: str, low: int, high: int) -> str:
     ('rank 1', 'ranks 1 to 3')
     """
     return f"{noun} {low}" if low == high else f"{noun}s {low} to {high}"
+
+
+def sentence(text: str) -> str:
+    """Make a sentence of a note: a capital letter in front, a full stop at the end.
+
+    Examples
+    --------
+    >>> sentence("people agree"), sentence("So it is.")
+    ('People agree.', 'So it is.')
+    """
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from steelyard.core.errors import InputError, ShapeError, UsageError, hint, printable
+from steelyard.core.oneline import named as brief
+from steelyard.core.oneline import one_line
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import Frame, frame
 from steelyard.core.words import listed, plural
@@ -30,7 +32,7 @@ KINDS: tuple[Kind, ...] = ("human", "metric")
 _AXES = {"values": 2, "system_scores": 1, "domain_scores": 2, "document_scores": 2}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ScoreTable:
     """The scores of one metric or human protocol: ``values`` is systems x segments, NaN missing.
 
@@ -66,6 +68,12 @@ class ScoreTable:
         if not isinstance(stats, CorpusStatistics | None):
             raise UsageError(f"statistics: expected CorpusStatistics, got {type(stats).__name__}")
         object.__setattr__(self, "statistics", _turned(stats, higher=self.higher_is_better))
+
+    def __repr__(self) -> str:
+        systems, segments = self.values.shape
+        size = f"{plural(systems, 'system')}, {plural(segments, 'segment')}"
+        better = "higher" if self.higher_is_better else "lower"
+        return one_line(self, f"of a {self.kind} score: {size}; {better} is better")
 
     @property
     def has_segments(self) -> bool:
@@ -187,11 +195,17 @@ class EvalSet:
 
     def __repr__(self) -> str:
         """Say in a line what the set holds, and that there are notes to read."""
-        named = " ".join(name for name in (self.name, self.language_pair) if name)
+        named = " ".join(brief([name]) for name in (self.name, self.language_pair) if name)
         held = [plural(self.n_systems, "system"), plural(self.n_segments, "segment")]
         held += [plural(len(self.human), "human score"), plural(len(self.metrics), "metric")]
         held += [f"{plural(len(self.notes), 'note')} (see .notes)"] if self.notes else []
         return f"EvalSet({printable(named)}{': ' if named else ''}{', '.join(held)})"
+
+    def _repr_html_(self) -> str:
+        """Show in a notebook what the set holds: a row per score."""
+        from steelyard.data.overview import overview
+
+        return overview(self)._repr_html_()
 
     def _check_types(self) -> None:
         names = own_texts(self.systems, "system names", distinct=True, named=True)

@@ -172,6 +172,13 @@ class UnitEffect:
         ends = "" if np.isnan(self.low) else f" ({self.low:.1f} to {self.high:.1f})"
         return f"design effect {self.design_effect:.1f}{ends}"
 
+    def told(self) -> str:
+        """Say what was taken as independent, in a sentence."""
+        told, known = f"Tests and intervals take {self.counted()} as independent", self.coarser
+        if known is not None:
+            return f"{told}, although these are of {known.counted()} ({known.shown()})."
+        return f"{told}." if self.design_effect == 1 else f"{told}, {self.shown()}."
+
     def sentence(self) -> str:
         """Say it in one line."""
         told = f"unit: {self.counted()}, taken as independent"

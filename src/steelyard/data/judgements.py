@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.oneline import one_line
+from steelyard.core.words import plural
 from steelyard.stats.arrays import own_codes, own_floats, own_texts, owned
 
 Codes = NDArray[np.int32]
@@ -98,9 +100,21 @@ def freeze(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class _Columns:
-    """Equality by content (NaN equals NaN), shared by the three classes below."""
+    """Equality by content (NaN equals NaN) and a line that counts, shared by the three below."""
 
     __slots__ = ()
+    _counted: ClassVar[str] = "judgement"  # what a row is called
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        held = [
+            plural(len(names), kind)
+            for kind in ("system", "segment", "rater", "unit")
+            if (names := getattr(self, f"{kind}s", None))
+        ]
+        return one_line(self, f"of {plural(len(self), self._counted)}: {', '.join(held)}")
 
     def identical(self, other: object) -> bool:
         """Tell whether the other one holds the same names and the same rows, bit for bit."""
@@ -139,7 +153,7 @@ def _renamed(
 _PER_ROW = ("errors", "item", "unit", "document")  # what ratings have as tuples, or not at all
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ratings(_Columns):
     """Raw judgements of single outputs: a value, a list of errors, or both, per row.
 
@@ -165,6 +179,8 @@ class Ratings(_Columns):
 
     Rows stand in canonical order: by system, segment, rater, then as they came.
     """
+
+    _counted: ClassVar[str] = "rating"
 
     systems: tuple[str, ...]
     segments: tuple[str, ...]
@@ -283,12 +299,14 @@ class Ratings(_Columns):
         return self if keep.all() else self.take(keep)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rankings(_Columns):
     """Relative rankings: per row one judge orders the outputs of k systems (1 is best, ties too).
 
     ``system`` and ``rank`` are n x k; a place without a system has code -1 and rank NaN.
     """
+
+    _counted: ClassVar[str] = "ranking"
 
     systems: tuple[str, ...]
     segments: tuple[str, ...]
@@ -318,13 +336,15 @@ class Rankings(_Columns):
         return replace(self, raters=raters, rater=rater)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class BattleLog(_Columns):
     """Duels: per row ``left`` met ``right``; ``outcome`` is 1 if left won, 0 if right did.
 
     A tie is 0.5. ``weight`` and ``time`` are None where the log has none; ``unit`` (codes into
     ``units``) is what the battles of one prompt or segment share: what a bootstrap must resample.
     """
+
+    _counted: ClassVar[str] = "battle"
 
     systems: tuple[str, ...]
     left: Codes

@@ -10,13 +10,17 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import printable
+from steelyard.core.oneline import one_line
 from steelyard.core.provenance import taken_alike
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.words import all_of, plural, sentence
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.stats.arrays import missing_share, range_of, tie_share
 from steelyard.stats.correlation import cell_pearson
 
+_DOUBTS = 3  # doubtful directions that are told one by one
 _ALL = 1000  # names of files and columns that are shown
 #: Words in the names of scores of which less is usually better.
 _LESS_IS_BETTER = frozenset(
@@ -78,8 +82,8 @@ class ScoreFacts:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+@dataclass(frozen=True, slots=True, repr=False)
+class Overview(Shown):
     """The facts about a set; ``human`` is the score that orientation is checked against."""
 
     es: EvalSet
@@ -119,6 +123,30 @@ class Overview:
             "warnings": self.warnings,
         }
 
+    def words(self) -> Summary:
+        """Say what the set holds, what speaks against it, and what is missing."""
+        es = self.es
+        size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
+        kinds = f"{plural(len(es.human), 'human score')} and {plural(len(es.metrics), 'metric')}"
+        held = f"{' '.join(n for n in (es.name, es.language_pair) if n) or 'The set'} holds"
+        told: list[Told] = [("settled", f"{held} {size}, {kinds}.")]
+        doubts = [(f.name, d) for f in self.scores if f.name != self.human
+                  for d in f.doubts(self.human)]  # fmt: skip
+        told += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
+        if len(doubts) > _DOUBTS:
+            names = all_of([name for name, _ in doubts[_DOUBTS:]])
+            told.append(("undecided", f"The direction of {names} is in doubt, too."))
+        gaps = [f for f in self.scores if f.missing > 0]
+        if gaps:
+            most = max(gaps, key=lambda f: (f.missing, f.name))
+            share = f"most of all {most.name} ({100 * most.missing:.1f} % of its cells)"
+            lack = "lacks" if len(gaps) == 1 else "lack"
+            told.append(("sureness", f"{plural(len(gaps), 'score')} {lack} cells, {share}."))
+        return Summary.of(told)
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {self.es!r}")
+
     def summary(self) -> str:
         """Say it in a few lines."""
         es = self.es
@@ -140,6 +168,10 @@ class Overview:
             raters = plural(len(ratings.raters), "rater")
             known.append(f"{plural(len(ratings), 'rating')} '{name}' by {raters}")
         return "\n".join(map(printable, [*lines, "; ".join(known)] if known else lines))
+
+    def pieces(self) -> list[Table | str]:
+        """Give what the set holds, and the table of scores."""
+        return [self.summary(), *([self.table()] if self.scores else [])]
 
     def table(self) -> Table:
         """Give a row per score, human scores first."""

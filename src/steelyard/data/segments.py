@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.oneline import named, one_line
+from steelyard.core.words import plural
 from steelyard.data.trusted import changed, made
 from steelyard.stats.arrays import own_texts
 
@@ -55,7 +57,7 @@ def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Segments:
     """The test items: ids and, where known, document, domain, source and references of each.
 
@@ -70,8 +72,8 @@ class Segments:
     sources: Texts | None = None
     references: Mapping[str, Texts] = field(default_factory=dict)
     accepted: Texts | None = None
-    in_order: bool = field(default=False, compare=False, repr=False)  # known to be canonical
-    document_column: str | None = field(default=None, compare=False, repr=False)
+    in_order: bool = field(default=False, compare=False)  # known to be canonical
+    document_column: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         ids = own_texts(self.ids, "segment ids", distinct=True, named=True)
@@ -95,6 +97,12 @@ class Segments:
         if len(column) != len(self.ids):
             raise ShapeError(f"{len(self.ids)} segments but {len(column)} {name}")
         return column
+
+    def __repr__(self) -> str:
+        known = [name for name in COLUMNS if getattr(self, name) is not None]
+        known += [f"reference {name}" for name in self.references]
+        held = f", with {named(known, 5)}" if known else ""
+        return one_line(self, f"of {plural(len(self), 'item')}: {named(self.ids)}{held}")
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError, hint
+from steelyard.core.oneline import named, one_line
+from steelyard.core.words import plural
 from steelyard.data.judgements import Codes, Floats
 from steelyard.stats.arrays import own_codes, own_floats, own_texts
 
@@ -25,7 +27,7 @@ OF_PAIRS = ("right", "tie", "left")
 POINTS_OF_LEFT = (0.0, 0.5, 1.0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Opinion:
     """What one judge, or one rater, said: a column of verdicts, one per row.
 
@@ -53,6 +55,10 @@ class Opinion:
     label: Codes | None = None
     other_order: Codes | None = None
     runs: Floats | None = None
+
+    def __repr__(self) -> str:
+        rows = f"{int(self.said.sum()):,} of {plural(len(self), 'row')}"
+        return one_line(self, f"of {named([self.name])} on {rows}")
 
     def __len__(self) -> int:
         return len(self.value)
@@ -85,7 +91,7 @@ class Opinion:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Verdicts:
     """Judges and people on the same rows; a row is an output, or a pair of outputs.
 
@@ -161,6 +167,11 @@ class Verdicts:
         names_of = [one.name for one in (*self.judges, *self.raters)]
         if len(set(names_of)) < len(names_of):
             raise UsageError("judges and raters: expected different names")
+
+    def __repr__(self) -> str:
+        rows = f"{len(self):,} {self.kind}, {int(self.labelled.sum()):,} labelled"
+        judges, raters = (named([o.name for o in own]) for own in (self.judges, self.raters))
+        return one_line(self, f"on {rows}; judges {judges}; raters {raters}")
 
     def __len__(self) -> int:
         return len(self.item)

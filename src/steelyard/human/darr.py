@@ -176,7 +176,7 @@ class _Darr(Protocol):
             protocol=self.name,
             systems=tuple(systems),
             score="win_rate",
-            tables=tables,
+            parts=tables,
             battles=battle_log(sets[0], rules) if len(sets) == 1 else None,
             warnings=(*told, *dict.fromkeys(w for own in scored for w in own.warnings)),
             more={"threshold": rules.threshold},
@@ -185,7 +185,7 @@ class _Darr(Protocol):
         if len(sets) > 1 or not scored:
             return result
         (single,) = scored
-        tables |= {name: own for name, own in single.tables.items() if name == "raters"}
+        tables |= {name: own for name, own in single.parts.items() if name == "raters"}
         return replace(
             result,
             averages=single.averages,

@@ -162,7 +162,7 @@ class _DirectAssessment(Protocol):
             systems=systems,
             score=name,
             averages=averages,
-            tables=tables,
+            parts=tables,
             rule=placed.rule,
             p=placed.ordering.p,
             agreement=self._agreement(kept, options, rng),

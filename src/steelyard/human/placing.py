@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.core.table import Table
+from steelyard.core.words import plural
 from steelyard.data.independence import SEGMENT, UnitEffect
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.human import official
@@ -93,10 +94,7 @@ def _with_unit(found: Placement) -> Placement:
 
 def _notes(averages: Averages, rule: Rule | None, *, single: bool) -> tuple[str, ...]:
     """Say what stands in the ranking, and whether scores of single outputs are of use."""
-    n, alone = len(averages.n), int((averages.n == 1).sum())
-    once = f"{alone:,} of {n:,} outputs were rated once"
-    if alone in (0, n):
-        once = "all outputs were rated once" if alone else "all outputs were rated more than once"
+    once = _rated_once(averages)
     if single and averages.n.min() < ENOUGH:
         enough = int((averages.n >= ENOUGH).sum())
         once += f"; an output has {averages.n.mean():.3g} ratings on average, and "
@@ -111,3 +109,13 @@ def _notes(averages: Averages, rule: Rule | None, *, single: bool) -> tuple[str,
         "range: places that the system could hold",
         once,
     )
+
+
+def _rated_once(averages: Averages) -> str:
+    """Say how many outputs have a single rating, which nobody can check."""
+    once, total = int((averages.n == 1).sum()), plural(len(averages.n), "output")
+    if not once:
+        return f"each of {total} was rated more than once"
+    if once == len(averages.n):
+        return f"each of {total} was rated once"
+    return f"{once:,} of {total} {'was' if once == 1 else 'were'} rated once"

@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranking
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
-from steelyard.core.terminal import result_text
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog, Ratings
+from steelyard.human import words
 from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.human.outputpairs import brief_pairs
 from steelyard.stats.arrays import Floats, ratio
@@ -53,8 +56,8 @@ class SystemScore:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
-@dataclass(frozen=True, slots=True)
-class HumanScores:
+@dataclass(frozen=True, slots=True, repr=False)
+class HumanScores(Shown):
     """Scores of systems from raw judgements, best first, and what they rest on.
 
     Parameters
@@ -67,7 +70,7 @@ class HumanScores:
         The name of the score that systems are ordered by.
     averages
         The scores of single outputs; None where a protocol has none (``rr``).
-    tables
+    parts
         What else was found, as tables by name: ``raters``, ``profile``, ``changes``, ``pairs``, ...
     rule, p
         How clusters were made, and the p-values: ``p[i][j]`` that the i-th system beats the j-th.
@@ -89,7 +92,7 @@ class HumanScores:
     systems: tuple[SystemScore, ...]
     score: str
     averages: Averages | None = None
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    parts: Mapping[str, Table] = field(default_factory=dict)
     rule: Rule | None = None
     p: Floats | None = None
     agreement: Mapping[str, Any] = field(default_factory=dict)
@@ -119,6 +122,15 @@ class HumanScores:
         es = self.evalset
         return None if es is None else replace(es, ratings=self.rated)
 
+    def words(self) -> Summary:
+        """Say who is first, what the clusters leave open, and how far raters agree."""
+        return Summary.of(words.told(self))
+
+    def __repr__(self) -> str:
+        order = named([system.system for system in self.systems])
+        total = f"{sum(system.n_ratings for system in self.systems):,} {self.counted}"
+        return one_line(self, f"by {self.protocol}: {total}; {self.score}: {order}")
+
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         result: dict[str, Any] = {
@@ -139,7 +151,7 @@ class HumanScores:
             names = [system.system for system in self.systems]
             result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
             result["ranks"] = self.rank_table().records()
-        result |= {name: table.records() for name, table in self.tables.items()}
+        result |= {name: table.records() for name, table in self.parts.items()}
         result |= self.more
         result |= origin(self.provenance)
         result["warnings"] = list(self.warnings)
@@ -147,9 +159,9 @@ class HumanScores:
 
     def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
         """Give (threshold, pairs kept) of every set, and of their mean, for a figure."""
-        if "thresholds" not in self.tables:
+        if "thresholds" not in self.parts:
             raise UsageError("no thresholds were asked for")
-        columns = self.tables["thresholds"].to_columns()
+        columns = self.parts["thresholds"].to_columns()
         at = [float(x) for x in columns.pop("threshold") if isinstance(x, float)]
         columns.pop("share")
         return {
@@ -219,20 +231,24 @@ class HumanScores:
             return 3
         return decimals([s.score for s in self.systems], float(np.median(usual)))
 
-    def text(self, every: str = "to_dict()") -> str:
-        """Give all that people want to see: the ranking, the raters, and what the protocol adds.
+    def tables(self, every: str = "to_dict()") -> list[Table]:
+        """Give the ranking, the raters to look at first, and what the protocol adds.
 
         ``every`` names what lists all raters, where these are too many.
         """
-        return result_text((), self.parts(every))
-
-    def parts(self, every: str = "to_dict()") -> list[Table | str]:
-        """Give the same in parts, which a screen lays out."""
-        parts: list[Table | str] = [self.table()]
         brief = {"raters": _brief_raters, "identical": brief_pairs}
-        for name, table in self.tables.items():
-            if table.rows or name != "identical":
-                parts.append(brief[name](table, every) if name in brief else table)
+        return [
+            self.table(),
+            *(
+                brief[name](table, every) if name in brief else table
+                for name, table in self.parts.items()
+                if table.rows or name != "identical"
+            ),
+        ]
+
+    def pieces(self, every: str = "to_dict()") -> list[Table | str]:
+        """Give the tables (``every`` as there), and how far raters agree."""
+        parts: list[Table | str] = [*self.tables(every)]
         lines = _agreement_lines(self.agreement)
         if lines:
             parts.append("\n".join(["Agreement of raters (95 % intervals)", *lines]))

@@ -225,7 +225,7 @@ class _RelativeRanking(Protocol):
             protocol=self.name,
             systems=systems,
             score=by,
-            tables=tables,
+            parts=tables,
             rule=rule if placed.p is not None else None,
             p=placed.p,
             agreement=_judge_agreement(found, options.n_bootstrap, other),

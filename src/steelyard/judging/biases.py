@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
 from steelyard.data.verdicts import Opinion, Verdicts
@@ -21,6 +24,7 @@ from steelyard.judging.run import families, provenance_of, verdicts_of
 from steelyard.judging.slices import SliceAgreement, agreement_by_slice
 from steelyard.judging.styles import Baseline, Styled, against_baseline, styled
 from steelyard.judging.swaying import EXAGGERATION, OWN_FAMILY, bias_columns
+from steelyard.judging.words import rows_told
 from steelyard.stats.arrays import Floats
 from steelyard.stats.judged.errorregression import CONSTANT, Effect, regress_errors
 from steelyard.stats.judged.position import FIXED, RANDOM_SIDES, Position
@@ -69,8 +73,8 @@ class JudgeBias:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BiasReport:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class BiasReport(Shown):
     """What sways all judges."""
 
     judges: tuple[JudgeBias, ...]
@@ -78,7 +82,18 @@ class BiasReport:
     provenance: Provenance | None = None
 
     def __repr__(self) -> str:
-        return f"<BiasReport of {plural(len(self.judges), 'judge')}>"
+        judges = named([one.judge for one in self.judges])
+        return one_line(self, f"of {plural(len(self.judges), 'judge')}: {judges}")
+
+    def words(self) -> Summary:
+        """Say what sways each judge; what nothing was found for stays open."""
+        told: list[Told] = [
+            ("settled" if _sways(one) else "undecided", _said(one)) for one in self.judges
+        ]
+        if not told:
+            return Summary(undecided=("There is no judge to weigh.",))
+        most = max(one.n for one in self.judges)
+        return Summary.of([*told, rows_told(most, len(self.judges))])
 
     def summary(self) -> str:
         """Say what sways each judge, in words."""
@@ -262,6 +277,16 @@ def _regressed(
 
 
 def _said(one: JudgeBias) -> str:
+    found, place = _sways(one), one.position
+    if place is not None and place.design == FIXED:
+        found.append("may prefer a place: systems keep their side, so that it can't be told")
+    if not found:
+        return f"{one.judge}: nothing sways it beyond people, as far as {one.n:,} rows tell."
+    return f"{one.judge} {'; it '.join(found)}."
+
+
+def _sways(one: JudgeBias) -> list[str]:
+    """Say what sways a judge for sure."""
     found: list[str] = []
     place = one.position
     if place is not None and place.bias.known and place.p < _SURE:
@@ -287,8 +312,4 @@ def _said(one: JudgeBias) -> str:
             f"agrees least where {least.name} is {least.value} ({least.agreement.value:.2f}, and "
             f"{least.agreement.value - least.beyond.value:.2f} elsewhere)"
         )
-    if place is not None and place.design == FIXED:
-        found.append("may prefer a place: systems keep their side, so that it can't be told")
-    if not found:
-        return f"{one.judge}: nothing sways it beyond people, as far as {one.n:,} rows tell."
-    return f"{one.judge} {'; it '.join(found)}."
+    return found

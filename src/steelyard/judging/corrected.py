@@ -15,7 +15,10 @@ from steelyard.comparison.results import Comparison
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
 from steelyard.core.errors import UsageError
+from steelyard.core.oneline import one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
 from steelyard.data.independence import UnitEffect
@@ -90,8 +93,8 @@ class Parts:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Correction:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Correction(Shown):
     """Systems by people, from few labels and the verdicts of a judge.
 
     Parameters
@@ -153,8 +156,15 @@ class Correction:
         return not self.labels.startswith("by")
 
     def __repr__(self) -> str:
-        return (f"<Correction of {plural(self.n_rows, 'row')} by {self.n_labelled:,} labels and "
-                f"'{self.judge}'; {plural(len(self.systems), 'system')}>")  # fmt: skip
+        by = f"{self.n_labelled:,} labels and '{self.judge}'"
+        systems = plural(len(self.systems), "system")
+        return one_line(self, f"of {plural(self.n_rows, 'row')} by {by}; {systems}")
+
+    def words(self) -> Summary:
+        """Say who is ahead by people, who else could be, and what the judge adds."""
+        from steelyard.judging.correctionwords import told
+
+        return Summary.of(told(self))
 
     @property
     def comparison(self) -> Comparison:

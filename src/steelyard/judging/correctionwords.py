@@ -3,15 +3,44 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
+from steelyard.core.summary import Told
 from steelyard.core.words import plural
 from steelyard.judging.cardwords import percent
 from steelyard.judging.corrected import Correction, named, worth_more
 from steelyard.judging.options import BT
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.mean import FEWEST, Corrected
+
+
+def told(found: Correction) -> Iterator[Told]:
+    """Say the same by part: what can be concluded, what stays open, how sure that is."""
+    anything = False
+    if found.overall is not None and len(found.systems) < 2:
+        own = found.overall.estimate
+        yield "settled" if own.known else "undecided", _level(found, found.overall)
+        anything = True
+    order = _who(found)
+    if order is not None:
+        first, others, n = order
+        yield "settled", f"By people {first} comes first, as {_sources(found)} tell."
+        if len(others) == n - 1:
+            yield "undecided", f"Any of the {n} systems could come first."
+        elif others:
+            yield "undecided", f"{named(others)} could come first, too."
+        anything = True
+    for text in _pair(found):
+        own = found.pairs[0].found.estimate
+        apart = own.bounded and not own.low <= 0 <= own.high
+        yield "settled" if apart else "undecided", text
+        anything = True
+    if not anything:
+        yield "undecided", f"What people would say is not known from {_sources(found)}."
+    for text in (*_gain(found), *_judge_alone(found)):
+        yield "sureness", text
 
 
 def said(found: Correction) -> str:
@@ -48,25 +77,32 @@ def _level(found: Correction, own: Corrected) -> str:
     return f"{told}; {people}the judge alone {own.judge:.3g}."
 
 
-def _order(found: Correction) -> list[str]:
+def _who(found: Correction) -> tuple[str, list[str], int] | None:
+    """Give who comes first, who could be, too, and of how many; None where there is no order."""
     if found.together is None or len(found.systems) < 2:
-        return []
+        return None
     comparison = found.comparison
     order = comparison.ranking(found.by)
     own = comparison.aggregations[found.by]
     place = {name: i for i, name in enumerate(comparison.systems)}
     known = [name for name in order if not np.isnan(own.ranks[place[name]])]
     if len(known) < 2:
-        return []
+        return None
     assert own.best_rank is not None
     could = [name for name in known if own.best_rank[place[name]] == 1]
-    first = known[0]
+    return known[0], [name for name in could if name != known[0]], len(known)
+
+
+def _order(found: Correction) -> list[str]:
+    order = _who(found)
+    if order is None:
+        return []
+    first, others, n = order
     told = f"By people {first} comes first, as {_sources(found)} tell"
-    others = [name for name in could if name != first]
     if not others:
         return [f"{told}; no other system can be."]
-    if len(could) == len(known):
-        return [f"{told}, but any of the {len(known)} systems could be."]
+    if len(others) == n - 1:
+        return [f"{told}, but any of the {n} systems could be."]
     return [f"{told}; {named(others)} could be, too."]
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import UsageError
+from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Part, Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import listed, plural
 from steelyard.data.judgements import Codes
@@ -49,8 +52,8 @@ class JudgeDrift:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DriftReport:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DriftReport(Shown):
     """Judges before and after."""
 
     judges: tuple[JudgeDrift, ...]
@@ -59,7 +62,16 @@ class DriftReport:
     provenance: Provenance | None = None
 
     def __repr__(self) -> str:
-        return f"<DriftReport of {plural(len(self.judges), 'judge')}>"
+        judges = named([one.judge for one in self.judges])
+        return one_line(self, f"of {plural(len(self.judges), 'judge')}: {judges}")
+
+    def words(self) -> Summary:
+        """Say whether judges got better or worse; what can't be seen stays open."""
+        told: list[Told] = []
+        for one in self.judges:
+            told += _told(one)
+        told += [("sureness", text) for text in self.versions]
+        return Summary.of(told or [("undecided", "There is no judge to compare.")])
 
     def summary(self) -> str:
         """Say it in words."""
@@ -101,6 +113,12 @@ class DriftReport:
 
 
 def _said(one: JudgeDrift) -> str:
+    first, *rest = (text for _, text in _told(one))
+    return " ".join([first, *(f"It {text.removeprefix(f'{one.judge} ')}" for text in rest)])
+
+
+def _told(one: JudgeDrift) -> Iterator[Told]:
+    """Say whether a judge got better or worse, then what that rests on."""
     own = one.labels
     if own is None or not own.difference.known:
         shift = one.shift
@@ -109,20 +127,25 @@ def _said(one: JudgeDrift) -> str:
         )  # fmt: skip
         ends = f" [{shift.low:.3g}, {shift.high:.3g}]" if shift.bounded else ""
         why = "" if own is None else f" ({own.difference.why})"
-        return f"{told}{ends} over {plural(one.n, 'row')}{why}."
+        moved = shift.bounded and not shift.low <= 0 <= shift.high
+        part: Part = "settled" if moved else "undecided"
+        yield part, f"{told}{ends} over {plural(one.n, 'row')}{why}."
+        return
     step = own.difference
     if own.p < 0.05 and (step.low > 0 or step.high < 0):
         word = "better" if step.value > 0 else "worse"
-        told = f"{word} than before"
+        yield "settled", f"{one.judge}: {word} than before."
     else:
         told = "no better and no worse than before, as far as can be seen"
+        yield "undecided", f"{one.judge}: {told}."
     counts = f"{plural(own.gained, 'verdict')} became right and {own.lost:,} wrong"
-    return (
-        f"{one.judge}: {told}. It agrees with people on {percent(one.new_accuracy.value)} of "
+    text = (
+        f"{one.judge} agrees with people on {percent(one.new_accuracy.value)} of "
         f"{one.n_labelled:,} labelled rows, {percent(one.old_accuracy.value)} before (difference "
         f"{step.value:+.3f} [{step.low:+.3f}, {step.high:+.3f}]; {counts}, p = {own.p:.3g}); "
         f"{percent(own.changed.value)} of {one.n:,} verdicts changed."
     )
+    yield "sureness", text
 
 
 @keywords(DriftOptions)

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError
+from steelyard.core.oneline import one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
 from steelyard.data.verdicts import Opinion, Verdicts
@@ -56,6 +59,18 @@ class Need:
         """How many more labels it takes."""
         return None if self.labels is None else max(0, self.labels - self.have)
 
+    def told(self) -> str:
+        """Say it in words."""
+        if self.labels is None:
+            return f"{self.question}: {self.why}."
+        more = self.more or 0
+        beside = ""
+        if self.people_alone not in (None, self.labels):
+            beside = f" ({self.people_alone:,} without the judge)"
+        to_go = f"; {more:,} more than there are" if more and self.have else ""
+        done = " You have them." if not more else ""
+        return f"{self.question}: {plural(self.labels, 'label')}{beside}{to_go}.{done}"
+
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {
@@ -67,8 +82,8 @@ class Need:
         }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LabelPlan:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LabelPlan(Shown):
     """What labels are needed for, and which rows come next.
 
     Parameters
@@ -99,28 +114,29 @@ class LabelPlan:
     provenance: Provenance | None = None
 
     def __repr__(self) -> str:
-        return f"<LabelPlan of {plural(self.n_judged, 'row')}, {self.n_labelled:,} labelled>"
+        rows = f"{plural(self.n_judged, 'row')}, {self.n_labelled:,} labelled"
+        return one_line(self, f"of {rows}, by '{self.judge}'")
+
+    def words(self) -> Summary:
+        """Say how many labels are needed, what can't be reached, and what the judge saves."""
+        told: list[Told] = [
+            ("undecided" if need.labels is None else "settled", need.told()) for need in self.needs
+        ]
+        told += [("settled", text) for text in self._next()]
+        return Summary.of([*told, ("sureness", self._saved())])
 
     def summary(self) -> str:
         """Say it in words."""
-        lines = [self._saved()]
-        for need in self.needs:
-            if need.labels is None:
-                lines.append(f"{need.question}: {need.why}.")
-                continue
-            more = need.more or 0
-            beside = "" if need.people_alone in (None, need.labels) else (
-                f" ({need.people_alone:,} without the judge)"
-            )  # fmt: skip
-            to_go = f"; {more:,} more than there are" if more and need.have else ""
-            done = " You have them." if not more else ""
-            lines.append(f"{need.question}: {plural(need.labels, 'label')}{beside}{to_go}.{done}")
-        if self.rows is not None:
-            lines.append(
-                f"{plural(self.n_next, 'row')} to label next: more where the judge was wrong more "
-                f"often. Fill in the labels, and correct by them (probability:{PROBABILITY})."
-            )
-        return "\n".join(lines)
+        return "\n".join([self._saved(), *(need.told() for need in self.needs), *self._next()])
+
+    def _next(self) -> list[str]:
+        if self.rows is None:
+            return []
+        rows = (
+            f"{plural(self.n_next, 'row')} to label next: more where the judge was wrong more often"
+        )
+        fill = f"Fill in the labels, and correct by them (probability:{PROBABILITY})"
+        return [f"{rows}. {fill}."]
 
     def _saved(self) -> str:
         if math.isnan(self.rho):

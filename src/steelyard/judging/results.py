@@ -6,7 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table
 from steelyard.core.words import listed, plural
 from steelyard.data.verdicts import Verdicts
@@ -15,14 +18,15 @@ from steelyard.judging.cardwords import of_all, of_judge, what_to_do
 from steelyard.judging.jury import Jury
 from steelyard.judging.requirements import FAILS, UNDECIDED, Checked
 from steelyard.judging.verdict import Verdict
+from steelyard.judging.words import told_of_judges
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.alttest import AltTest
 
 EXIT_FAILS, EXIT_UNDECIDED = 3, 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgeReport:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class JudgeReport(Shown):
     """Judges against people.
 
     Parameters
@@ -51,10 +55,15 @@ class JudgeReport:
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        judges = listed([f"{c.name}: {d.word}" for c, d in zip(self.cards, self.decisions,
-                                                               strict=True)], 4)  # fmt: skip
+        pairs = zip(self.cards, self.decisions, strict=True)
+        judges = listed([f"{named([c.name])}: {d.word}" for c, d in pairs], 3)
         rows = plural(len(self.verdicts), "row")
-        return f"<JudgeReport of {rows}, {int(self.verdicts.labelled.sum()):,} labelled; {judges}>"
+        labelled = int(self.verdicts.labelled.sum())
+        return one_line(self, f"of {rows}, {labelled:,} labelled; {judges}")
+
+    def words(self) -> Summary:
+        """Say which judges deserve to be believed, what stays open, how sure that is."""
+        return Summary.of(told_of_judges(self))
 
     def summary(self) -> str:
         """Say what can be concluded, in a few lines of words."""
@@ -95,6 +104,12 @@ class JudgeReport:
             *((None if place is None else place.bias.value,) if pairs else ()),
             card.worth, verdict,
         )  # fmt: skip
+
+    def pieces(self) -> list[Table | str]:
+        """Give the table, the card of each judge in words, and what came of requirements."""
+        checked = [f"{own.result}: {own.judge} {own.requirement}: {own.found}"
+                   for own in self.requirements]  # fmt: skip
+        return [self.table(), self.summary(), "\n".join(checked)]
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the table as a frame."""

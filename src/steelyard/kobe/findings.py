@@ -9,13 +9,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from steelyard.core import bounds
+from steelyard.core.oneline import named, one_line
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table, frame
 from steelyard.core.words import listed, plural
+from steelyard.kobe import words
 from steelyard.kobe.alarms import AddedEntity, Alarm, Explained, LostEntity
 from steelyard.kobe.explaining import KINDS, Finding
 from steelyard.kobe.matching import Kobe, count_penalty
 from steelyard.kobe.mention import LinkedTexts, Linker
-from steelyard.kobe.shown import Shown
+from steelyard.kobe.shown import ShownAlarms
 from steelyard.kobe.terms import TermUse, terms_table
 from steelyard.stats.arrays import Floats
 
@@ -89,8 +93,8 @@ class CategoryRecall(NamedTuple):
     recall: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class KobeReport:
+@dataclass(frozen=True, slots=True, repr=False)
+class KobeReport(Shown):
     """How well systems keep the entities of a source (or of a reference).
 
     Parameters
@@ -130,7 +134,7 @@ class KobeReport:
     counted: str = "mentions"
     measure: str = "recall"
     groups: tuple[CategoryRecall, ...] = ()
-    shown: Shown = field(default_factory=Shown, repr=False, compare=False)
+    shown: ShownAlarms = field(default_factory=ShownAlarms, compare=False)
 
     @property
     def linked(self) -> LinkedTexts | None:
@@ -207,6 +211,19 @@ class KobeReport:
         """What outputs were compared with, in words."""
         named = f"reference {self.against}" if self.against != "ref" else "reference"
         return "source" if self.against == "src" else named
+
+    def words(self) -> Summary:
+        """Say which system keeps most of the entities, and how much that rests on."""
+        return Summary.of(words.told(self))
+
+    def __repr__(self) -> str:
+        order = named([s.system for s in self.systems if not s.is_reference])
+        size = f"{plural(self.n_segments, 'segment')}, {self.n_source_entities:,} entities"
+        return one_line(self, f"against {self.against}: {size}; {order}")
+
+    def tables(self) -> list[Table]:
+        """Give all tables that the command prints: scores, groups, what to look at."""
+        return list(self.details())
 
     def meaning(self) -> str:
         """Say in words what the scores mean on an absolute scale."""

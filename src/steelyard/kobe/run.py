@@ -40,7 +40,7 @@ from steelyard.kobe.matching import (
 )
 from steelyard.kobe.mention import LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions
-from steelyard.kobe.shown import Shown, Unexplained
+from steelyard.kobe.shown import ShownAlarms, Unexplained
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 _COVERAGE = 0.5  # of segments with entities, below which a score stands on little
@@ -142,7 +142,7 @@ def _assemble(
         n_missed=int(missed.sum()),
         counted=options.counted,
         measure=options.measure,
-        shown=Shown(unexplained),
+        shown=ShownAlarms(unexplained),
     )
     return table, replace(report, warnings=(*entity_warnings(report, n_missing), *said))
 

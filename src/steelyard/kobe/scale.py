@@ -17,9 +17,13 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.core.oneline import one_line
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance, origin, sha256
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Table
+from steelyard.core.words import plural
 from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import run
 from steelyard.kobe.explaining import missed_by_all
@@ -43,8 +47,8 @@ _REFERENCE = "\n"  # before the name of a reference among the names of systems
 Counts = dict[str, dict[str, int]]
 
 
-@dataclass(frozen=True, slots=True)
-class ShardedKobe:
+@dataclass(frozen=True, slots=True, repr=False)
+class ShardedKobe(Shown):
     """Scores of all systems over all shards; there are no scores of segments."""
 
     report: KobeReport
@@ -63,6 +67,17 @@ class ShardedKobe:
             "warnings": [f"kobe: {told}" for told in report.warnings],
             **origin(self.provenance),
         }
+
+    def words(self) -> Summary:
+        """Say which system keeps most of the entities, and how much that rests on."""
+        return self.report.words()
+
+    def __repr__(self) -> str:
+        return one_line(self, f"of {plural(self.n_shards, 'shard')}: {self.report!r}")
+
+    def table(self) -> Table:
+        """Give the systems, the best first."""
+        return self.report.table()
 
     def tables(self) -> list[Table]:
         """Give the systems, and recall by category."""

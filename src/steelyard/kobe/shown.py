@@ -56,7 +56,7 @@ class Unexplained:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class ShownAlarms:
     """Alarms from a confidence on, and how many there are beside them.
 
     Parameters

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint, printable
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.later import Later, known
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.showing import Shown
@@ -220,8 +220,19 @@ class MetaEvaluation(Shown):
         names = list(dict.fromkeys(result.metric for result in self.results))
         by = list(dict.fromkeys(result.by for result in self.results))
         size = f"{plural(self.n_systems, 'system')}, {plural(self.n_segments, 'segment')}"
-        weighed = f"{listed(names)} against {self.human} by {listed(by)}"
-        return printable(f"<MetaEvaluation of {weighed}: {size}>")
+        return one_line(self, f"of {named(names)} against {self.human} by {named(by)}: {size}")
+
+    def digits(self) -> int:
+        """Give the decimals that values are shown with, the same for all meta-metrics.
+
+        Three, as is usual, or more where the intervals of every meta-metric are that narrow.
+        """
+        found = []
+        for by in dict.fromkeys(result.by for result in self.results):
+            own = [r for r in self.results if r.by == by and r.ci is not None]
+            low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
+            found.append(interval_decimals([r.value for r in own], low, high) or 3)
+        return max(3, min(found, default=3))
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give a row per result as a pandas or polars frame."""
@@ -279,7 +290,7 @@ class _Board:
 
     def _of(self, by: str) -> list[Column]:
         """Columns of a meta-metric."""
-        digits, first = self.digits, by == self.first
+        digits, first = self.whole.digits(), by == self.first
         value = 9 if first else 6  # on a narrow screen what is beside the values goes first
         columns = [Column("rank", key=f"{by} rank", importance=value - 1)] if self.ranked else []
         columns += [Column("alike", importance=4)] if self.lettered and first else []
@@ -292,16 +303,6 @@ class _Board:
                 for end in ("low", "high")
             ]
         return columns
-
-    @cached_property
-    def digits(self) -> int:
-        """Digits of all values: three, as is usual, or more where intervals are narrow.
-
-        The first meta-metric decides, so that numbers beside each other have as many.
-        """
-        own = [r for r in self.whole.results if r.by == self.first and r.ci is not None]
-        low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
-        return max(3, interval_decimals([r.value for r in own], low, high) or 3)
 
     def columns(self) -> list[Column]:
         """All columns."""

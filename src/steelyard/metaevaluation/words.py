@@ -8,12 +8,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.core.summary import Told
-from steelyard.core.words import all_of, listed, plural, span
+from steelyard.core.words import all_of, listed, plural, sentence, span
 
 if TYPE_CHECKING:
     from steelyard.metaevaluation.outliers import Outliers
     from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 
+#: What meta-metrics are, for those who do not know their short names.
+_NAMES = {
+    "spa": "soft pairwise accuracy",
+    "pa": "pairwise accuracy",
+    "acc-eq": "pairwise accuracy with ties",
+    "tau-eq": "Kendall's tau with ties",
+    "pearson": "Pearson's correlation",
+    "spearman": "Spearman's correlation",
+    "kendall-b": "Kendall's tau-b",
+    "kendall-c": "Kendall's tau-c",
+    "pdp": "correlation of differences",
+}
 LISTED = 5  # names that a warning lists
 _SHOWN = 3  # metrics whose values a warning gives
 
@@ -42,24 +54,64 @@ def _by_metas(meta: MetaEvaluation) -> dict[str, list[MetaResult]]:
 def _best_metric(meta: MetaEvaluation) -> Iterator[Told]:
     """Say which metric agrees most with people by the first meta-metric, and how surely."""
     by, own = next(iter(_by_metas(meta).items()), ("", []))
+    if not by:
+        yield "undecided", "There is no metric to weigh."
+        return
     if not own:
-        if by:
-            yield "undecided", f"{by} is not defined for any metric."
+        yield "undecided", sentence(f"{named_meta(by)} is not defined for any metric")
         return
     best = own[0]
-    shown = f"{best.value:.3f}"
-    if best.ci is not None and not np.isnan(best.ci).any():
-        shown += f", 95 % interval {best.ci[0]:.3f} to {best.ci[1]:.3f}"
-    size = f"{plural(meta.n_systems, 'system')}, {plural(meta.n_segments, 'segment')}"
-    most = f"{best.metric} agrees most with {meta.human} by {by} ({shown}; {size})"
-    yield "settled", f"Of {plural(len(own), 'metric')}, {most}."
+    tied = [r.metric for r in own if r.value == best.value]
+    named = named_meta(by, f"{best.value:.{meta.digits()}f}")
+    n = plural(len({r.metric for r in meta.results if r.by == by}), "metric")
+    if len(own) == 1:
+        only = "" if n == "1 metric" else f", the only one of {n} with a value,"
+        yield "settled", f"{best.metric}{only} agrees with {meta.human} by {named}."
+        yield "undecided", f"There is no other metric to compare {best.metric} with."
+    elif len(tied) > 1:
+        yield "settled", f"{all_of(tied)} agree most with {meta.human} of {n}, by {named}."
+    else:
+        yield "settled", f"{best.metric} agrees most with {meta.human} of {n}, by {named}."
+        yield from _open(best, own)
+    yield from _surely(meta, best, alone=len(own) == 1)
+
+
+def _open(best: MetaResult, own: Sequence[MetaResult]) -> Iterator[Told]:
+    """Say which metrics may agree as much as the first one."""
+    if best.rank is None:
+        lead = f"so that the lead of {best.metric} may be chance"
+        yield "undecided", f"Metrics were not tested, {lead}."
+        return
     others = [r.metric for r in own if r.rank == 1 and r.metric != best.metric]
     if others:
-        open_ = "the tests leave open which of them agrees more with people."
-        yield "undecided", f"{by} does not tell {best.metric} from {all_of(others)}: {open_}"
-    if best.rank_ci is not None:
-        place = f"{span('place', *best.rank_ci)} by {by} in 95 % of the draws."
+        more = f"agrees more with people than {all_of(others)}"
+        yield "undecided", f"The tests leave open whether {best.metric} {more}."
+
+
+def _surely(meta: MetaEvaluation, best: MetaResult, *, alone: bool) -> Iterator[Told]:
+    """Say what the first value rests on, and where the first metric may rank."""
+    size = f"{plural(meta.n_systems, 'system')} and {plural(meta.n_segments, 'segment')}"
+    if best.rank_ci is not None and not alone:
+        place = f"{span('place', *best.rank_ci)} by {best.by} in 95 % of the draws."
         yield "sureness", f"Over resampled {meta.resampled_units}, {best.metric} takes {place}"
+    rests = f"The {best.by} of {best.metric} rests on {size}"
+    if best.ci is not None and not np.isnan(best.ci).any():
+        low, high = (f"{end:.{meta.digits()}f}" for end in best.ci)
+        rests += f"; its 95 % interval is {low} to {high}"
+    yield "sureness", f"{rests}."
+
+
+def named_meta(by: str, value: str = "") -> str:
+    """Name a meta-metric by what it is, and by its short name, with a value if there is one.
+
+    Examples
+    --------
+    >>> named_meta("spa"), named_meta("spa", "0.846"), named_meta("kendall-10", "0.846")
+    ('soft pairwise accuracy (spa)', 'soft pairwise accuracy (spa 0.846)', 'kendall-10 (0.846)')
+    """
+    if by in _NAMES:
+        return f"{_NAMES[by]} ({f'{by} {value}'.rstrip()})"
+    return f"{by} ({value})" if value else by
 
 
 def _leaders(meta: MetaEvaluation) -> Iterator[Told]:
@@ -75,10 +127,32 @@ def _leaders(meta: MetaEvaluation) -> Iterator[Told]:
 
 
 def _swayed(meta: MetaEvaluation) -> Iterator[Told]:
-    """Say which systems are outliers, and what agreement is without them."""
-    if meta.outliers is not None:
-        for text in outlier_warnings(meta.outliers, meta.results):
-            yield "sureness", f"{text}."
+    """Say which systems are outliers, and what the first metric has without them."""
+    far = meta.outliers
+    if far is None or not far.systems or far.handling == "keep":
+        return
+    few = len(far.systems) == 1
+    are = "is an outlier" if few else "are outliers"
+    who = f"{listed(far.systems, LISTED, last=' and ')} {are} by {far.human}"
+    if far.handling == "drop":
+        yield "sureness", f"{who}, and left out."
+        return
+    own = next(iter(_by_metas(meta).values()), [])
+    moved = [r for r in own if r.without_outliers is not None]
+    if not moved:
+        return
+    rest = {r.metric: r.without_outliers.value for r in moved if r.without_outliers is not None}
+    best, them, d = moved[0], "it" if few else "them", meta.digits()
+    known = {metric: value for metric, value in rest.items() if not np.isnan(value)}
+    if best.metric not in known:
+        yield "sureness", f"{who}: without {them} {best.by} has no value for {best.metric}."
+        return
+    first = max(known, key=lambda metric: (known[metric], metric == best.metric))
+    without = f"{best.metric} has {known[best.metric]:.{d}f}"
+    has = f"{without} without {them}, {best.value:.{d}f} with {them}"
+    if first != best.metric:
+        has = f"without {them} {first} comes first ({known[first]:.{d}f}), and {without}"
+    yield "sureness", f"{who}: by {best.by}, {has}."
 
 
 def outlier_warnings(outliers: Outliers, results: Sequence[MetaResult]) -> list[str]:

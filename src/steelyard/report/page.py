@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,14 @@ from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
+from steelyard.core.oneline import one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
+from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
-from steelyard.core.table import dumps
+from steelyard.core.table import Table, dumps
 from steelyard.core.telling import tell
-from steelyard.core.words import plural
+from steelyard.core.words import listed, plural
 from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check
@@ -50,12 +52,12 @@ _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
 _ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+@dataclass(frozen=True, slots=True, repr=False)
+class Report(Shown):
     """A report: the page, and the results that it shows."""
 
-    html: str = field(repr=False)
-    summary: Summary
+    html: str
+    said: Summary
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     many: ManyScores | None = None
@@ -66,7 +68,7 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {
-            "summary": self.summary.to_dict(),
+            "summary": self.said.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "judges": None if self.judges is None else self.judges.to_dict(),
@@ -74,6 +76,21 @@ class Report:
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
+
+    def words(self) -> Summary:
+        """Say what the page says first."""
+        return self.said
+
+    def __repr__(self) -> str:
+        held = {"comparison": self.comparison, "meta": self.meta, "judges": self.judges}
+        parts = listed([name for name, own in held.items() if own is not None]) or "no results"
+        return one_line(self, f"of {len(self.html.encode('utf-8')):,} bytes: {parts}; save(path)")
+
+    def table(self) -> Table:
+        """Give the table of the first result that it shows."""
+        every = (self.comparison, self.meta, self.judges)
+        found = next((own for own in every if own is not None), None)
+        return Table("", (), ()) if found is None else found.table()
 
     def save(self, path: str | Path) -> None:
         """Write the page; a file is whole or not there."""
@@ -129,7 +146,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     >>> import steelyard as sy
     >>> es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
     >>> report = make_report(es, "mqm", n_bootstrap=50)
-    >>> report.summary.settled[0]
+    >>> report.words().settled[0]
     'Amber ranks first of 3 systems by mean mqm over 450 segments, in a first tier of 2.'
     """
     options = ReportOptions.of(locals())
@@ -234,7 +251,7 @@ def write_report(
     tell(_PACKED, _WHOLE)
     return Report(
         html=_page(content, told, options.title),
-        summary=told,
+        said=told,
         comparison=found,
         meta=meta,
         many=many,

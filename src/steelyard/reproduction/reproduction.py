@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from steelyard.core.oneline import one_line
 from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.rng import Rng
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.terminal import result_text
-from steelyard.core.words import plural
+from steelyard.core.words import all_of, plural
 
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"
@@ -192,8 +194,8 @@ _WORDS = ("what", "published", "ours", "match", "note", "verdict", "tolerance", 
 _COLUMNS = {name: name for name in _WORDS} | {"note": "explanation"}
 
 
-@dataclass(frozen=True, slots=True)
-class Reproduction:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reproduction(Shown):
     """All figures of a paper: published, ours, how they compare, and why not equal."""
 
     paper: str
@@ -213,6 +215,31 @@ class Reproduction:
             "warnings": list(self.warnings),
         }
 
+    def words(self) -> Summary:
+        """Say how many of the published figures are found here, and which are not."""
+        return Summary.of(self._told())
+
+    def _told(self) -> Iterator[Told]:
+        n, compared = self.counts(), sum(row.match is not None for row in self.rows)
+        if not compared:
+            yield "undecided", f"None of {plural(len(self.rows), 'figure')} can be compared here."
+            return
+        alike = f"{n[EQUAL]:,} are equal and {n[SAMPLED]:,} within sampling error"
+        yield "settled", f"Of {plural(compared, 'figure')} of {self.paper}, {alike}."
+        if n[DIFFERS]:
+            where = list(dict.fromkeys(r.part for r in self.rows if r.verdict == DIFFERS))
+            differ = f"{plural(n[DIFFERS], 'figure')} {'differs' if n[DIFFERS] == 1 else 'differ'}"
+            yield "undecided", f"{differ} ({all_of(where)}); the notes say why."
+        if n[ABSENT]:
+            be = "is" if n[ABSENT] == 1 else "are"
+            yield "undecided", f"{plural(n[ABSENT], 'figure')} {be} not at hand."
+        if n[SAMPLED]:
+            yield "sureness", f"Within sampling error is within {_BAND}."
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{n:,} {verdict}" for verdict, n in self.counts().items())
+        return one_line(self, f"of {self.paper}: {counts}")
+
     def counts(self) -> dict[str, int]:
         """Count the figures by verdict."""
         found = Counter(row.verdict for row in self.rows)
@@ -225,7 +252,7 @@ class Reproduction:
         rows = tuple(tuple(row.to_dict().values()) for row in self.rows)
         return Table(self.title, columns, rows)
 
-    def summary(self) -> Table:
+    def counted(self) -> Table:
         """Count the figures of each part, and of all, by verdict."""
         counts: dict[str, Counter[str]] = {}
         for row in self.rows:
@@ -238,16 +265,12 @@ class Reproduction:
         ]
         return Table(self.title, columns, tuple(rows))
 
-    def text(self) -> str:
-        """Give the summary, and below it what is not equal: by chance, for a reason, not at hand.
+    def pieces(self) -> list[Table | str]:
+        """Give the counts, and below them what is not equal: by chance, for a reason, not at hand.
 
         Of the figures within sampling error those that are furthest off are shown.
         """
-        return result_text((), self.parts())
-
-    def parts(self) -> list[Table | str]:
-        """Give the same in parts, which a screen lays out."""
-        parts: list[Table | str] = [self.summary()]
+        parts: list[Table | str] = [self.counted()]
         sampled = [row for row in self.rows if row.verdict == SAMPLED]
         if sampled:
             title = f"{SAMPLED}: {_BAND}; {plural(len(sampled), 'figure')}"

@@ -10,19 +10,23 @@ import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranked, ranking
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.telling import each
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.load import JudgementsError, Source, as_evalset
+from steelyard.scoring import words
 from steelyard.scoring.metric import Metric, Report, make_metric
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Scores(Shown):
     """Scores of all systems by some metrics; ``evalset`` holds them and all that was known."""
 
     evalset: EvalSet
@@ -41,6 +45,15 @@ class Scores:
             system: {name: column[i] for name, column in columns.items()}
             for i, system in enumerate(es.systems)
         }
+
+    def words(self) -> Summary:
+        """Say which system is first, whether metrics agree on it, and that nothing was tested."""
+        return Summary.of(words.told(self))
+
+    def __repr__(self) -> str:
+        es = self.evalset
+        size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
+        return one_line(self, f"by {named(self.metrics)}: {size}")
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Frame, Table
+from steelyard.core.words import all_of, plural
 from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
 
@@ -57,20 +61,40 @@ class Curve:
         return texts | {"x": list(self.x), "lines": [line.to_dict() for line in self.lines]}
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
-    """Tables by name, curves, and what else a machine may want (``facts``)."""
+@dataclass(frozen=True, slots=True, repr=False)
+class Study(Shown):
+    """Tables by name (``parts``), curves, and what else a machine may want (``facts``).
+
+    ``said`` is the answer in words.
+    """
 
     name: str
-    tables: Mapping[str, Table]
+    parts: Mapping[str, Table]
     curves: tuple[Curve, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
+    said: Summary = field(default_factory=Summary)
+
+    def words(self) -> Summary:
+        """Say what the study found; a study that says nothing by itself names its tables."""
+        if self.said.sentences():
+            return self.said
+        tables = f"{plural(len(self.parts), 'table')}: {all_of(list(self.parts))}"
+        return Summary(settled=(f"The study '{self.name}' gives {tables}.",))
+
+    def __repr__(self) -> str:
+        tables = f"tables {named(list(self.parts), 5)}"
+        curves = named([curve.name for curve in self.curves], 5)
+        return one_line(self, f"{self.name}: {tables}{f'; curves {curves}' if curves else ''}")
+
+    def tables(self) -> list[Table]:
+        """Give all tables that have rows."""
+        return [table for table in self.parts.values() if table.rows]
 
     def table(self, name: str | None = None) -> Table:
         """Give one table, by default the first."""
-        return self.tables[name if name is not None else next(iter(self.tables))]
+        return self.parts[name if name is not None else next(iter(self.parts))]
 
     def curve(self, name: str) -> Curve:
         """Give one curve by its name."""
@@ -89,7 +113,7 @@ class Study:
         return {
             "study": self.name,
             **self.facts,
-            "tables": {name: table.records() for name, table in self.tables.items()},
+            "tables": {name: table.records() for name, table in self.parts.items()},
             "curves": [curve.to_dict() for curve in self.curves],
             **origin(self.provenance),
             "warnings": list(self.warnings),

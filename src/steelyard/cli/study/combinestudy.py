@@ -64,7 +64,7 @@ def combine(
         found = combine_metrics(
             es, options.human, by=by, options=asked, rng=output.seed, progress=progress
         )
-    tables = list(found.study.tables.values())
+    tables = list(found.study.parts.values())
     if output.out is None or files.suffix(output.out) not in TABLES:
         emit(found.study, tables, output, table_file="FILE.md")
         return

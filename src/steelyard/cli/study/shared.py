@@ -61,10 +61,10 @@ def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions
     brief = {"identical": brief_pairs}
     tables = {
         name: brief[name](table, "--json") if name in brief else table
-        for name, table in found.tables.items()
+        for name, table in found.parts.items()
     }
     shown = [table for table in tables.values() if table.rows]
-    emit(found, list(found.tables.values()), output, draw=draw, shown=shown)
+    emit(found, list(found.parts.values()), output, draw=draw, shown=shown)
 
 
 def _plain(command: F) -> F:

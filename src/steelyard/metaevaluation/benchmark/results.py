@@ -6,11 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranked, ranking
+from steelyard.core.showing import Shown
+from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.table import Column as TableColumn
 from steelyard.core.words import plural
+from steelyard.metaevaluation.benchmark.words import told_of_benchmark
 from steelyard.metaevaluation.results import Significance
 from steelyard.stats.metametrics.swapping import Null
 
@@ -94,8 +98,8 @@ class Standing:
         return asdict(self)
 
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkResult:
+@dataclass(frozen=True, slots=True, repr=False)
+class BenchmarkResult(Shown):
     """A leaderboard over several sets, and what it rests on."""
 
     benchmark: str
@@ -113,6 +117,15 @@ class BenchmarkResult:
     def partial(self) -> bool:
         """Whether sets of the protocol are missing."""
         return bool(self.absent)
+
+    def words(self) -> Summary:
+        """Say which metric is first over all tasks, what stays open, what the average rests on."""
+        return Summary.of(told_of_benchmark(self))
+
+    def __repr__(self) -> str:
+        sets = f"{len(self.sets)} of {plural(len(self.sets) + len(self.absent), 'set')}"
+        order = named([standing.metric for standing in self.standings])
+        return one_line(self, f"of {self.benchmark}, {sets}: {order}")
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

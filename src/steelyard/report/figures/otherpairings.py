@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.comparison.pair import shown_p
+from steelyard.comparison.pairwords import shown_p
 from steelyard.core.rng import Rng, generator
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import heat, histogram

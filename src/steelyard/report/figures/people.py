@@ -21,11 +21,11 @@ _NORMAL = 1.959964  # standard errors to each side of a 95 % interval
 def draw(name: str, found: HumanScores) -> Chart:
     """Draw one of :data:`FIGURES`."""
     style.chosen([name], FIGURES)
-    if name == "severity" and "raters" not in found.tables:
+    if name == "severity" and "raters" not in found.parts:
         raise UsageError("figure 'severity': raters are not known")
     made: dict[str, Callable[[], Chart]] = {
         "ranking": lambda: ranking(found),
-        "severity": lambda: severity(found.tables["raters"].to_columns()),
+        "severity": lambda: severity(found.parts["raters"].to_columns()),
         "agreement": lambda: agreement(found.agreement),
         "thresholds": lambda: threshold_curve(found.threshold_curves()),
     }

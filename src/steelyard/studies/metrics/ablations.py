@@ -94,7 +94,7 @@ def ablate_systems(
     settings = {"sizes": ",".join(map(str, chosen)), "trials": trials}
     return Study(
         name="systems",
-        tables={kind: _kept_table(kind, chosen, found, n) for kind in KINDS},
+        parts={kind: _kept_table(kind, chosen, found, n) for kind in KINDS},
         curves=tuple(_curve(kind, chosen, found) for kind in KINDS),
         facts=facts,
         warnings=runs.told(told),
@@ -219,7 +219,7 @@ def ablate_segments(
     settings = {"sizes": ",".join(map(str, chosen)), "draws": draws}
     return Study(
         name="segments",
-        tables={
+        parts={
             "widths": _width_table(chosen, found, runs.names, draws),
             "values": _value_table(chosen, found, runs.names),
         },

@@ -134,7 +134,7 @@ def combine_metrics(
     ]
     study = Study(
         name="combine",
-        tables={
+        parts={
             **{own.by: own.table() for own in found},
             **({"weights": _weight_table(parts, weights)} if weights else {}),
         },

@@ -120,7 +120,7 @@ def difference_worth(
     shown = {"human": given.human, "alpha": options.alpha, "draws": options.draws}
     return Study(
         name="worth",
-        tables={
+        parts={
             "needed": _needed_table(found, given.human),
             **({"calibration": _calibration_table(checked)} if checked else {}),
             "worth": _worth_table(found, options.alpha),

@@ -89,7 +89,7 @@ def count_distinct(
     }
     return Study(
         name="distinct",
-        tables={"counts": _counts(rows, options), "values": _cluster_table(runs, ranks)},
+        parts={"counts": _counts(rows, options), "values": _cluster_table(runs, ranks)},
         curves=(_curve(runs),),
         facts={"n_systems": data.es.n_systems, "n_segments": len(data.judged), "ties": ties},
         warnings=runs.told(told),
@@ -212,7 +212,7 @@ def guard(
     order = [r.metric for r in runs.results[0] if r.metric in found]
     return Study(
         name="sentinels",
-        tables={
+        parts={
             "floor": _floor_table(floors, runs.names, options.draws),
             "metrics": _metric_table(order, values, best, runs.names),
         },

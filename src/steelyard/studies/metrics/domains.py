@@ -80,7 +80,7 @@ def leave_domains_out(
         told.append(f"{few} for an interval (ten at least): values have the range of the domains")
     return Study(
         name="domains",
-        tables={
+        parts={
             **{own.by: own.table() for own in found},
             "domains": _domain_table(found),
         },

@@ -84,7 +84,7 @@ def leave_each_out(
     told += [text for own in found for text in own.undefined(data.es.systems)]
     return Study(
         name="outliers",
-        tables={
+        parts={
             "metrics": _metric_table(runs, found, far),
             "systems": _system_table(runs, found, far),
         },

@@ -85,7 +85,7 @@ def mix_systems(
     warnings += [text for own in found for text in own.outside()]
     return Study(
         name="hybrids",
-        tables={
+        parts={
             **{own.by: own.table() for own in found},
             "convergence": _convergence_table(found),
         },

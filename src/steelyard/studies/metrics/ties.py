@@ -127,7 +127,7 @@ def vary_ties(
         shown["human"] = human
     return Study(
         name="ties",
-        tables={
+        parts={
             "pairs": _pair_table(pairs, settings.thresholds),
             "values": _value_table(names, values, settings),
             "flips": _flip_table(names, values, settings),

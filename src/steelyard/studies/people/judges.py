@@ -139,7 +139,7 @@ def study_judges(
     settings |= {} if human is None else {"human": human}
     return Study(
         name="judges",
-        tables=tables,
+        parts=tables,
         curves=(_curve(rates, options.sizes),),
         facts=facts,
         warnings=tuple(dict.fromkeys(warnings)),

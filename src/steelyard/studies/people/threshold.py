@@ -154,7 +154,7 @@ def study_threshold(
         curves = (Curve("called", title, "threshold", y, at, tuple(lines)),)
     return Study(
         name="threshold",
-        tables=tables,
+        parts=tables,
         curves=curves,
         facts={"score": given.score, "customary": custom, "share": options.share, "equal": facts},
         warnings=tuple(dict.fromkeys(warnings)),

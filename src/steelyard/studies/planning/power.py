@@ -397,7 +397,7 @@ class _Powered:
         curve = Curve("power", self.title, self.unit, "power", tuple(self.sizes), tuple(lines))
         return Study(
             name="power",
-            tables={"needed": self._needed(), "power": self._power()},
+            parts={"needed": self._needed(), "power": self._power()},
             curves=(curve,),
             facts=facts or {},
             warnings=tuple(warnings),

@@ -120,7 +120,7 @@ def study_units(es: Source | Ratings, score: str | None = None, *, options: Unit
         found_warnings = tuple(text.replace(DOCUMENT, options.unit) for text in found_warnings)
     return Study(
         name="units",
-        tables=tables,
+        parts=tables,
         curves=(_curve(found.plan),),
         facts=facts,
         warnings=(*data.notes, *told, *found_warnings),

@@ -294,7 +294,7 @@ def disagree(
     inputs = tuple(dict.fromkeys(i for es in named.values() for i in es.inputs))
     return Study(
         name="disagreement",
-        tables=tables,
+        parts=tables,
         curves=tuple(curves),
         facts={
             "n_setups": len(found.setups),

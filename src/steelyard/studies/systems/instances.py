@@ -107,7 +107,7 @@ def study_instances(
     tables |= spread_tables(looked.systems, looked.scores, fit.ability, looked.sign)
     return Study(
         name="instances",
-        tables=tables,
+        parts=tables,
         curves=tuple(curves),
         facts=_facts(looked, fit, split, shorter, options),
         warnings=tuple(dict.fromkeys([*notes, *_warnings(looked, fit)])),

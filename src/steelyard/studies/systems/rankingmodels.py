@@ -118,7 +118,7 @@ def weigh_models(
     }
     return Study(
         name="models",
-        tables=model_tables(found, facts),
+        parts=model_tables(found, facts),
         curves=model_curves(found),
         facts={**facts.to_dict(), **found.to_dict()},
         warnings=tuple(dict.fromkeys(warnings)),

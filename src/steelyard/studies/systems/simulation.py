@@ -203,7 +203,7 @@ def simulate(
     overall = [line_of(name, [tau[:, k]], resamples) for k, name in enumerate(chosen.by)]
     return Study(
         name="simulation",
-        tables={
+        parts={
             "curves": _curve_table(curves),
             "overall": _overall_table(overall),
             "claims": _claim_table(curves, overall),
