@@ -136,7 +136,7 @@ def compare(
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
-        with shown_progress("reading and scoring", output):
+        with shown_progress("scoring" if texts.asks else "reading", output):
             loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")

@@ -116,10 +116,11 @@ def emit(  # noqa: PLR0913 - every option has a default
     summary = found.words() if words is None and isinstance(found, Shown) else None
     if words is None:
         words = () if summary is None else summary.brief()
+    words = [spoken(text) for text in words]
+    every = words if summary is None else [spoken(text) for text in summary.sentences()]
     warnings, read = _told(found)
     done = [str(path) for path in wrote]
     if output.json or (output.out is not None and files.suffix(output.out) == "json"):
-        every = words if summary is None else summary.sentences()
         result: Any = headed(found, every, warnings)
     else:
         result = None
@@ -132,11 +133,18 @@ def emit(  # noqa: PLR0913 - every option has a default
         screen = screen_of(output, table_file)
         blocks: Sequence[Table | str] = tables if shown is None else shown
         echo(result_text(words, blocks if text is None else [text], screen), screen)
+        said = {_bare(text) for text in words}
+        warnings = [text for text in warnings if _bare(text) not in said]
     mind(warnings, () if says_read and not output.json else read, output, names_in(tables))
     for path in done:
         note(f"wrote {path}", output)
     if not output.json:
         follow(then, output)
+
+
+def _bare(text: str) -> str:
+    """Give a sentence so that it is the same as a note."""
+    return text.removesuffix(".").lower()
 
 
 def _write(

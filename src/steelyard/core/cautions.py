@@ -61,31 +61,37 @@ def _kind(warning: str, names: re.Pattern[str] | None) -> str:
 def _cut(text: str) -> str:
     """Cut a list of names; what stands before the first and after the last one stays."""
     more = _MORE.search(text)
-    counted = 0 if more is None else int(more[1].replace(",", ""))
-    tail = "" if more is None else text[more.end() :]
-    pieces = (text if more is None else text[: more.start()]).split(", ")
-    names = [len(piece.split()) <= _WORDS for piece in pieces]
-    if not any(names):
-        return text
-    first = names.index(True)
-    last = next((k for k in range(first, len(names)) if not names[k]), len(names)) - 1
-    # The words around the list end with its first name, and begin with its last one.
-    first = max(first - 1, 0)
-    if last < len(pieces) - 1:
-        last += 1
-        if more is None or last < len(pieces) - 1:
-            tail = (
-                _after_name(pieces[last])
-                + "".join(f", {own}" for own in pieces[last + 1 :])
-                + ("" if more is None else text[more.start() :])
-            )
-            counted = 0
-    elif more is None:
-        tail = _after_name(pieces[last])
+    end = len(text) if more is None else more.start()
+    pieces = text[:end].split(", ")
+    first, last = _longest([len(piece.split()) <= _WORDS for piece in pieces])
+    # The words around a list end with its first name, and begin with its last one.
+    first, last = max(first - 1, 0), min(last + 1, len(pieces) - 1)
+    whole = more is not None and last == len(pieces) - 1  # the rest of this list is counted
+    counted = int(more[1].replace(",", "")) if whole and more is not None else 0
     left = last - first + 1 - _KEPT + counted
     if left + _KEPT <= _LONGEST:
         return text
+    if whole and more is not None:
+        tail = text[more.end() :]
+    else:
+        after = "".join(f", {own}" for own in pieces[last + 1 :])
+        tail = _after_name(pieces[last]) + after + text[end:]
     return f"{', '.join(pieces[: first + _KEPT])} and {left:,} more{tail}"
+
+
+def _longest(flags: Sequence[bool]) -> tuple[int, int]:
+    """Give the first and the last place of the longest run; the last is before the first of none.
+
+    Examples
+    --------
+    >>> _longest([True, False, True, True]), _longest([False])
+    ((2, 3), (0, -1))
+    """
+    best, start = (0, -1), 0
+    for k, flag in enumerate(flags):
+        start = start if flag else k + 1
+        best = max(best, (start, k), key=lambda run: run[1] - run[0])
+    return best
 
 
 def _after_name(piece: str) -> str:

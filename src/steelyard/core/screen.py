@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 #: Codes of the few styles that are used, by what they are for.
-STYLES = {"stress": "1", "head": "36", "aside": "2", "warning": "33", "next": "32"}
+STYLES = {"stress": "1", "head": "36", "aside": "2", "warning": "33", "error": "31", "next": "32"}
 COLOURS = ("auto", "always", "never")
 _DRAWN = "─●┄…"  # what a stream must be able to write, to draw with it
 WIDER = "a wider window has all columns"
@@ -88,7 +88,8 @@ class Screen:
         ['warning: 3 of 5 scores', '  are missing']
         """
         lines = [line for part in text.split("\n") for line in wrapped(part, self.width)]
-        if not first:
+        if not (first and lines[0].startswith(first)):
+            style = None if first else style
             return [self.styled(line, style) for line in lines]
         return [self.styled(first, style) + lines[0].removeprefix(first), *lines[1:]]
 

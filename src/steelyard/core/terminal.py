@@ -27,8 +27,8 @@ _NAMED = 6  # columns that are named among those without room
 class _Part:
     """A column on its way to the screen; ``place`` is its place in the table, None of a bar.
 
-    ``words`` may be broken into several lines; other texts are names, and are cut. ``drawn`` says
-    that a bar shows the same.
+    ``words`` may be broken into several lines; other texts are names, and are cut. ``bar`` is the
+    column beside which a bar shows the same.
     """
 
     key: str
@@ -38,7 +38,7 @@ class _Part:
     place: int | None
     right: bool = False
     words: bool = False
-    drawn: bool = False
+    bar: int | None = None
 
     @property
     def natural(self) -> int:
@@ -100,7 +100,7 @@ def _parts(table: Table, screen: Screen) -> list[_Part]:
     shown = [[printable(cell) for cell in row] for row in table.shown()]
     keys = [printable(key) for key in table.to_columns()]
     bars = bars_of(table) if screen.drawn else ()
-    ends = {place: bar for bar in bars for place in bar.ends}
+    ends = {place: bar.value for bar in bars for place in bar.ends}
     right = [table.right(j) for j in range(len(table.columns))]
     parts = []
     for j, column in enumerate(table.columns):
@@ -113,7 +113,7 @@ def _parts(table: Table, screen: Screen) -> list[_Part]:
                 place=j,
                 right=right[j],
                 words=not right[j] and (j > 0 or not any(right)) and _are_words(shown, j),
-                drawn=j in ends,
+                bar=ends.get(j),
             )
         )
         parts += [_drawn(bar, table) for bar in bars if bar.value == j]
@@ -143,10 +143,10 @@ def _fitting(parts: list[_Part], width: int) -> list[_Part]:
         return parts
     kept = [part.stacked() for part in parts]
     # What bars say, too, goes before anything is cut.
-    for part in [part for part in reversed(kept) if part.drawn]:
-        if _total(kept, (own.natural for own in kept)) <= width:
+    for bar in dict.fromkeys(part.bar for part in reversed(kept) if part.bar is not None):
+        if _total(kept, (part.natural for part in kept)) <= width:
             break
-        kept.remove(part)
+        kept = [part for part in kept if part.bar != bar]
     for hard in (False, True):
         while len(kept) > (1 if hard else 2):
             if _total(kept, (part.least(hard=hard) for part in kept)) <= width:

@@ -171,7 +171,8 @@ class Overview(Shown):
 
     def pieces(self) -> list[Table | str]:
         """Give what the set holds, and the table of scores."""
-        return [self.summary(), *([self.table()] if self.scores else [])]
+        facts = self.summary().split("\n")[1:]  # the words have said how much there is
+        return ["\n".join(facts), *([self.table()] if self.scores else [])]
 
     def table(self) -> Table:
         """Give a row per score, human scores first."""
