@@ -168,7 +168,7 @@ def test_convert_and_read_again(scores, tmp_path, capsys, target):
     assert run(["data", "convert", str(scores), str(out), *options]) == 0
     before = sy.load(scores, human="mqm", lp="en-de")
     assert sy.load(out, human="mqm", lp="en-de").identical(before)
-    assert f"wrote {out}" in capsys.readouterr().out
+    assert f"Wrote {out}." in capsys.readouterr().out
 
 
 def test_convert_says_what_it_leaves_out(tmp_path, capsys):

@@ -36,7 +36,7 @@ def test_build_and_info(tmp_path, capsys):
     assert built["entities"] == 1
     assert built["languages"] == {"de": 1}
     info = answer(capsys, "kb", "info", str(tmp_path / "kb"))
-    assert info == built
+    assert info == built | {"command": "kb info"}
     assert info["sources"][0]["version"] == "names.tsv"
     assert info["warnings"] == []
 
@@ -78,7 +78,7 @@ def test_what_was_added_and_layers_are_shown(base, tmp_path, capsys):
     command = ["kb", "add", str(terms), "--lp", "en-de", "--onto", base, "--out", new]
     assert run(command) == 0
     shown = capsys.readouterr()
-    assert shown.err == "added 1 term of terms.csv: de 1, en 2\n"
+    assert shown.out.startswith("Added 1 term of terms.csv: de 1, en 2.\n")
     assert f"layer       {new}: 1 entities, 3 names of terms terms.csv" in shown.out
     assert f"upon        {base}: 2 entities, 4 names of table" in shown.out
     assert run(command) == 2

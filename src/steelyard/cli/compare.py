@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli import following
 from steelyard.cli.emit import (
     emit,
     plot_option,
+    shown_progress,
     wanted_figures,
     workers_with_progress,
     write_figures,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from steelyard.comparison.logs import BattleComparison
     from steelyard.comparison.pair import Decision
     from steelyard.comparison.results import Comparison, RankedSystems
+    from steelyard.comparison.run import ManyScores
     from steelyard.core.parallel import Workers
     from steelyard.core.table import Table
     from steelyard.data.evalset import EvalSet
@@ -133,7 +136,8 @@ def compare(
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
-        loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
+        with shown_progress("scoring" if texts.asks else "reading", output):
+            loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")
     if of_two and (loaded is None or not loaded[1]):
@@ -146,8 +150,11 @@ def compare(
         es, pair = loaded
         if pair and settings["pair"] is None:  # two plain files: figures of two systems
             plots = wanted_figures(settings["plot"], output, PAIR_PLOTS)
-        found = asked.of_scores(es, settings["pair"] or pair)
-    emit(found.result, found.tables, write_figures(plots, found.draw, output))
+        with shown_progress("comparing", output):
+            found = asked.of_scores(es, settings["pair"] or pair)
+            _ = found.result.warnings  # tests are made when they are first asked for
+    output = write_figures(plots, found.draw, output)
+    emit(found.result, found.tables, output, then=found.then())
 
 
 def _load(
@@ -179,11 +186,12 @@ def _load(
 
 @dataclass(frozen=True)
 class _Found:
-    """What is printed, and how a figure of it is drawn."""
+    """What is printed, how a figure of it is drawn, and what the next useful command is."""
 
-    result: dict[str, Any]
+    result: Comparison | BattleComparison | AutoRanking | ManyScores | Decision
     tables: list[Table]
     draw: Callable[[str], Any]
+    then: Callable[[], str | None]
 
 
 @dataclass(frozen=True)
@@ -215,7 +223,10 @@ class _Asked:
         if len(names) > 1:
             many = run.compare_each(es, names, options, self.seed)
             many = replace(many, warnings=(*many.warnings, *unused))
-            return _Found(many.to_dict(), [many.table()], _draw_none)
+            one = following.option("--score", following.names(names[0]))
+            return _Found(
+                many, [many.table()], _draw_none, partial(following.again, *one, without={"score"})
+            )
         found = run.compare_by(es, names[0] if names else None, options, self.seed)
         return self._shown(replace(found, warnings=(*found.warnings, *unused)), es)
 
@@ -247,7 +258,8 @@ class _Asked:
         if self.settings["intervals"] is None:
             unused += ("--intervals none has no part in the decision card",)
         card = replace(card, warnings=(*card.warnings, *unused))
-        return _Found(card.to_dict(), [card.table()], partial(_draw_pair, es, card, self.seed))
+        draw = partial(_draw_pair, es, card, self.seed)
+        return _Found(card, [card.table()], draw, partial(_page, es))
 
     def of_log(self, log: str | tuple[str, ...], workers: Workers) -> _Found:
         from steelyard.comparison.logs import compare_log
@@ -279,7 +291,31 @@ class _Asked:
     ) -> _Found:
         found = replace(found, notes=tuple(map(spoken, found.notes)))
         tables = [found.table(), *(found.pair_tables() if self.settings["pairwise"] else [])]
-        return _Found(found.to_dict(), tables, partial(_draw, es, found))
+        then = partial(_next, found, pairwise=self.settings["pairwise"])
+        return _Found(found, tables, partial(_draw, es, found), then)
+
+
+def _next(found: RankedSystems, *, pairwise: bool) -> str | None:
+    """Look closer at the first two of one score; at all pairs where there is no card of two."""
+    from steelyard.comparison.results import Comparison
+
+    first = found.ranking(next(iter(found.aggregations)))[:2]
+    if isinstance(found, Comparison) and len(first) == 2:
+        pair = following.option("--pair", following.names(*first))
+        return following.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot"))
+    has_pairs = len(first) == 2 and not pairwise and found.tests
+    return following.again("--pairwise", without={"plot"}) if has_pairs else None
+
+
+def _page(es: EvalSet) -> str | None:
+    """Propose a report, where the inputs are what it reads."""
+    from steelyard.formats import plaintext
+
+    texts = any(given(name) for name in TextOptions.__dataclass_fields__)
+    plain = {plaintext.TEXTS, plaintext.SCORES}
+    if texts or not plain.isdisjoint(each.format for each in es.inputs):
+        return None
+    return following.another("report", "--out", "report.html", keep={*following.READING, "score"})
 
 
 def _draw(es: EvalSet | None, found: RankedSystems, name: str) -> Any:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, progress_of, said
+from steelyard.cli import following
+from steelyard.cli.emit import emit, mind, progress_of
 from steelyard.cli.options import (
     InputOptions,
     Names,
@@ -26,6 +27,7 @@ from steelyard.core.words import plural
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.data.judgements import Rankings, Ratings
+    from steelyard.formats.load import JudgementsError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -73,7 +75,8 @@ def info(
 
         found = [one for name in inputs for one in mtme_contents.contents(Path(name))]
         listing = {"pairs": [one.to_dict() for one in found], "warnings": []}
-        emit(listing, [mtme_contents.contents_table(found)], output)
+        words = [f"{plural(len(found), 'language pair')} can be read, by --lp."]
+        emit(listing, [mtme_contents.contents_table(found)], output, words=words)
         return
     try:
         es = _load(inputs, options, metrics)
@@ -90,11 +93,36 @@ def info(
             "warnings": list(raw.read.notes),
         }
         rows = tuple((key, _shown(value)) for key, value in facts.items())
-        emit(result, [Table(raw.read.form, (Column("what"), Column("value")), rows)], output)
+        counts = ", ".join(f"{value:,} {key}" for key, value in facts.items() if type(value) is int)
+        words = [f"{inputs[0]} holds {raw.read.form}: {counts}."]
+        table = Table(raw.read.form, (Column("what"), Column("value")), rows)
+        emit(result, [table], output, words=words, then=_next_of_raw(raw))
         return
     view = overview(es, options.human)
-    text = f"{view.summary()}\n\n{view.table().text()}" if es.scores else view.summary()
-    emit(view.to_dict(), [view.table()], output, text, says_read=True)
+    then = _next(es, options.human)
+    emit(view, [view.table()], output, shown=view.pieces(), says_read=True, then=then)
+
+
+def _next(es: EvalSet, human: str | None) -> str | None:
+    """Weigh metrics where people's scores are there, else compare systems."""
+    scores = [name for name, table in es.scores.items() if table.has_segments]
+    if es.n_systems < 2 or not scores:
+        return None
+    people = human or (es.human[0] if es.human else None)
+    keep = following.READING - {"human"}
+    if people in scores and any(name in scores for name in es.metrics):
+        named = following.option("--human", people)
+        return following.another("meta", *named, keep=keep)
+    return following.another("compare", *following.option("--score", scores[0]), keep=keep)
+
+
+def _next_of_raw(raw: JudgementsError) -> str | None:
+    """Give the command that takes raw judgements, where it needs nothing else."""
+    from steelyard.data.judgements import BattleLog
+
+    if isinstance(raw.value, BattleLog):
+        return following.another("compare", keep={"where", "ignore", "columns", "format"})
+    return None
 
 
 def _shown(value: Any) -> str:
@@ -164,9 +192,9 @@ def echo(
     table = echoed(es, what)
     result = {"rows": table.records(), "warnings": list(es.notes)}
     if output.json or output.out is not None:
-        emit(result, [table], output, plural(len(table.rows), "line"))
+        emit(result, [table], output, f"{plural(len(table.rows), 'line')}.")
         return
-    said(result, output)
+    mind([spoken(text) for text in es.notes], (), output)
     for row in (tuple(column.name for column in table.columns), *table.rows):
         click.echo("\t".join("" if cell is None else harmless(str(cell)) for cell in row))
 
@@ -216,7 +244,10 @@ def formats(output: OutputOptions) -> None:
         f"  writes         {writes or 'no'}\n  example        {example}"
         for name, known, commands, writes, example in cells
     ]
-    emit({"formats": rows, "warnings": []}, [table], output, "\n\n".join(blocks))
+    written = sum(row["writes"] for row in rows)
+    words = [f"{plural(len(rows), 'format')} are known, {written} of them are written, too."]
+    found = {"formats": rows, "warnings": []}
+    emit(found, [table], output, words=words, shown=["\n\n".join(blocks)])
 
 
 @data.command(
@@ -279,7 +310,8 @@ def convert(
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
     table = Table("", (Column("out"),), ((name,),))
-    emit(result, [table], output, f"wrote {target}")
+    then = following.command("data", "info", name)
+    emit(result, [table], output, words=[f"Wrote {target}."], shown=[], then=then)
 
 
 @data.command(epilog="Example: steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm")
@@ -312,7 +344,10 @@ def check(
     }
     table = checks.table(findings)
     total = ", ".join(plural(counts[name], name) for name in ("error", "warning", "note"))
-    emit(result, [table], output, f"{table.text()}\n\n{total}" if findings else total)
+    words = [f"{total}."]
+    if not counts["error"]:
+        words.append("Nothing that was looked for would make a meta-evaluation lie.")
+    emit(result, [table], output, words=words, shown=[table] if findings else [])
     return 2 if counts["error"] else 0
 
 

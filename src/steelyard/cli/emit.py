@@ -6,31 +6,59 @@ elsewhere, nothing if quiet.
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard import __version__
 from steelyard.cli.options import FIGURES, F, Names, OutputOptions
 from steelyard.cli.wording import spoken
+from steelyard.core.cautions import brief
 from steelyard.core.errors import UsageError, printable, shown_path
-from steelyard.core.provenance import taken_alike
+from steelyard.core.provenance import origin, taken_alike
+from steelyard.core.screen import Screen, text_width
+from steelyard.core.showing import Shown
 from steelyard.core.table import Table, dumps
-from steelyard.core.telling import told
+from steelyard.core.telling import Progress, told
+from steelyard.core.terminal import names_in, result_text
 from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
 
 
+SCHEMA = 1  # of what JSON looks like; a number that changes when old keys do
+_NEXT = "next:"
+_WHOLE = "--out {} or a wider window has all columns"
+
+
 def note(message: str, output: OutputOptions) -> None:
     """Say something on stderr, unless the user wants quiet."""
+    _say(printable(message), output, "aside")
+
+
+def _say(message: str, output: OutputOptions, style: str, first: str = "") -> None:
     if not output.quiet:
-        click.echo(printable(message), err=True)
+        screen = Screen.of(sys.stderr, output.color)
+        lines = "\n".join(screen.lines(message, style, first))
+        click.echo(lines, err=True, color=screen.colour or None)
+
+
+def screen_of(output: OutputOptions, table_file: str = "FILE.csv") -> Screen:
+    """Look at standard output; ``table_file`` is what ``--out`` writes whole tables to."""
+    return Screen.of(sys.stdout, output.color, _WHOLE.format(table_file))
+
+
+def echo(text: str, screen: Screen) -> None:
+    """Print what was laid out for standard output."""
+    click.echo(text, color=screen.colour or None)
 
 
 def wants_figure(output: OutputOptions) -> bool:
@@ -47,71 +75,162 @@ def _is_figure(output: OutputOptions) -> bool:
     return output.out is not None and files.suffix(output.out) in FIGURES
 
 
-def emit(
-    result: dict[str, Any],
+def emit(  # noqa: PLR0913 - every option has a default
+    found: Any,
     tables: Sequence[Table],
     output: OutputOptions,
     text: str | None = None,
     draw: Callable[[], Any] | None = None,
     *,
+    words: Sequence[str] | None = None,
+    shown: Sequence[Table | str] | None = None,
     says_read: bool = False,
-    minded_last: bool = False,
+    wrote: Sequence[Path | str] = (),
+    then: str | None = None,
+    table_file: str = "FILE.csv",
 ) -> None:
-    """Print a result, and write it where ``--out`` says.
+    """Print a result, and write it where ``--out`` says: words, tables, warnings, what comes next.
 
-    ``result`` is what JSON shows; it must have ``warnings``. ``tables`` are what people see (or
-    ``text``, if given), and the first of them is what other formats hold. ``draw`` makes the chart
-    that a figure holds; ``says_read`` tells that the text says what was read, ``minded_last`` that
-    what is to be minded comes after it.
+    Parameters
+    ----------
+    found
+        The result, or the dictionary that JSON shows, which has ``warnings``. Only JSON asks a
+        result for its dictionary: of large results it costs more than the tables.
+    tables
+        The first is what other formats hold.
+    text, shown
+        What people see in the place of the tables: all of it as a text, or tables and texts.
+    draw
+        Makes the chart that a figure holds.
+    words
+        The answer in a sentence or three; by default what the result says itself.
+    says_read
+        Whether the tables say what was read.
+    wrote
+        Files that are written already.
+    then
+        The next useful command.
+    table_file
+        What ``--out`` writes whole tables to.
     """
-    last = minded_last and not output.json
-    result = said(result, output, quiet_read=says_read and not output.json, quiet_warnings=last)
+    summary = found.words() if words is None and isinstance(found, Shown) else None
+    if words is None:
+        words = () if summary is None else summary.brief()
+    words = [spoken(text) for text in words]
+    every = words if summary is None else [spoken(text) for text in summary.sentences()]
+    warnings, read = _told(found)
+    done = [str(path) for path in wrote]
+    if output.json or (output.out is not None and files.suffix(output.out) == "json"):
+        result: Any = headed(found, every, warnings)
+    else:
+        result = None
     if output.out is not None:
-        suffix = files.suffix(output.out)
-        if draw is not None and suffix in FIGURES:
-            from steelyard.report.figures.drawing import write as write_figure
-
-            write_figure(draw(), output.out)
-        elif suffix == "parquet":
-            from steelyard.formats.tables import write as write_parquet
-
-            write_parquet(output.out, tables[0].to_columns())
-        else:
-            rendered = dumps(result) + "\n" if suffix == "json" else tables[0].render(suffix)
-            files.write_text(output.out, rendered)
-        note(f"wrote {output.out}", output)
+        _write(result, tables, output, draw)
+        done.append(str(output.out))
     if output.json:
         click.echo(dumps(result))
-        return
-    shown = "\n\n".join(table.text() for table in tables) if text is None else text
-    # Whatever made the text: names of the user's must not steer the terminal.
-    click.echo("\n".join(map(printable, shown.split("\n"))))
-    for warning in result["warnings"] if last else ():
-        note(f"warning: {warning}", output)
+    else:
+        screen = screen_of(output, table_file)
+        blocks: Sequence[Table | str] = tables if shown is None else shown
+        echo(result_text(words, blocks if text is None else [text], screen), screen)
+        said = {_bare(text) for text in words}
+        warnings = [text for text in warnings if _bare(text) not in said]
+    mind(warnings, () if says_read and not output.json else read, output, names_in(tables))
+    for path in done:
+        note(f"wrote {path}", output)
+    if not output.json:
+        follow(then, output)
 
 
-def said(
-    result: dict[str, Any],
+def _bare(text: str) -> str:
+    """Give a sentence so that it is the same as a note."""
+    return text.removesuffix(".").lower()
+
+
+def _write(
+    result: Any, tables: Sequence[Table], output: OutputOptions, draw: Callable[[], Any] | None
+) -> None:
+    assert output.out is not None
+    suffix = files.suffix(output.out)
+    if draw is not None and suffix in FIGURES:
+        from steelyard.report.figures.drawing import write as write_figure
+
+        write_figure(draw(), output.out)
+    elif suffix == "parquet":
+        from steelyard.formats.tables import write as write_parquet
+
+        write_parquet(output.out, tables[0].to_columns())
+    else:
+        rendered = dumps(result) + "\n" if suffix == "json" else tables[0].render(suffix)
+        files.write_text(output.out, rendered)
+
+
+def _told(found: Any) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
+    """Give what is to be minded, in the command's own words, and what was read."""
+    if not isinstance(found, Mapping):
+        if hasattr(found, "warnings") and hasattr(found, "provenance"):
+            read = origin(found.provenance)["read"]
+            return [spoken(text) for text in found.warnings], read
+        found = found.to_dict()
+    warnings, read = found["warnings"], found.get("read", ())
+    return [spoken(text) for text in warnings], read
+
+
+def headed(found: Any, words: Sequence[str], warnings: Sequence[str]) -> dict[str, Any]:
+    """Give what JSON shows: at the top the answer, and which command of which version gave it."""
+    own = dict(found) if isinstance(found, Mapping) else found.to_dict()
+    head = {
+        "command": command_name(),
+        "schema": SCHEMA,
+        "version": __version__,
+        "summary": list(words),
+    }
+    return {**head, **own, "warnings": list(warnings)}
+
+
+def command_name() -> str:
+    """Give the name of the command that runs, as one types it."""
+    context = click.get_current_context(silent=True)
+    path = "" if context is None else context.command_path
+    return path.removeprefix("steelyard ").removesuffix(" card")
+
+
+def mind(
+    warnings: Sequence[str],
+    read: Sequence[Mapping[str, Any]],
     output: OutputOptions,
-    *,
-    quiet_read: bool = False,
-    quiet_warnings: bool = False,
-) -> dict[str, Any]:
-    """Say what was read and what is to be minded; give the result in the command's own words."""
-    result = result | {"warnings": [spoken(text) for text in result["warnings"]]}
-    read = result.get("read", ())
-    if not quiet_read:
-        for line in taken_alike(read):
-            note(f"read {line}", output)
+    names: Collection[str] = (),
+) -> None:
+    """Say what was read and what is to be minded; warnings of a kind in one line.
+
+    ``names`` are those of systems and metrics, by which warnings of a kind differ.
+    """
+    if not output.json and not output.quiet and Screen.of(sys.stderr).width is not None:
+        click.echo(err=True)
+    for line in taken_alike(read):
+        note(f"read {line}", output)
     told = {
         f"{shown_path(one['file'])}: column '{name}' is taken as the {role}"
         for one in read
         for role, name in one["columns"].items()
     }
-    for warning in () if quiet_warnings else result["warnings"]:
-        if warning not in told:
-            note(f"warning: {warning}", output)
-    return result
+    new = [text for text in warnings if text not in told]
+    for warning in brief(new, names, "--json has all"):
+        _say(printable(f"warning: {warning}"), output, "warning", "warning:")
+
+
+def follow(then: str | None, output: OutputOptions) -> None:
+    """Say what the next useful command is, so that it can be pasted where it is broken, too."""
+    if then is None:
+        return
+    width = Screen.of(sys.stderr).width
+    lines = [_NEXT]
+    for word in map(shlex.quote, shlex.split(then)):
+        if width is not None and text_width(f"{lines[-1]} {word} \\") > width:
+            lines.append("   ")
+        lines[-1] += f" {word}"
+    if width is None or max(map(text_width, lines)) <= width - 2:
+        _say(" \\\n".join(lines), output, "next", _NEXT)
 
 
 def plot_option(names: Sequence[str], more: str = "") -> Callable[[F], F]:
@@ -162,7 +281,7 @@ def write_figures(
 @contextmanager
 def progress_of(
     title: str, output: OutputOptions, *, in_bytes: bool = False, aloud: bool = True
-) -> Iterator[Callable[[int, int | None], None] | None]:
+) -> Iterator[Progress | None]:
     """Give a function to call with how much is done and how much there is, or None if quiet.
 
     Where standard error is no terminal, a line says what is done; none unless ``aloud``.
@@ -172,7 +291,7 @@ def progress_of(
     elif not sys.stderr.isatty():
         said: list[str] = []
 
-        def once(_done: int, total: int | None) -> None:
+        def once(_done: float, total: float | None) -> None:
             if not said:
                 size = f" ({total:,} bytes)" if total and in_bytes else ""
                 said.append(f"{title}{size} ...")
@@ -180,18 +299,11 @@ def progress_of(
 
         yield once
     else:
-        from rich import progress
-        from rich.console import Console
-        from rich.markup import escape
+        from steelyard.cli.bar import WaitingBar
 
-        columns = list(progress.Progress.get_default_columns()[:2])
-        if in_bytes:
-            columns += [progress.DownloadColumn(), progress.TransferSpeedColumn()]
-        columns.append(progress.TimeRemainingColumn())
-        bar = progress.Progress(*columns, console=Console(stderr=True), transient=not in_bytes)
-        with bar:
-            task = bar.add_task(escape(printable(title)), total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+        colour = Screen.of(sys.stderr, output.color).colour
+        with WaitingBar(title, in_bytes=in_bytes, colour=colour) as bar:
+            yield bar.tell
 
 
 @contextmanager

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, note, plot_option, wanted_figures, write_figures
+from steelyard.cli import following
+from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
     COLUMNS,
@@ -24,6 +25,9 @@ from steelyard.cli.options import (
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.human.options import PROTOCOLS, HumanOptions
+
+if TYPE_CHECKING:
+    from steelyard.human.results import HumanScores
 
 PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.figures.people draws
 _FIELDS = tuple(HumanOptions.declared())
@@ -99,20 +103,42 @@ def human(
     if pairs is not None and result.battles is None:
         raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
     output = write_figures(plots, partial(_draw, result), output)
+    wrote: list[Path] = []
     if pairs is not None and result.battles is not None:
         from steelyard.formats.save import save
 
         save(result.battles, pairs)
-        note(f"wrote {pairs}", output)
+        wrote.append(pairs)
     if ranks is not None:
         from steelyard.formats import tables
 
         tables.write(ranks, result.rank_table().to_columns())
-        note(f"wrote {ranks}", output)
+        wrote.append(ranks)
+    scores = None
     if output.out is not None and _written(result, output.out):
-        note(f"wrote {output.out}", output)
+        scores = output.out
+        wrote.append(scores)
         output = replace(output, out=None)
-    emit(result.to_dict(), [result.table()], output, result.text("--json"))
+    emit(
+        result,
+        [result.table()],
+        output,
+        shown=result.pieces("--json"),
+        wrote=wrote,
+        then=_next(result, scores),
+        table_file="FILE.md",
+    )
+
+
+def _next(result: HumanScores, scores: Path | None) -> str | None:
+    """Keep the scores of outputs; once they are kept, compare systems by them."""
+    if result.evalset is None:
+        return None
+    if scores is not None:
+        return following.command(
+            "compare", str(scores), *following.option("--score", following.names(result.score))
+        )
+    return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks"})
 
 
 def _draw(result: Any, name: str) -> Any:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli import following
 from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
 from steelyard.cli.lazy import LazyGroup
@@ -25,6 +27,9 @@ from steelyard.cli.options import (
 )
 from steelyard.judging.options import JudgeOptions, ReadOptions
 
+if TYPE_CHECKING:
+    from steelyard.judging.results import JudgeReport
+
 _MORE = "steelyard.cli.judgemore"
 #: name: (module:function, one line of help); what is none of them is a file, and goes to the card.
 QUESTIONS = {
@@ -35,6 +40,7 @@ QUESTIONS = {
 }
 CARD = "card"
 PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
+_READING = frozenset((*ReadOptions.declared(), "where", "columns"))
 _UNDECIDED = {"pass": 0, "fail": 3}
 OWN = click.option(
     "--own",
@@ -172,18 +178,24 @@ def card(
     plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     report = weigh(*inputs, require=require, baseline=baseline, **settings)
     output = write_figures(plots, partial(_draw, report), output)
-    table = report.table()
-    parts = [report.summary(), table.text()]
-    if report.requirements:
-        parts.append("\n".join(
-            f"{own.result}: {own.judge} {own.requirement}: {own.found}"
-            for own in report.requirements
-        ))  # fmt: skip
-    emit(report.to_dict(), [table], output, "\n\n".join(parts), minded_last=True)
+    emit(report, [report.table()], output, shown=report.pieces(), then=_next(report))
     code = report.exit_code
     if code == EXIT_UNDECIDED and undecided is not None:
         return _UNDECIDED[undecided]
     return code
+
+
+def _next(report: JudgeReport) -> str | None:
+    """Correct by labels what can be corrected; of other judges, see what sways them."""
+    from steelyard.judging.verdict import BELIEVE
+
+    known = [card for card in report.cards if not math.isnan(card.worth)]
+    believed = any(own.word == BELIEVE for own in report.decisions)
+    if believed or not known or report.verdicts.labelled.all():
+        return following.another("judge bias", keep=_READING)
+    best = max(known, key=lambda card: (card.worth, card.name))
+    judge = following.option("--judge", following.names(best.name))
+    return following.another("judge correct", *judge, keep=_READING - {"judges"})
 
 
 def _draw(report: Any, name: str) -> Any:

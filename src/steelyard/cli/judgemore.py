@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import emit, note
+from steelyard.cli import following
+from steelyard.cli.emit import emit
 from steelyard.cli.fields import from_fields
 from steelyard.cli.judge import INPUTS, OWN, reading
 from steelyard.cli.options import SUFFIXES, TABLES, OutputOptions, need_inputs, output_options
@@ -16,6 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.judging.options import BiasOptions, CorrectOptions, DriftOptions, PlanOptions
 
+_BUDGET = 50  # labels that are proposed
 _READ_BY_JUDGE = ("human", "unit", "covariates", "ignore")  # the judge is named elsewhere
 _OF_CORRECT = ("judge", "labels", "by", "pair", "population", "anytime", "level", "draws")
 _OF_PLAN = ("judge", "half_width", "kappa", "accuracy", "pair", "difference", "budget", "power",
@@ -44,8 +46,7 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
     need_inputs(inputs, "steelyard judge bias battles.csv --human vote")
     report = judge_bias(*inputs, **settings)
     tables = report.tables()
-    text = "\n\n".join([report.summary(), *(table.text() for table in tables)])
-    emit(report.to_dict(), tables, output, text, minded_last=True)
+    emit(report, tables, output, words=report.summary().splitlines())
 
 
 @click.command(
@@ -68,8 +69,7 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
     need_inputs(inputs, "steelyard judge correct verdicts.csv --human expert --judge gpt")
     found = run(*inputs, rng=output.seed, **settings)
     table = found.table()
-    text = f"{found.summary()}\n\n{table.text()}"
-    emit(found.to_dict(), [table], output, text, minded_last=True)
+    emit(found, [table], output, words=found.summary().splitlines())
 
 
 @click.command(
@@ -93,16 +93,22 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
 
     need_inputs(inputs, "steelyard judge plan verdicts.csv --human expert --judge gpt")
     found = plan_labels(*inputs, rng=output.seed, **settings)
-    out = output.out
+    out, wrote = output.out, []
     if out is not None and files.suffix(out) in TABLES and found.rows is not None:
         tables.write(out, found.rows.to_columns())
-        note(f"wrote {out}", output)
+        wrote.append(out)
         output = replace(output, out=None)
     elif out is not None and files.suffix(out) in set(TABLES) - set(SUFFIXES):
         raise UsageError(f"--out {out}: rows to label are those of --budget N")
     table = found.table()
-    shown = [found.summary(), *([table.text()] if found.needs else [])]
-    emit(found.to_dict(), [table], output, "\n\n".join(shown), minded_last=True)
+    words = found.summary().splitlines()
+    shown = [table] if found.needs else []
+    left = found.n_judged - found.n_labelled
+    then = None
+    if found.rows is None and left > 0:
+        budget = ("--budget", str(min(_BUDGET, left)), "--out", "to-label.csv")
+        then = following.again(*budget)
+    emit(found, [table], output, words=words, shown=shown, wrote=wrote, then=then)
 
 
 @click.command(
@@ -125,5 +131,4 @@ def drift(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> No
         raise UsageError(f"expected the old and the new verdicts; for example: {example}")
     report = judge_drift(*inputs, **settings)
     table = report.table()
-    text = f"{report.summary()}\n\n{table.text()}"
-    emit(report.to_dict(), [table], output, text, minded_last=True)
+    emit(report, [table], output, words=report.summary().splitlines())

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli import following
 from steelyard.cli.emit import emit, note
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
@@ -21,7 +22,7 @@ from steelyard.cli.options import (
 )
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import Column, Table
-from steelyard.core.words import listed
+from steelyard.core.words import listed, plural
 
 if TYPE_CHECKING:
     from steelyard.kobe.base.build import Limits
@@ -184,8 +185,9 @@ def add(
         add_terms(terms, target, upon=EMBEDDED if onto == "default" else onto, force=force)
     found = KnowledgeBase.open(target)
     result = {**facts(found), "added": terms.counted()}
-    note(f"added {terms.said()}", output)
-    emit(result, [_table(result)], replace(output, out=None))
+    words = [f"Added {terms.said()}.", _said(result)]
+    then = following.command("kb", "info", str(target))
+    emit(result, [_table(result)], replace(output, out=None), words=words, then=then)
 
 
 def _base(name: str) -> Source:
@@ -223,7 +225,8 @@ def _build(
         note=partial(note, output=output),
     )
     result = facts(KnowledgeBase.open(target))
-    emit(result, [_table(result)], replace(output, out=None))
+    then = following.command("kb", "info", str(target))
+    emit(result, [_table(result)], replace(output, out=None), words=[_said(result)], then=then)
 
 
 def _progress(output: OutputOptions) -> Progress:
@@ -258,7 +261,17 @@ def info(base: str | None, entity: str | None, output: OutputOptions) -> None:
         return
     result = facts(found)
     tables = [_table(result), _source_table(result), _language_table(result)]
-    emit(result, tables, output)
+    own = () if base is None else ("--kb", base)
+    then = following.command("kb", "link", "Am 3. März in Wien", "--lang", "de", *own)
+    emit(result, tables, output, words=[_said(result)], then=then)
+
+
+def _said(result: dict[str, Any]) -> str:
+    """Say what a base holds."""
+    return (
+        f"The knowledge base holds {result['entities']:,} entities, with {result['names']:,} names "
+        f"in {plural(len(result['languages']), 'language')}."
+    )
 
 
 def facts(base: KnowledgeBase) -> dict[str, Any]:
@@ -354,4 +367,6 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
         ),
         Table("names", (Column("language"), Column("name")), spoken),
     ]
-    emit(result, tables, output)
+    label, kind = result["label"], result["category"]
+    words = [f"{id_} is {label}, of category {kind}, with {plural(len(names), 'name')}."]
+    emit(result, tables, output, words=words)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, note, wants_figure
+from steelyard.cli.emit import emit, wants_figure
 from steelyard.cli.kb import located
 from steelyard.cli.options import (
     TABLES,
@@ -78,8 +78,11 @@ def link(
     columns = tuple(Column(name, digits=0) if name in counts else Column(name) for name in names)
     rows = tuple(tuple(m[name] for name in names) for m in mentions)
     result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions, "warnings": []}
-    told = "" if mentions else "no entity found"
-    emit(result, [Table(told, columns, rows)], output, told or None)
+    table = Table("", columns, rows)
+    told = (
+        f"{plural(len(mentions), 'mention')} of entities found." if mentions else "No entity found."
+    )
+    emit(result, [table], output, words=[told], shown=[table] if mentions else [])
 
 
 @click.command(
@@ -121,7 +124,9 @@ def stats(
 
         return entities_per_sentence({one.title: one.histogram for one in found})
 
-    emit(result, tables, output, None, draw)
+    counts = ((len(found), "set"), (sum(one.n_sentences for one in found), "sentence"))
+    words = [f"Entities of {' and '.join(plural(n, noun) for n, noun in counts)} are counted."]
+    emit(result, tables, output, draw=draw, words=words)
 
 
 def _warnings(found: list[EntityStatistics]) -> list[str]:
@@ -320,8 +325,11 @@ def annotate(
     }
     title = f"{plural(found.n_segments, 'sentence')} of {es.language_pair}"
     columns = (Column("system"), Column("mentions", digits=0))
-    note(f"wrote {result['path']}", output)
-    emit(result, [Table(title, columns, tuple(mentions.items()))], replace(output, out=None))
+    table = Table(title, columns, tuple(mentions.items()))
+    linked = plural(sum(mentions.values()), "mention")
+    words = [f"{title} have {linked} of entities in {plural(len(mentions), 'text')} of each."]
+    output = replace(output, out=None)
+    emit(result, [table], output, words=words, wrote=[str(result["path"])])
 
 
 def _texts(inputs: tuple[str, ...], options: InputOptions) -> EvalSet:

@@ -20,6 +20,7 @@ from steelyard.core.errors import (
     UsageError,
     printable,
 )
+from steelyard.core.screen import Screen
 from steelyard.formats.streams import kept
 
 #: name: (module:function, one line of help); modules load only when their command is called.
@@ -61,6 +62,7 @@ def cli() -> None:
 #: Signals by which batch systems, containers and closed terminals end a process.
 _ENDING = ("SIGTERM", "SIGHUP")
 _received: list[int] = []
+_ERROR = "error:"
 #: What the system says of a disk that takes no more.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
@@ -95,7 +97,10 @@ def run(arguments: list[str]) -> int:
     try:
         _read_once(arguments)
         with kept():
-            result = cli.main(args=arguments, prog_name="steelyard", standalone_mode=False)
+            # What was typed stays at hand, for the next useful command (cli/following.py).
+            result = cli.main(
+                args=arguments, prog_name="steelyard", standalone_mode=False, obj=tuple(arguments)
+            )
         sys.stdout.flush()
     except BrokenPipeError:  # the reader went away (head, less)
         _forget_output()
@@ -106,7 +111,8 @@ def run(arguments: list[str]) -> int:
             import traceback
 
             traceback.print_exc()
-        click.echo(message, err=True)
+        lines = Screen.of(sys.stderr).lines(message, "error", _ERROR)
+        click.echo("\n".join(lines), err=True)
         return code
     return result if isinstance(result, int) else 0
 
@@ -114,7 +120,7 @@ def run(arguments: list[str]) -> int:
 def _last_words(error: BaseException) -> tuple[str, int]:
     """Give the line that is printed, and the exit code."""
     if _received:  # whatever else came of it
-        return "error: terminated", 128 + _received[0]
+        return f"{_ERROR} terminated", 128 + _received[0]
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return error.format_message(), 2
     if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
@@ -135,7 +141,7 @@ def _last_words(error: BaseException) -> tuple[str, int]:
         else:
             told = f"{type(error).__name__}: {error}"
             message, code = f"{told} (run with --debug for the traceback)", 1
-    return printable(f"error: {' '.join(message.splitlines())}"), code
+    return printable(f"{_ERROR} {' '.join(message.splitlines())}"), code
 
 
 def _forget_output() -> None:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli import following
 from steelyard.cli.emit import (
     emit,
     plot_option,
+    shown_progress,
     wanted_figures,
     workers_with_progress,
     write_figures,
@@ -23,6 +25,7 @@ from steelyard.cli.options import (
     Names,
     OutputOptions,
     figure_options,
+    given,
     input_options,
     need_inputs,
     refuse_workers,
@@ -133,7 +136,8 @@ def meta(
             from steelyard.scoring.run import with_corpus_metrics
 
             before = es.scores.keys()
-            es = with_corpus_metrics(es, given.corpus, given.refs)
+            with shown_progress("scoring", output):
+                es = with_corpus_metrics(es, given.corpus, given.refs)
             if weighing.metrics is not None:  # what was computed for this is shown
                 made = sorted(es.scores.keys() - before)
                 weighing = replace(weighing, metrics=(*weighing.metrics, *made))
@@ -144,7 +148,8 @@ def meta(
 
             what = "one set is not split; for --preset, --benchmark or --by-domain"
             refuse_workers(workers, what)
-            result = evaluate(es, options.human, given.metametrics(), weighing, output.seed)
+            with shown_progress("weighing", output):
+                result = evaluate(es, options.human, given.metametrics(), weighing, output.seed)
     if protocols:
         decided = _NOT_IN_PROTOCOLS if es is None else _NOT_BY_DOMAIN
         result = replace(result, warnings=(*result.warnings, *without_part(decided, "a protocol")))
@@ -154,7 +159,16 @@ def meta(
     draw = partial(_draw, result, es, named, weighing.alpha)
     table = result.table()
     table = replace(table, notes=tuple(map(spoken, table.notes)))
-    emit(result.to_dict(), [table], write_figures(plots, draw, output))
+    emit(result, [table], write_figures(plots, draw, output), then=_next(weighing, es))
+
+
+def _next(weighing: MetaOptions, es: EvalSet | None) -> str | None:
+    """Test which metrics differ; after that, look at it all in one page."""
+    if not weighing.significance:
+        return following.again("--significance", without={"plot"})
+    if es is None or any(given(name) for name in ("protocol", "corpus", "add", "refs")):
+        return None  # a report reads scores as they are
+    return following.another("report", "--out", "report.html", keep={*following.READING, "metrics"})
 
 
 def _need_tests(plots: Sequence[str], weighing: MetaOptions) -> None:

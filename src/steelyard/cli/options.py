@@ -14,6 +14,7 @@ import click
 
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import SteelyardError, UsageError
+from steelyard.core.screen import COLOURS
 from steelyard.formats.options import LoadOptions
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
@@ -279,6 +280,7 @@ class OutputOptions:
     jobs: int | None  # None: as many as are worth it
     quiet: bool
     debug: bool
+    color: str = "auto"
 
     def check(self, suffixes: Collection[str] = SUFFIXES) -> None:
         """Refuse a suffix that nothing can be written as, before any work is done."""
@@ -312,6 +314,8 @@ _OUTPUT = (
                  help="Processes to use where work splits; auto: one for each core if it takes "
                  "longer than a few seconds. The result does not depend on it."),
     click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
+    click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True,
+                 help="Colours of what is printed; auto: on a terminal, unless NO_COLOR is set."),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 )  # fmt: skip
 

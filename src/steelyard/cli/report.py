@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import note, said, shown_progress
+from steelyard.cli.emit import emit, shown_progress
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
     InputOptions,
@@ -20,8 +20,11 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
-from steelyard.core.table import dumps
 from steelyard.report.options import ReportOptions
+
+if TYPE_CHECKING:
+    from steelyard.core.provenance import Provenance
+    from steelyard.report.page import Report
 
 
 @click.command(
@@ -85,13 +88,35 @@ def report(
     shown = ReportOptions.of(settings)
     with shown_progress("making the report", output):
         made = write_report(es, options.human, shown, given, output.seed, spoken)
-    result = said({"out": str(output.out), **made.to_dict()}, output)
     made.save(output.out)
-    note(f"wrote {output.out}", output)
-    if output.json:
-        click.echo(dumps(result))
-    else:
-        click.echo(made.summary())
+    told = made.words()
+    emit(
+        _Written(made, output.out),
+        [one.table() for one in (made.comparison, made.meta) if one is not None],
+        replace(output, out=None),
+        words=told.brief(),
+        shown=[told.rest().text()],
+        wrote=[f"{output.out}: open it in a browser"],
+    )
+
+
+@dataclass(frozen=True)
+class _Written:
+    """A report, and where it is."""
+
+    made: Report
+    out: Path
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.made.warnings
+
+    @property
+    def provenance(self) -> Provenance | None:
+        return self.made.provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"out": str(self.out), **self.made.to_dict()}
 
 
 def _judges(verdicts: tuple[Path, ...], raters: str) -> Any:

@@ -65,7 +65,7 @@ def reproduce(
     found = replace(found, rows=tuple(told))
     draw = {"published": lambda: _published(found), "figure4": lambda: _figure4(places, output)}
     output = write_figures(plots, lambda name: draw[name](), output)
-    emit(found.to_dict(), [found.table()], output, found.text())
+    emit(found, [found.table()], output, shown=found.pieces())
 
 
 def _published(found: Reproduction) -> Any:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from steelyard.cli import following
 from steelyard.cli.emit import (
     emit,
     note,
@@ -27,6 +28,7 @@ from steelyard.cli.options import (
     OutputOptions,
     Parsed,
     as_object,
+    given,
     input_options,
     need_inputs,
     output_options,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from steelyard.scoring.run import Scores
 
 PLOTS = ("categories", "people")
+_BESIDE = frozenset(("explain", "every", "min_confidence", "system_scores", "plot"))
 
 
 class _Share(Parsed):
@@ -81,7 +84,7 @@ class ScoreOptions:
         """Refuse what does not go together."""
         of_kobe = {"--explain": self.explain is not None, "--all": self.every,
                    "--min-confidence": self.min_confidence is not None}  # fmt: skip
-        for option in (option for option, given in of_kobe.items() if given):
+        for option in (option for option, asked in of_kobe.items() if asked):
             if not texts.kobe:
                 raise UsageError(f"{option} is for kobe, which --metric does not name")
             if self.shards is not None:
@@ -158,26 +161,44 @@ def score(
     if how.shards is not None:
         sharded = _score_in_shards(inputs, texts, options, how, output)
         if sharded is not None:
-            emit(sharded.to_dict(), sharded.tables(), output)
+            emit(sharded, sharded.tables(), output)
         return
     plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])
     es, links = texts.load(inputs, options)
     with shown_progress("scoring", output):
         found = texts.score(es, options, links)
+        found.tables()  # alarms are looked into when they are first asked for
     least = 0.0 if how.every else how.min_confidence
     if least is not None:
         found = _cut_at(found, least)
     output = write_figures(plots, partial(_draw, found, options.human), output)
+    wrote: list[str] = []
     if how.explain is not None:
         entities = _entities(found)
         files.write_text(how.explain, "".join(f"{line}\n" for line in entities.jsonl()))
         told = f"; {entities.cut_note()[:-1]}" if entities.n_below else ""
-        note(f"wrote {how.explain}{told}", output)
+        wrote.append(f"{how.explain}{told}")
     if how.system_scores is not None:
-        _write_systems(found, how.system_scores, output)
-    written = output.out is not None and _write(found, output)
-    shown = replace(output, out=None) if written else output
-    emit(found.to_dict(), found.tables(), shown)
+        _write_systems(found, how.system_scores)
+        wrote.append(str(how.system_scores))
+    if output.out is not None and files.suffix(output.out) in TABLES:
+        wrote.append(_write(found, output.out))
+        output = replace(output, out=None)
+    then = _next(found)
+    emit(found, found.tables(), output, wrote=wrote, then=then, table_file="FILE.md")
+
+
+def _next(found: Scores) -> str | None:
+    """Ask whether systems differ by more than chance, of the same texts and metrics."""
+    from steelyard.cli.compare import compare
+
+    known = {param.name for param in compare.params}
+    command = click.get_current_context().command
+    own = {param.name for param in command.params if param.name and given(param.name)}
+    own -= {"inputs", *OutputOptions.__dataclass_fields__, *_BESIDE}
+    if found.evalset.n_systems < 2 or not own <= known:
+        return None
+    return following.another("compare", keep=own)
 
 
 def _score_in_shards(
@@ -270,24 +291,19 @@ def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str
     return {n: dict(zip(systems, own.tolist(), strict=True)) for n, own in scores.items()}
 
 
-def _write_systems(found: Scores, path: Path, output: OutputOptions) -> None:
+def _write_systems(found: Scores, path: Path) -> None:
     from steelyard.formats.save import save
 
     save(found.segments(), path, to="system")
-    note(f"wrote {path}", output)
 
 
-def _write(found: Scores, output: OutputOptions) -> bool:
-    """Write segment scores; False if the suffix asks for the table of systems."""
+def _write(found: Scores, path: Path) -> str:
+    """Write segment scores; give what is to be said of the file."""
     from steelyard.formats.save import save
 
-    assert output.out is not None
-    if files.suffix(output.out) not in TABLES:
-        return False
     es = found.segments()
-    lost = save(es, output.out)
-    note(f"wrote {output.out}", output)
+    lost = save(es, path)
     lower = [name for name in found.metrics if not es[name].higher_is_better]
     if lower and "which scores are better when lower" in lost:
-        note(f"whoever reads it needs --lower-is-better {','.join(lower)}", output)
-    return True
+        return f"{path}; whoever reads it needs --lower-is-better {','.join(lower)}"
+    return str(path)

@@ -64,7 +64,9 @@ class AutoRanking(RankedSystems):
         """Give the leaderboard, with what each score adds."""
         board = RankedSystems.table(self)
         digits = 2
-        columns = [Column(name, digits=digits, key=f"scaled {name}") for name in self.scores]
+        columns = [
+            Column(name, digits=digits, key=f"scaled {name}", importance=2) for name in self.scores
+        ]
         place = {system: i for i, system in enumerate(self.systems)}
         rows: list[tuple[Cell, ...]] = []
         for row in board.rows:

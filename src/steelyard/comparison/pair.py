@@ -32,6 +32,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.rng import Rng, generator
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
@@ -110,6 +111,7 @@ class Decision(Shown):
             "score": self.score,
             "pair": list(self.pair),
             "systems": list(self.pair),
+            "ranking": ranking("system", self._places()),
             "n_segments": self.n_segments,
             "higher_is_better": self.higher_is_better,
             "of": self.of,
@@ -140,6 +142,12 @@ class Decision(Shown):
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
+
+    def _places(self) -> list[Place]:
+        """Give who is where, best first."""
+        ranks = ranked(self.means, higher_is_better=self.higher_is_better)
+        places = map(Place, self.pair, ranks, self.means)
+        return sorted(places, key=lambda own: own.rank or len(ranks))
 
     def table(self) -> Table:
         """Give the card as two columns."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -15,6 +15,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.later import deferred
 from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
@@ -88,12 +89,29 @@ class RankedSystems(Shown):
     def found_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints of what was found."""
         return {
+            "ranking": ranking("system", self._places()),
             "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "effects": dict(self.effects),
             "unit": self.unit.to_dict(),
         }
+
+    def _places(self) -> Iterator[Place]:
+        """Give who is where by the first ranking, best first."""
+        for by, own in list(self.aggregations.items())[:1]:
+            tiers = self.tiers.get(by)
+            at = {system: i for i, system in enumerate(self.systems)}
+            for system in self.ranking(by):
+                i = at[system]
+                yield Place(
+                    system,
+                    None if np.isnan(own.ranks[i]) else int(own.ranks[i]),
+                    float(own.scores[i]),
+                    None if own.low is None else float(own.low[i]),
+                    None if own.high is None else float(own.high[i]),
+                    None if tiers is None else tiers.clusters[i],
+                )
 
     def told_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints of what is said of a comparison, and how it came about."""
@@ -115,14 +133,20 @@ class RankedSystems(Shown):
         for name in names:
             shown, many = self.shown(name), len(names) > 1
             key = f"{name} rank" if many else None
-            columns.append(Column(f"{shown} rank" if many else "rank", key=key))
-            columns += [Column("tier", key=f"{name} tier")] if name in self.tiers else []
+            # On a narrow screen the first ranking stays whole; of the others the scores do.
+            ordered, grouped, score = (8, 7, 9) if name == first else (4, 3, 5)
+            columns.append(Column(f"{shown} rank" if many else "rank", key=key, importance=ordered))
+            if name in self.tiers:
+                columns.append(Column("tier", key=f"{name} tier", importance=grouped))
             own = self.aggregations[name]
             digits = _digits(own)
             better: Literal["higher", "lower"] = "higher" if own.higher_is_better else "lower"
-            columns.append(Column(shown, better, digits=digits, key=name))
+            columns.append(Column(shown, better, digits=digits, key=name, importance=score))
             ends = ("low", "high") if own.low is not None else ()
-            columns += [Column(end, digits=digits, key=f"{name} {end}") for end in ends]
+            columns += [
+                Column(end, digits=digits, key=f"{name} {end}", importance=score - 3)
+                for end in ends
+            ]
         place = {system: i for i, system in enumerate(self.systems)}
         rows: list[tuple[Cell, ...]] = []
         bold: set[tuple[int, int]] = set()

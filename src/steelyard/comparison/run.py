@@ -44,6 +44,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Table
+from steelyard.core.telling import each
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
@@ -147,7 +148,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     for name in asked if several else ():
         refuse_unfit(name, question)
     chance = dict(zip(AGGREGATIONS, streams, strict=True))
-    found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in names}
+    found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in each(names)}
     shown = {name: _shown(name, own, sample, data) for name, own in found.items()}
     if "bootstrap" not in asked:  # resamples are large, and nothing else looks at them again
         question = replace(question, sample=replace(sample, counts=None))
@@ -265,6 +266,11 @@ class ManyScores(Shown):
             "warnings": list(self.warnings),
         }
 
+    @property
+    def provenance(self) -> Provenance | None:
+        """How the comparisons came about: all in the same way, by the same inputs."""
+        return next(iter(self.comparisons.values())).provenance
+
     def words(self) -> Summary:
         """Say whether the scores name the same best system, and what each of them leaves open."""
         return Summary.of(told_of_many(self))
@@ -287,8 +293,8 @@ class ManyScores(Shown):
             others = np.delete(self.agreement[i], i)
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
             rows.append((name, ", ".join(best_of(found, self.by)), ", ".join(top), mean))
-        columns = (*map(Column, ("score", "best", "first tier")),
-                   Column("agreement", "higher", digits=3))  # fmt: skip
+        columns = (Column("score"), Column("best", importance=8), Column("first tier"),
+                   Column("agreement", "higher", digits=3, importance=3))  # fmt: skip
         first = next(iter(self.comparisons.values()))
         notes = (
             f"{self._ranked_by()}; agreement: mean tau-b with the other scores",
@@ -340,7 +346,7 @@ def compare_each(
         raise UsageError("several scores are needed, got one")
     by = (options.by or ("mean",))[0]
     options = replace(options, by=(by,))
-    found = {name: compare_by(es, name, options, rng) for name in scores}
+    found = {name: compare_by(es, name, options, rng) for name in each(scores)}
     ranks = [
         dict(zip(own.systems, own.aggregations[by].ranks, strict=True)) for own in found.values()
     ]

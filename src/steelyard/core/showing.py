@@ -6,13 +6,18 @@ are printed, and shown in a notebook, is written here once.
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
+from steelyard.core.cautions import brief
 from steelyard.core.errors import MissingDependencyError
 from steelyard.core.painter import the_painter
+from steelyard.core.screen import PLAIN, Screen
 from steelyard.core.summary import Summary
 from steelyard.core.table import Table, escape_html
+from steelyard.core.terminal import names_in, result_text
 
 
 class Shown:
@@ -35,17 +40,25 @@ class Shown:
         """Give all tables that the command prints, the first one first."""
         return [self.table()]
 
+    def pieces(self) -> list[Table | str]:
+        """Give what is printed after the words: tables, and texts where a result has them."""
+        return [*self.tables()]
+
     def summary(self) -> str:
         """Say what was found in sentences."""
         return self.words().text()
 
-    def text(self) -> str:
-        """Give what the command prints: the answer in words, then the tables."""
-        parts = ["\n".join(self.words().brief()), *(table.text() for table in self.tables())]
-        return "\n\n".join(part for part in parts if part)
+    def text(self, screen: Screen = PLAIN) -> str:
+        """Give what the command prints: the answer in words, tables, what is to be minded."""
+        pieces = self.pieces()
+        names = names_in(one for one in pieces if isinstance(one, Table))
+        warnings = brief(getattr(self, "warnings", ()), names, "warnings")
+        minded = "\n".join(f"warning: {text}" for text in warnings)
+        return result_text(self.words().brief(), [*pieces, minded], screen)
 
     def __str__(self) -> str:
-        return self.text()
+        # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.
+        return self.text(replace(Screen.of(sys.stdout), colour=False))
 
     def plot(self, kind: str | None = None) -> Any:
         """Draw a figure, an Altair chart; ``kind`` is one of those that ``--plot`` knows."""

@@ -61,6 +61,10 @@ class Summary:
         """Give what answers the question: the first sentence of each part."""
         return tuple(part[0] for part in (self.settled, self.undecided, self.sureness) if part)
 
+    def rest(self) -> Summary:
+        """Give what is left when the answer has been told (:meth:`brief`)."""
+        return Summary(self.settled[1:], self.undecided[1:], self.sureness[1:])
+
     def text(self) -> str:
         """Write the summary for a terminal."""
         return "\n".join(

@@ -1,4 +1,4 @@
-"""One Table, six renderings: text, Markdown, LaTeX, CSV, JSON and HTML.
+"""One Table, six renderings: text (:mod:`core.terminal`), Markdown, LaTeX, CSV, JSON and HTML.
 
 The first three and HTML show the same rounded figures; CSV and JSON hold the exact values. Names
 and texts in cells are untrusted: each rendering escapes what would be markup, a command or a
@@ -12,7 +12,6 @@ import json
 import math
 import re
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -22,6 +21,8 @@ from steelyard.core.errors import MissingDependencyError, UsageError, hint, prin
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
+
+    from steelyard.core.screen import Screen
 
 Cell = str | int | float | bool | None
 _WIDTH = 2 * 1.959964  # standard errors that a 95 % interval is wide
@@ -35,7 +36,8 @@ class Column:
 
     ``digits`` None derives the decimals from the numbers (four significant digits at the largest);
     ``mixed`` does so for each number by itself, where rows are not on one scale. ``key`` is what
-    CSV, JSON and frames call the column, where the heading alone would occur twice.
+    CSV, JSON and frames call the column, where the heading alone would occur twice. On a screen
+    that has no room for all columns, those of least ``importance`` (0 to 9) go first.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Column:
     digits: int | None = None
     mixed: bool = False
     key: str | None = None
+    importance: int = 5
 
     @property
     def heading(self) -> str:
@@ -89,32 +92,17 @@ class Table:
             shown.append([_show(cell, None if column.mixed else digits) for cell in cells])
         return [list(row) for row in zip(*shown, strict=True)]
 
-    def _right(self, j: int) -> bool:
+    def right(self, j: int) -> bool:
         """Numbers stand right, words left; a column without any number is words."""
         cells = [row[j] for row in self.rows if row[j] is not None]
         return bool(cells) and all(not isinstance(c, (str, bool)) for c in cells)
 
-    def text(self) -> str:
-        """Render for a terminal; wide and combining characters are counted as they show."""
-        head = [printable(column.heading) for column in self.columns]
-        body = [[printable(cell) for cell in row] for row in self.shown()]
-        widths = [max(map(_width, column)) for column in zip(head, *body, strict=True)]
-        right = [self._right(j) for j in range(len(head))]
+    def text(self, screen: Screen | None = None) -> str:
+        """Render as text: for a screen, else with all that there is."""
+        from steelyard.core.screen import PLAIN
+        from steelyard.core.terminal import table_text  # it lays out tables, and imports this one
 
-        def line(cells: Sequence[str]) -> str:
-            padded = (
-                " " * (w - _width(c)) + c if r else c + " " * (w - _width(c))
-                for c, w, r in zip(cells, widths, right, strict=True)
-            )
-            return "  ".join(padded).rstrip()
-
-        rule = "  ".join("-" * w for w in widths)
-        lines = [printable(self.title)] if self.title else []
-        lines += [line(head), rule]
-        for i, row in enumerate(body):
-            lines += [rule] if i in self.rules else []
-            lines.append(line(row))
-        return "\n".join(lines + [printable(note) for note in self.notes])
+        return table_text(self, PLAIN if screen is None else screen)
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
         """Give the cells as markup, those in bold put into ``stress``."""
@@ -130,7 +118,7 @@ class Table:
 
     def markdown(self) -> str:
         """Render as a pipe table."""
-        align = ["---:" if self._right(j) else ":---" for j in range(len(self.columns))]
+        align = ["---:" if self.right(j) else ":---" for j in range(len(self.columns))]
         head = [escape_markdown(column.heading) for column in self.columns]
         lines = [f"**{escape_markdown(self.title)}**", ""] if self.title else []
         rows = (head, align, *self._marked(escape_markdown, "**{}**"))
@@ -140,7 +128,7 @@ class Table:
 
     def latex(self) -> str:
         """Render as a booktabs table environment."""
-        align = "".join("r" if self._right(j) else "l" for j in range(len(self.columns)))
+        align = "".join("r" if self.right(j) else "l" for j in range(len(self.columns)))
         lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
         lines.append(" & ".join(escape_latex(c.heading) for c in self.columns) + r" \\")
         lines.append(r"\midrule")
@@ -160,7 +148,7 @@ class Table:
         parts = [f"<table>{caption}", f"<thead><tr>{head}</tr></thead><tbody>"]
         # The direction of a name must not move the figures beside it.
         kinds = [
-            'class="number"' if self._right(j) else 'dir="auto"' for j in range(len(self.columns))
+            'class="number"' if self.right(j) else 'dir="auto"' for j in range(len(self.columns))
         ]
         for i, row in enumerate(self._marked(escape_html, "<strong>{}</strong>")):
             cells = "".join(f"<td {kind}>{c}</td>" for kind, c in zip(kinds, row, strict=True))
@@ -302,16 +290,22 @@ def _show(cell: Cell, digits: int | None) -> str:
     if isinstance(cell, bool):
         return "yes" if cell else "no"
     if isinstance(cell, float):
-        if math.isinf(cell) or (digits is None and cell.is_integer()):
-            digits = 0
-        shown = f"{cell:.{decimals([cell]) if digits is None else digits}f}"
-        return shown.removeprefix("-") if float(shown) == 0 else shown  # no -0.00
+        return shown_number(cell, digits)
     return str(cell)
 
 
-def _width(text: str) -> int:
-    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
-    return len(text) + wide - sum(unicodedata.category(c) in ("Mn", "Me", "Cf") for c in text)
+def shown_number(number: float, digits: int | None) -> str:
+    """Write a number with so many decimals; None: as many as it needs.
+
+    Examples
+    --------
+    >>> shown_number(-0.001, 2), shown_number(12.0, None), shown_number(0.12346, None)
+    ('0.00', '12', '0.1235')
+    """
+    if math.isinf(number) or (digits is None and number.is_integer()):
+        digits = 0
+    shown = f"{number:.{decimals([number]) if digits is None else digits}f}"
+    return shown.removeprefix("-") if float(shown) == 0 else shown  # no -0.00
 
 
 _FORMULA = r"(?:\s*[=+@-]|[\t\r])"

@@ -169,6 +169,11 @@ class Overview(Shown):
             known.append(f"{plural(len(ratings), 'rating')} '{name}' by {raters}")
         return "\n".join(map(printable, [*lines, "; ".join(known)] if known else lines))
 
+    def pieces(self) -> list[Table | str]:
+        """Give what the set holds, and the table of scores."""
+        facts = self.summary().split("\n")[1:]  # the words have said how much there is
+        return ["\n".join(facts), *([self.table()] if self.scores else [])]
+
     def table(self) -> Table:
         """Give a row per score, human scores first."""
         columns: tuple[Column, ...] = (

@@ -97,8 +97,9 @@ def _notes(averages: Averages, rule: Rule | None, *, single: bool) -> tuple[str,
     once = _rated_once(averages)
     if single and averages.n.min() < ENOUGH:
         enough = int((averages.n >= ENOUGH).sum())
-        once += f"; an output has {averages.n.mean():.3g} ratings on average, and {enough:,} have "
-        once += f"{ENOUGH} or more, as is asked for where single outputs count (study judges)"
+        once += f"; an output has {averages.n.mean():.3g} ratings on average, and "
+        once += f"{f'{enough:,} have' if enough else 'none has'} {ENOUGH} or more, as is asked for "
+        once += "where single outputs count (study judges)"
     if rule is None:
         return (once,)
     corrected = "" if rule.correction == "none" else f", {rule.correction}"

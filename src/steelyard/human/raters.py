@@ -395,7 +395,11 @@ def rater_table(
     )
     digits = _COLUMNS | (_TESTS if tests is not None else {})
     digits |= _CHECKS if checks is not None else {}
-    columns = tuple(Column(name, digits=n) for name, n in digits.items())
+    # On a narrow screen whether a rater is to be believed stays, and why.
+    kept = {"verdict": 8, "reason": 7, "n_shared": 2, "range_use": 2, "sd": 3}
+    columns = tuple(
+        Column(name, digits=n, importance=kept.get(name, 5)) for name, n in digits.items()
+    )
     notes = _NOTES + (("attention: tests that were found, of all",) if tests is not None else ())
     return Table("Raters", columns, tuple(found[i] for i in order), notes)
 

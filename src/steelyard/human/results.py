@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
@@ -136,6 +137,10 @@ class HumanScores(Shown):
             "protocol": self.protocol,
             "score": self.score,
             "systems": [system.to_dict() for system in self.systems],
+            "ranking": ranking(
+                "system",
+                (Place(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
+            ),
             "raters": [],
             "removed_raters": list(self.removed_raters),
             "agreement": dict(self.agreement),
@@ -196,12 +201,13 @@ class HumanScores(Shown):
     def table(self) -> Table:
         """Give the ranking, a line between clusters."""
         digits = self._digits()
-        columns = [Column("rank"), Column("system"), Column(self.score, "higher", digits=digits)]
+        score = Column(self.score, "higher", digits=digits, importance=9)
+        columns = [Column("rank"), Column("system", importance=9), score]
         raw = any(s.raw != s.score for s in self.systems)
-        columns += [Column("raw", digits=2)] if raw else []
+        columns += [Column("raw", digits=2, importance=4)] if raw else []
         tested = any(s.range_from is not None for s in self.systems)
         official = "preset" in self.more  # the rank is the range
-        columns += [Column("cluster" if official else "range")] if tested else []
+        columns += [Column("cluster" if official else "range", importance=8)] if tested else []
         columns += [Column("segments"), Column(self.counted)]
         rows: list[tuple[Cell, ...]] = []
         for s in self.systems:
@@ -240,16 +246,13 @@ class HumanScores(Shown):
             ),
         ]
 
-    def text(self, every: str = "to_dict()") -> str:
-        """Give all that people want to see: the ranking, the raters, and what the protocol adds.
-
-        ``every`` names what lists all raters, where these are too many.
-        """
-        parts = ["\n".join(self.words().brief()), *(table.text() for table in self.tables(every))]
+    def pieces(self, every: str = "to_dict()") -> list[Table | str]:
+        """Give the tables (``every`` as there), and how far raters agree."""
+        parts: list[Table | str] = [*self.tables(every)]
         lines = _agreement_lines(self.agreement)
         if lines:
             parts.append("\n".join(["Agreement of raters (95 % intervals)", *lines]))
-        return "\n\n".join(parts)
+        return parts
 
 
 def _places(first: int | None, last: int | None) -> str | None:

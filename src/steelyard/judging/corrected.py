@@ -248,8 +248,8 @@ class Correction(Shown):
         digits = self._digits()
         columns = (
             Column("system"),
-            *((Column("tier"), Column("place from"), Column("to")) if places else ()),
-            Column("corrected", "higher", digits), Column("low", None, digits),
+            *((Column("tier", importance=8), Column("place from"), Column("to")) if places else ()),
+            Column("corrected", "higher", digits, importance=9), Column("low", None, digits),
             Column("high", None, digits), Column("labels alone", None, digits),
             Column("judge alone", None, digits), Column("weight", None, 2), Column("labels"),
         )  # fmt: skip

@@ -76,12 +76,16 @@ class JudgeReport(Shown):
         """Give a row per judge."""
         pairs = self.verdicts.kind == "pairs"
         columns = (
-            Column("judge"), Column("n"), Column("agreement", "higher", 3), Column("low", None, 3),
-            Column("high", None, 3), Column("kappa", "higher", 3), Column("people", None, 3),
-            Column("sentinel", None, 3), Column("rho", "higher", 3),
-            Column("systems alike", "higher", 3), Column("gap", "lower", mixed=True),
-            *((Column("position", None, 3),) if pairs else ()),
-            Column("100 labels are worth", "higher", 0), Column("verdict"),
+            Column("judge"), Column("n", importance=6),
+            Column("agreement", "higher", 3, importance=9), Column("low", None, 3, importance=4),
+            Column("high", None, 3, importance=4), Column("kappa", "higher", 3, importance=8),
+            Column("people", None, 3, importance=7), Column("sentinel", None, 3, importance=3),
+            Column("rho", "higher", 3, importance=2),
+            Column("systems alike", "higher", 3, importance=5),
+            Column("gap", "lower", mixed=True, importance=3),
+            *((Column("position", None, 3, importance=4),) if pairs else ()),
+            Column("100 labels are worth", "higher", 0, importance=4),
+            Column("verdict", importance=9),
         )  # fmt: skip
         rows = [self._row(card, verdict.word, pairs=pairs)
                 for card, verdict in zip(self.cards, self.decisions, strict=True)]  # fmt: skip
@@ -100,6 +104,12 @@ class JudgeReport(Shown):
             *((None if place is None else place.bias.value,) if pairs else ()),
             card.worth, verdict,
         )  # fmt: skip
+
+    def pieces(self) -> list[Table | str]:
+        """Give the table, the card of each judge in words, and what came of requirements."""
+        checked = [f"{own.result}: {own.judge} {own.requirement}: {own.found}"
+                   for own in self.requirements]  # fmt: skip
+        return [self.table(), self.summary(), "\n".join(checked)]
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the table as a frame."""

@@ -358,8 +358,9 @@ class KobeReport(Shown):
 
     def look_table(self, n: int = 20) -> Table:
         """Give single findings, the surest first: names and numbers to look at."""
-        columns = (Column("system"), Column("segment"), Column("what"), Column("source"),
-                   Column("output"), Column("confidence", digits=2), Column("why"))  # fmt: skip
+        columns = (Column("system"), Column("segment", importance=7), Column("what", importance=8),
+                   Column("source", importance=8), Column("output", importance=8),
+                   Column("confidence", digits=2, importance=6), Column("why"))  # fmt: skip
         rows = tuple(
             (a.system, self._segment(a.at), a.what, a.source, a.output, a.confidence, a.why)
             for a in self.alarms[:n]

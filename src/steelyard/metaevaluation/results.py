@@ -12,6 +12,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.later import Later, known
 from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
@@ -183,6 +184,7 @@ class MetaEvaluation(Shown):
             "n_segments": self.n_segments,
             "n_cells": self.n_cells,
             "systems": list(self.systems),
+            "ranking": ranking("metric", self._places()),
             "results": [self._told(result) for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
@@ -192,6 +194,17 @@ class MetaEvaluation(Shown):
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
+
+    def _places(self) -> list[Place]:
+        """Give which metric is where by the first meta-metric, best first."""
+        own = [r for r in self.results if r.by == self.results[0].by] if self.results else []
+        ranks = ranked([result.value for result in own])
+        found = [
+            Place(result.metric, rank, result.value, low, high, result.rank)
+            for result, rank in zip(own, ranks, strict=True)
+            for low, high in [result.ci or (None, None)]
+        ]
+        return sorted(found, key=lambda one: one.rank or len(found) + 1)
 
     def _told(self, result: MetaResult) -> dict[str, Any]:
         """Give what ``--json`` prints of a result, with the gap of the metric at level sys."""
@@ -279,22 +292,25 @@ class _Board:
 
     def _of(self, by: str) -> list[Column]:
         """Columns of a meta-metric."""
-        digits = self.whole.digits()
-        columns = [Column("rank", key=f"{by} rank")] if self.ranked else []
-        columns += [Column("alike")] if self.lettered and by == self.first else []
-        columns.append(Column(by, "higher", digits=digits))
-        columns += (
-            [Column("without", digits=digits, key=f"{by} without")] if by in self.swayed else []
-        )
-        if self.interval and by == self.first:
-            columns += [Column(end, digits=digits, key=f"{by} {end}") for end in ("low", "high")]
+        digits, first = self.whole.digits(), by == self.first
+        value = 9 if first else 6  # on a narrow screen what is beside the values goes first
+        columns = [Column("rank", key=f"{by} rank", importance=value - 1)] if self.ranked else []
+        columns += [Column("alike", importance=4)] if self.lettered and first else []
+        columns.append(Column(by, "higher", digits=digits, importance=value))
+        if by in self.swayed:
+            columns.append(Column("without", digits=digits, key=f"{by} without", importance=2))
+        if self.interval and first:
+            columns += [
+                Column(end, digits=digits, key=f"{by} {end}", importance=3)
+                for end in ("low", "high")
+            ]
         return columns
 
     def columns(self) -> list[Column]:
         """All columns."""
         heads = [Column("metric")]
-        heads += [Column("systems"), Column("cells")] if self.differ else []
-        tail = [Column("gap", "lower", mixed=True)] if self.gaps else []
+        heads += [Column(name, importance=1) for name in ("systems", "cells") if self.differ]
+        tail = [Column("gap", "lower", mixed=True, importance=4)] if self.gaps else []
         return [*heads, *(column for by in self.names for column in self._of(by)), *tail]
 
     def places(self) -> dict[str, int]:

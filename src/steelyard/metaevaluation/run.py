@@ -13,6 +13,7 @@ from steelyard.core.later import Later
 from steelyard.core.later import known as known_as
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, later_streams
+from steelyard.core.telling import each
 from steelyard.core.words import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, Units, units_of
@@ -166,7 +167,7 @@ def evaluate(
     chance: dict[str, float] = {}
     coarser: dict[str, dict[str, float]] = {}
     known = units.coarser if data.raters is None else None
-    for meta in metas:
+    for meta in each(metas):
         run = Run.of(data, meta, options, units.codes)
         found = run.results()
         warnings += meta.notes(run.view)

@@ -265,12 +265,12 @@ class Reproduction(Shown):
         ]
         return Table(self.title, columns, tuple(rows))
 
-    def text(self) -> str:
-        """Give the summary, and below it what is not equal: by chance, for a reason, not at hand.
+    def pieces(self) -> list[Table | str]:
+        """Give the counts, and below them what is not equal: by chance, for a reason, not at hand.
 
         Of the figures within sampling error those that are furthest off are shown.
         """
-        parts = ["\n".join(self.words().brief()), self.counted().text()]
+        parts: list[Table | str] = [self.counted()]
         sampled = [row for row in self.rows if row.verdict == SAMPLED]
         if sampled:
             title = f"{SAMPLED}: {_BAND}; {plural(len(sampled), 'figure')}"
@@ -289,10 +289,10 @@ class Reproduction(Shown):
                 continue
             error, detail = any(row.error is not None for row in rows), any(r.detail for r in rows)
             parts.append(_beside(f"{verdict}: {note}", rows, error=error, detail=detail))
-        return "\n\n".join(parts)
+        return parts
 
 
-def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = False) -> str:
+def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = False) -> Table:
     """Show figures beside each other, with what else is known of them."""
     names = ("figure", "published", "ours", "standard error", "detail")
     shown = (True, True, True, error, detail)
@@ -301,7 +301,7 @@ def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = Fals
         for r in rows
     )
     table = tuple(tuple(compress(row, shown)) for row in cells)
-    return Table(title, tuple(map(Column, compress(names, shown))), table).text()
+    return Table(title, tuple(map(Column, compress(names, shown))), table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,11 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table
+from steelyard.core.telling import each
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entityfiles import EntityAnnotations
@@ -58,6 +60,7 @@ class Scores(Shown):
         es = self.evalset
         return {
             "systems": self.system_scores(),
+            "ranking": ranking("system", self._places()),
             "signatures": dict(self.signatures),
             "n_segments": es.n_segments,
             "uses": {name: list(es[name].uses) for name in self.metrics},
@@ -67,6 +70,15 @@ class Scores(Shown):
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
+
+    def _places(self) -> list[Place]:
+        """Give who is where by the first metric, best first."""
+        es = self.evalset
+        first = es[self.metrics[0]]
+        means = first.system_means().tolist()
+        ranks = ranked(means, higher_is_better=first.higher_is_better)
+        places = map(Place, es.systems, ranks, means)
+        return sorted(places, key=lambda own: (own.rank or len(means) + 1, own.name))
 
     def segments(self) -> EvalSet:
         """Give the set with these scores alone, without texts: what ``--out`` writes."""
@@ -195,7 +207,7 @@ def with_corpus_metrics(
     The name says what a metric compares outputs with, as those of official scores do; both
     variants of KoBE are ``kobe``.
     """
-    for name in names:
+    for name in each(names):
         table = make_metric(name).score(es, references).table
         full = "-".join(filter(None, (name.removesuffix("-ref"), ".".join(table.uses))))
         if full in es.scores:

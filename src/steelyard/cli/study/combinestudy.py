@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import emit, note, progress_of, wants_figure
+from steelyard.cli.emit import emit, progress_of, wants_figure
 from steelyard.cli.fields import from_fields
 from steelyard.cli.options import (
     SUFFIXES,
@@ -66,11 +66,10 @@ def combine(
         )
     tables = list(found.study.parts.values())
     if output.out is None or files.suffix(output.out) not in TABLES:
-        emit(found.study.to_dict(), tables, output)
+        emit(found.study, tables, output, table_file="FILE.md")
         return
     save(found.scores, output.out, overwrite=True)
-    note(f"wrote {output.out}", output)
-    emit(found.study.to_dict(), tables, replace(output, out=None))
+    emit(found.study, tables, replace(output, out=None), wrote=[output.out], table_file="FILE.md")
 
 
 @click.command(

@@ -63,8 +63,8 @@ def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions
         name: brief[name](table, "--json") if name in brief else table
         for name, table in found.parts.items()
     }
-    shown = "\n\n".join(table.text() for table in tables.values() if table.rows)
-    emit(found.to_dict(), list(found.parts.values()), output, shown, draw=draw)
+    shown = [table for table in tables.values() if table.rows]
+    emit(found, list(found.parts.values()), output, draw=draw, shown=shown)
 
 
 def _plain(command: F) -> F:

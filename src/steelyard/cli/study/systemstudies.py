@@ -127,7 +127,7 @@ def instances(
 
         return draw_instances(found, plot)
 
-    emit(found.to_dict(), list(found.parts.values()), output, draw=draw)
+    emit(found, list(found.parts.values()), output, draw=draw)
 
 
 @click.command(

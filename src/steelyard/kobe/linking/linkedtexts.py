@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.telling import each
 from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES
@@ -279,7 +280,7 @@ def link_outputs(
     human = references or {}
     linked: Outputs = {}
     foreign = {}
-    for name, texts in rows.items():
+    for name, texts in each(rows.items()):
         names = (human[name], *SIDES[1:]) if name in human else (name,)
         found = keep.apply(texts, link_texts(linker, texts, lang, other, *names))
         linked[name] = tuple(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
+from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Frame, Table
@@ -136,12 +137,21 @@ class BenchmarkResult(Shown):
             "partial": self.partial,
             "sets": [one.to_dict() for one in self.sets],
             "absent": list(self.absent),
+            "ranking": ranking("metric", self._places()),
             "tasks": [column.to_dict() for column in self.columns],
             "results": [standing.to_dict() for standing in self.standings],
             "significance": tested,
             **origin(self.provenance),
             "warnings": list(self.warnings),
         }
+
+    def _places(self) -> Iterator[Place]:
+        """Give which metric is where, in the order of the leaderboard."""
+        by_rank = self.order == "rank"
+        values = [one.average_rank if by_rank else one.average for one in self.standings]
+        ranks = ranked(values, higher_is_better=not by_rank)
+        for one, rank in zip(self.standings, ranks, strict=True):
+            yield Place(one.metric, rank, one.average, tier=one.rank)
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Give the leaderboard as a pandas or polars frame."""
@@ -152,9 +162,9 @@ class BenchmarkResult(Shown):
         tested = any(s.rank is not None for s in self.standings)
         shown = self.columns if len(self.columns) <= most else ()
         heads = [TableColumn("metric")]
-        heads += [TableColumn("rank")] if tested else []
-        heads.append(TableColumn("average", "higher", digits=3))
-        heads.append(TableColumn("average rank", "lower", digits=2))
+        heads += [TableColumn("rank", importance=8)] if tested else []
+        heads.append(TableColumn("average", "higher", digits=3, importance=9))
+        heads.append(TableColumn("average rank", "lower", digits=2, importance=7))
         alone = len(self.sets) + len(self.absent) == 1
         labels = [column.short_label if alone else column.label for column in shown]
         heads += [TableColumn(label, "higher", digits=3) for label in labels]

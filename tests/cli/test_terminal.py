@@ -1,0 +1,412 @@
+"""What a person sees: transcripts of commands on terminals of 80 and 120 columns.
+
+Commands run in this process; standard output and standard error are one pseudo-terminal, as for a
+person, or pipes, as for a script.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shlex
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.bar import WaitingBar
+from steelyard.cli.main import run
+from steelyard.core.screen import text_width
+from steelyard.demo import embedded
+
+pty = pytest.importorskip("pty", reason="no pseudo-terminals here")
+fcntl = pytest.importorskip("fcntl")
+termios = pytest.importorskip("termios")
+
+DEMO = {path.name.split(".")[0]: str(path) for path in embedded.FILES}
+SCORES = [DEMO["scores"], "--lower-is-better", "edit-rate-refA", "--bootstrap", "50"]
+PEOPLE = ["--human", "ann,bo,cy"]
+#: Names that break tables: long ones that differ at the end or in the middle, wide letters, codes
+#: that a terminal would obey, what turns the direction of writing, a comma, a hyphen in front.
+ODD = (
+    "a" * 70,
+    "a" * 69 + "b",
+    "b" * 30 + "1" + "b" * 30,
+    "b" * 30 + "2" + "b" * 30,
+    "系统" * 20,
+    "evil\x1b[31mred",
+    "turned\u202ename",
+    "with, a comma",
+    "-hyphen",
+    "e\u0301" * 5,
+)
+COMMANDS = {
+    "compare": ["compare", *SCORES, "--score", "learned-refA"],
+    "compare-pair": ["compare", *SCORES, "--score", "mqm", "--pair", "Kaolin,Dolomite"],
+    "compare-scores": ["compare", *SCORES, "--score", "mqm,learned-refA,random-src"],
+    "compare-autorank": ["compare", *SCORES, "--score", "mqm,da,kin-src", "--by", "autorank"],
+    "compare-pairwise": ["compare", *SCORES, "--score", "mqm", "--by", "mean", "--pairwise"],
+    "compare-odd": ["compare", "{odd}", "--score", "x"],
+    "compare-odd-several": ["compare", "{odd}"],
+    "compare-battles": ["compare", "--battles", "{battles}", "--bootstrap", "50"],
+    "meta": ["meta", *SCORES, "--human", "mqm", "--metrics", "learned-refA,kin-src,random-src"],
+    "meta-odd": ["meta", "{odd}", "--human", "x", "--bootstrap", "50"],
+    "human-da": ["human", DEMO["ratings"], "--protocol", "da"],
+    "human-mqm": ["human", DEMO["errors"], "--protocol", "mqm"],
+    "judge": ["judge", DEMO["verdicts"], *PEOPLE],
+    "judge-bias": ["judge", "bias", DEMO["verdicts"], *PEOPLE],
+    "judge-correct": ["judge", "correct", DEMO["verdicts"], *PEOPLE, "--judge", "careful-judge"],
+    "judge-plan": ["judge", "plan", DEMO["verdicts"], *PEOPLE, "--judge", "careful-judge",
+                   "--half-width", "0.05"],
+    "judge-drift": ["judge", "drift", DEMO["verdicts"], DEMO["verdicts"], *PEOPLE],
+    "score": ["score", DEMO["entities"], "--metric", "bleu,chrf,ter", "--lp", "de-en"],
+    "study": ["study", "disagreement", DEMO["scores"], "--score", "mqm,da", "--draws", "10"],
+    "data-info": ["data", "info", DEMO["scores"], "--human", "mqm"],
+    "data-info-raw": ["data", "info", DEMO["ratings"]],
+    "data-info-odd": ["data", "info", "{odd}"],
+    "data-check": ["data", "check", DEMO["scores"], "--human", "mqm"],
+    "data-formats": ["data", "formats"],
+    "reproduce": ["reproduce", "ties", "--data", "{empty}"],
+}  # fmt: skip
+FAILING = {"data-check": 2}  # the demo has something to find
+WITHOUT_WARNINGS = re.compile(r"^warning:", re.MULTILINE)
+STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33|36)m")
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory) -> dict[str, str]:
+    """Files of awkward names, and a folder without anything."""
+    folder = tmp_path_factory.mktemp("odd")
+    rng = np.random.default_rng(0)
+    with (folder / "odd.csv").open("w", encoding="utf-8", newline="") as stream:
+        out = csv.writer(stream)
+        out.writerow(["system", "segment", "x", "y" * 40, "y" * 39 + "z"])
+        for i, system in enumerate(ODD):
+            for segment in range(20):
+                out.writerow([system, segment, *np.round(rng.normal(i / 5, 1, 3), 4)])
+    with (folder / "battles.csv").open("w", encoding="utf-8", newline="") as stream:
+        out = csv.writer(stream)
+        out.writerow(["model_a", "model_b", "winner"])
+        for _ in range(300):
+            i, j = rng.choice(len(ODD), 2, replace=False)
+            out.writerow([ODD[i], ODD[j], rng.choice(["model_a", "model_b", "tie"])])
+    (folder / "empty").mkdir()
+    return {
+        "{odd}": str(folder / "odd.csv"),
+        "{battles}": str(folder / "battles.csv"),
+        "{empty}": str(folder / "empty"),
+    }
+
+
+def filled(name: str, places: dict[str, str]) -> list[str]:
+    return [places.get(word, word) for word in COMMANDS[name]]
+
+
+class Terminal:
+    """A pseudo-terminal in the place of standard output and standard error."""
+
+    def __init__(self, width: int) -> None:
+        self.master, self.slave = pty.openpty()
+        size = np.array([50, width, 0, 0], dtype=np.uint16).tobytes()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, size)
+        self._heard: list[bytes] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+
+    def _read(self) -> None:
+        while True:
+            try:
+                found = os.read(self.master, 1 << 16)
+            except OSError:  # nobody writes any more
+                return
+            if not found:
+                return
+            self._heard.append(found)
+
+    def __enter__(self) -> Self:
+        self._reader.start()
+        self._before = sys.stdout, sys.stderr
+        self._files = [os.fdopen(os.dup(self.slave), "w", encoding="utf-8") for _ in range(2)]
+        sys.stdout, sys.stderr = self._files
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr = self._before
+        for file in self._files:
+            file.close()
+        os.close(self.slave)
+        self._reader.join()
+        os.close(self.master)
+
+    @property
+    def text(self) -> str:
+        return b"".join(self._heard).decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def on_terminal(monkeypatch):
+    """Run a command on a terminal, and give its exit code and what is seen."""
+    pytest.importorskip("sacrebleu")  # its colorama would keep the first terminal for ever
+    for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    # A bar would come and go, as the machine is busy or not; it has a test of its own.
+    monkeypatch.setattr("steelyard.cli.bar.threading.Timer", _Never)
+
+    def call(width: int, arguments: list[str]) -> tuple[int, str]:
+        with Terminal(width) as terminal:
+            code = run(arguments)
+        return code, terminal.text
+
+    return call
+
+
+class _Never:
+    daemon = False
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def start(self) -> None:
+        pass
+
+    def cancel(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_transcript(name, width, places, on_terminal):
+    code, seen = on_terminal(width, filled(name, places))
+    assert code == FAILING.get(name, 0), seen
+    plain = STYLE.sub("", seen)
+    assert "\x1b" not in plain
+    assert "\u202e" not in plain
+    wide = [line for line in plain.split("\n") if text_width(line) > width]
+    assert not wide
+    assert first_sentence(plain).endswith(".")
+    warned = WITHOUT_WARNINGS.search(plain)
+    if warned and "──" in plain:
+        assert plain.rindex("──") < warned.start()
+
+
+def first_sentence(text: str) -> str:
+    """Give the first paragraph line with what is set in below it."""
+    first, *more = text.split("\n")
+    for line in more:
+        if not line.startswith("  "):
+            break
+        first += f" {line.strip()}"
+    return first
+
+
+@pytest.mark.parametrize("name", ["compare", "compare-odd", "meta", "judge", "judge-correct"])
+def test_bars_and_colours_are_drawn(name, places, on_terminal):
+    _, seen = on_terminal(80, filled(name, places))
+    bars = [line for line in STYLE.sub("", seen).split("\n") if re.search("─●|●─", line)]
+    assert len(bars) >= 2
+    assert "\x1b[36m" in seen  # headings
+    assert "\x1b[1m" in seen  # what is stressed
+
+
+@pytest.mark.parametrize("name", ["compare-odd", "compare-battles", "data-info-odd"])
+def test_names_stay_apart(name, places, on_terminal):
+    _, seen = on_terminal(80, filled(name, places))
+    rows = [
+        line for line in seen.split("\n") if re.match(r"\x1b\[1m?|a|b|系|evil|turned|with", line)
+    ]
+    names = [STYLE.sub("", row).split("  ")[0] for row in rows]
+    for begin in ("a", "b"):
+        own = [name for name in names if name.startswith(begin * 5)]
+        assert len(own) == len(set(own)) >= 0
+    if name != "data-info-odd":
+        cut = {name for name in names if "…" in name and name[0] in "ab"}
+        assert len(cut) >= 4
+        assert "evil\\x1b[31mred" in seen
+
+
+def test_columns_that_have_no_room_are_named(on_terminal):
+    _, seen = on_terminal(80, COMMANDS["compare"])
+    plain = " ".join(STYLE.sub("", seen).split())
+    assert "Not shown: mean low, mean high" in plain
+    assert "(--out FILE.csv or a wider window has all columns)" in plain
+    _, wide = on_terminal(250, COMMANDS["compare"])
+    assert "Not shown" not in wide
+
+
+@pytest.mark.parametrize("name", ["compare", "compare-odd", "human-da"])
+def test_pipes_get_plain_text_of_any_width(name, places, capsys):
+    assert run(filled(name, places)) == 0
+    shown = capsys.readouterr()
+    for text in shown:
+        assert "\x1b" not in text
+        assert "●" not in text
+        assert "─" not in text
+        assert "…" not in text
+    assert max(map(len, shown.out.split("\n"))) > 80
+    assert shown.out.split("\n")[0].endswith(".")
+
+
+def test_no_colours_where_they_are_not_wanted(on_terminal, monkeypatch, capsys):
+    command = ["data", "info", DEMO["ratings"]]
+    assert "\x1b" in on_terminal(80, command)[1]
+    assert "\x1b" not in on_terminal(80, [*command, "--color", "never"])[1]
+    for variable, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
+        with monkeypatch.context() as changed:
+            changed.setenv(variable, value)
+            assert "\x1b" not in on_terminal(80, command)[1]
+            assert "\x1b" in on_terminal(80, [*command, "--color", "always"])[1]
+    assert run([*command, "--color", "always"]) == 0
+    assert "\x1b[36m" in capsys.readouterr().out
+    with monkeypatch.context() as changed:
+        changed.setenv("FORCE_COLOR", "1")
+        assert run(command) == 0
+        assert "\x1b[36m" in capsys.readouterr().out
+
+
+def test_the_width_may_be_said(on_terminal, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "60")
+    _, seen = on_terminal(120, COMMANDS["compare"])
+    assert max(map(text_width, STYLE.sub("", seen).split("\n"))) <= 60
+    assert run(COMMANDS["compare"]) == 0
+    assert max(map(len, capsys.readouterr().out.split("\n"))) > 60  # of a pipe it says nothing
+
+
+def test_errors_fit_too(on_terminal, capsys):
+    command = ["compare", DEMO["scores"], "--score", "learned-refB"]
+    code, seen = on_terminal(60, command)
+    assert code == 2
+    assert max(map(text_width, STYLE.sub("", seen).split("\n"))) <= 60
+    assert run(command) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+HEADS = {
+    "compare": "compare",
+    "compare-pair": "compare",
+    "compare-scores": "compare",
+    "compare-battles": "compare",
+    "meta": "meta",
+    "human-mqm": "human",
+    "judge": "judge",
+    "judge-bias": "judge bias",
+    "score": "score",
+    "study": "study disagreement",
+    "data-info": "data info",
+    "data-formats": "data formats",
+    "reproduce": "reproduce",
+}
+
+
+@pytest.mark.parametrize("name", HEADS)
+def test_json_begins_with_who_answers_and_the_answer(name, places, capsys):
+    assert run([*filled(name, places), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found)[:4] == ["command", "schema", "version", "summary"]
+    assert found["command"] == HEADS[name]
+    assert found["schema"] == 1
+    assert found["version"] == sy.__version__
+    assert found["summary"]
+    assert all(line.endswith(".") for line in found["summary"])
+
+
+@pytest.mark.parametrize("name", ["compare", "compare-pair", "compare-battles", "compare-autorank",
+                                  "meta", "human-mqm", "score"])  # fmt: skip
+def test_one_shape_of_rankings(name, places, capsys):
+    assert run([*filled(name, places), "--json"]) == 0
+    ranking = json.loads(capsys.readouterr().out)["ranking"]
+    what = "metric" if name == "meta" else "system"
+    assert all(list(own) == [what, "rank", "score", "low", "high", "tier"] for own in ranking)
+    ranks = [own["rank"] for own in ranking]
+    assert ranks[0] == 1
+    assert ranks == sorted(ranks)
+    for own in ranking:
+        if own["low"] is not None:
+            assert own["low"] <= own["high"]
+
+
+def test_full_warnings_stay_in_json(capsys):
+    command = ["compare", *SCORES, "--score", "learned-refA"]
+    assert run(command) == 0
+    said = [line for line in capsys.readouterr().err.split("\n") if line.startswith("warning:")]
+    assert run([*command, "--json"]) == 0
+    every = json.loads(capsys.readouterr().out)["warnings"]
+    assert len(said) < len(every)
+    assert any(re.search(r"and \d more like this: --json has all", line) for line in said)
+
+
+FOLLOWED = ("compare", "compare-scores", "compare-odd-several", "compare-battles", "meta",
+            "human-da", "judge", "judge-plan", "score", "data-info", "data-info-odd")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_the_next_command_works_as_it_is_printed(
+    name, places, on_terminal, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    _, seen = on_terminal(100, filled(name, places))
+    lines = STYLE.sub("", seen).replace("\\\n", " ").split("\n")
+    (proposed,) = [line for line in lines if line.startswith("next: ")]
+    program, *arguments = shlex.split(proposed.removeprefix("next: "))
+    assert program == "steelyard"
+    assert run(arguments) == 0, capsys.readouterr().err
+
+
+def test_nothing_is_proposed_that_could_not_work(places, monkeypatch, capsys):
+    # Names that are shown by escapes can't be typed; what came from a pipe can't be read again.
+    assert (
+        run(["compare", places["{odd}"], "--score", "x", "--systems", "evil\x1b[31mred,-hyphen"])
+        == 0
+    )
+    assert "next:" not in capsys.readouterr().err
+    table = "system,segment,x\nA,1,0.5\nA,2,0.7\nB,1,0.2\nB,2,0.3\n"
+    with (Path(places["{empty}"]) / "in.csv").open("w+", encoding="utf-8") as stream:
+        stream.write(table)
+        stream.seek(0)
+        monkeypatch.setattr(sys, "stdin", stream)
+        assert run(["compare", "-"]) == 0
+    assert "next:" not in capsys.readouterr().err
+
+
+def test_printing_a_result_prints_what_the_command_prints(capsys):
+    assert run(["compare", DEMO["scores"], "--score", "learned-refA", "--by", "bt"]) == 0
+    printed = capsys.readouterr().out.rstrip("\n")
+    found = sy.compare(sy.load(DEMO["scores"]), "learned-refA", by=["bt"])
+    assert str(found).startswith(printed)
+    assert "\nwarning: " in str(found)
+
+
+def test_printing_a_result_fits_the_terminal_and_has_no_codes(on_terminal):
+    found = sy.compare(sy.demo_set(), "learned-refA", by=["mean", "bt"], n_bootstrap=20)
+    with Terminal(70) as terminal:
+        print(found)  # noqa: T201 - what is tested
+    assert "\x1b" not in terminal.text
+    assert max(map(text_width, terminal.text.split("\n"))) <= 70
+    assert "●" in terminal.text
+
+
+def test_a_bar_shows_the_time_left_and_goes(on_terminal, monkeypatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    end = time.monotonic() + 60  # a busy machine takes its time to load what draws the bar
+    with Terminal(80) as terminal, WaitingBar("counting", patience=0.0) as bar:
+        for done in range(4):
+            bar.tell(done, 4)
+            while bar._bar is None and time.monotonic() < end:
+                time.sleep(0.02)
+            bar._bar.refresh()
+    assert "counting" in terminal.text
+    assert re.search(r"\d:\d\d|-:--", terminal.text)
+    assert terminal.text.rstrip().endswith("\x1b[2K")
+
+
+def test_work_of_a_moment_has_no_bar(on_terminal):
+    with Terminal(80) as terminal, WaitingBar("counting") as bar:
+        bar.tell(1, 2)
+    assert terminal.text == ""
