@@ -18,6 +18,7 @@ from steelyard.cli.emit import (
     write_figures,
 )
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import BATTLES, SCORES, command
 from steelyard.cli.options import (
     InputOptions,
     Names,
@@ -79,11 +80,22 @@ _NOT_OF_SEVERAL = frozenset(
 )
 
 
-@click.command(
-    epilog="Examples: steelyard compare scores.csv --score chrF --by mean,bt; "
-    "steelyard compare scores.csv --score COMET --pair new,old; "
-    "steelyard compare scores.csv --score COMET,MetricX --by autorank; "
-    "steelyard compare --battles arena.jsonl"
+@command(
+    headings={
+        "What to compare": "score pair power worth",
+        "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
+        "trueskill_draw",
+        "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
+        "Battles": "battles left right outcome scale cluster resume",
+    },
+    shape=f"{SCORES}\n{BATTLES}",
+    examples=(
+        "steelyard compare scores.csv --score chrF",
+        "steelyard compare scores.csv --score COMET --pair new,old",
+        "steelyard compare scores.csv --score COMET,MetricX --by autorank",
+        "steelyard compare --battles arena.jsonl",
+        "steelyard compare new.en old.en --ref ref.en --metrics bleu,chrf",
+    ),
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
@@ -118,8 +130,8 @@ def compare(
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined. Or
-    it is a file for each system: plain text (with --ref and --metric), or a number per line; two of
-    these give the decision card.
+    it is a file for each system: plain text (with --ref and --metrics), or a number per line; two
+    of these give the decision card.
     With --battles LOG, systems are compared by who won against whom instead; long logs are split
     over --jobs or a --cluster. INPUT is taken for such a log if it looks like one.
     """

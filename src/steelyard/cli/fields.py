@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import Amounts, F, Finite, Names, Numbers, Real
+from steelyard.cli.options import Amounts, F, Finite, Known, Names, Numbers, Real
 from steelyard.cli.wording import spoken
 from steelyard.core.options import Option, Options
 
@@ -61,7 +61,7 @@ def _unless(word: str, found: Any) -> Any:
     return None if found == word else found
 
 
-class _Known(click.Choice[str]):
+class _Known(Known):
     """One of some names, or another name of one of them."""
 
     def __init__(self, option: Option) -> None:

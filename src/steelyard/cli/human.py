@@ -11,6 +11,7 @@ import click
 
 from steelyard.cli.emit import emit, note, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import RATINGS, command
 from steelyard.cli.options import (
     COLUMNS,
     FIGURES,
@@ -30,9 +31,21 @@ _FIELDS = tuple(HumanOptions.declared())
 _OF_RANKINGS = _FIELDS.index("by")
 
 
-@click.command(
-    epilog="Examples: steelyard human ratings.csv --protocol da --out scores.csv; "
-    "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24"
+@command(
+    headings={
+        "How people judged": "protocol preset standardised scale",
+        "Raters": "quality_control min_seconds raters",
+        "Ranking and tests": "clusters test alpha correction unit n_bootstrap",
+        "Errors that people marked (mqm, esa)": "weights severity cap",
+        "Pairs out of ratings (darr)": "threshold thresholds identical_ties keep_ties metrics each",
+        "Rankings (rr)": "by held_back",
+        "Further files to write": "pairs ranks",
+    },
+    shape=RATINGS,
+    examples=(
+        "steelyard human ratings.csv --protocol da --out scores.csv",
+        "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24",
+    ),
 )
 @click.argument("inputs", nargs=-1, metavar="RATINGS...")
 @click.option(

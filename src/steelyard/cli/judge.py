@@ -12,6 +12,7 @@ import click
 
 from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import VERDICTS, Question, command
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
     COLUMNS,
@@ -21,7 +22,7 @@ from steelyard.cli.options import (
     OutputOptions,
     Pair,
     need_inputs,
-    output_options,
+    settled_options,
 )
 from steelyard.judging.options import JudgeOptions, ReadOptions
 
@@ -46,7 +47,7 @@ OWN = click.option(
 )
 
 
-class _Usage(click.Command):
+class _Usage(Question):
     """A command that is called by the name of its group."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -66,6 +67,8 @@ class WithDefault(LazyGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the card before what is no question."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         if not args or (args[0] not in self.lazy and args[0] != CARD):
             if args and not args[0].startswith("-") and not Path(args[0]).exists():
                 self._meant(args[0])
@@ -120,11 +123,19 @@ def reading(*names: str) -> Callable[[F], F]:
 INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
 
 
-@click.command(
+@command(
     cls=_Usage,
-    epilog="Examples: steelyard judge verdicts.csv --human expert; steelyard judge verdicts.csv "
-    "labels.csv --human rater1,rater2 --judges gpt,claude; steelyard judge verdicts.csv --human "
-    "expert --require 'kappa.low>=0.4'",
+    headings={
+        "Who is who": "human judges own covariates",
+        "How they are weighed": "unit unparsed alt_epsilon level",
+        "A gate": "require undecided baseline",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge verdicts.csv --human expert",
+        "steelyard judge verdicts.csv labels.csv --human rater1,rater2 --judges gpt,claude",
+        "steelyard judge verdicts.csv --human expert --require 'kappa.low>=0.4'",
+    ),
 )
 @INPUTS
 @reading()
@@ -150,7 +161,7 @@ INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
     help="An old card (--out FILE.json): how far agreement moved since, as drift.kappa.",
 )
 @plot_option(PLOTS)
-@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@partial(settled_options, suffixes=(*SUFFIXES, *FIGURES))
 def card(
     inputs: tuple[str, ...],
     require: tuple[str, ...],

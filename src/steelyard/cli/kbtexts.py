@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.emit import emit, note, wants_figure
+from steelyard.cli.helping import TEXTS, command
 from steelyard.cli.kb import located
 from steelyard.cli.options import (
     TABLES,
@@ -21,7 +22,7 @@ from steelyard.cli.options import (
     figure_options,
     input_options,
     need_inputs,
-    output_options,
+    settled_options,
     with_languages,
 )
 from steelyard.cli.texts import Named, settings_of
@@ -41,14 +42,16 @@ _BASE = click.option(
 )
 
 
-@click.command(epilog='Example: steelyard kb link "Am 3. März in Wien" --lang de')
+@command(
+    examples=('steelyard kb link "Am 3. März in Wien" --lang de',),
+)
 @click.argument("text", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
 @click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
 @click.option("--tier", type=click.Choice(["core", "concept", "all"]), default="all",
               help="Names and values only, or common nouns only.")  # fmt: skip
 @_BASE
-@output_options
+@settled_options
 def link(
     text: str, lang: str, other: str | None, tier: str, base: str | None, output: OutputOptions
 ) -> None:
@@ -82,16 +85,19 @@ def link(
     emit(result, [Table(told, columns, rows)], output, told or None)
 
 
-@click.command(
-    epilog="Examples: steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en; "
-    "steelyard kb stats annotations --out entities.png"
+@command(
+    shape=TEXTS,
+    examples=(
+        "steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en",
+        "steelyard kb stats annotations --out entities.png",
+    ),
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @click.option("--src-lang", metavar="CODE", help="Language of the sources, for texts.")
 @click.option("--tgt-lang", metavar="CODE", help="Language of the references, for texts.")
 @click.option("--ref", "reference", metavar="NAME", help="The reference, where there are several.")
 @_BASE
-@figure_options
+@partial(figure_options, unused=("seed",))
 def stats(
     inputs: tuple[str, ...],
     src_lang: str | None,
@@ -251,14 +257,18 @@ _ANNOTATE = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog="Example: steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links"
+@command(
+    shape=TEXTS,
+    examples=(
+        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links",
+        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
+    ),
 )
 @click.argument("inputs", nargs=-1, metavar="TEXTS...")
 @as_object("how", AnnotateOptions, _ANNOTATE)
 @_BASE
 @input_options
-@partial(output_options, folder=True)
+@partial(settled_options, folder=True)
 def annotate(
     inputs: tuple[str, ...],
     how: AnnotateOptions,

@@ -11,6 +11,7 @@ import click
 
 from steelyard.cli.emit import note, said, shown_progress
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
     InputOptions,
     OutputOptions,
@@ -24,9 +25,17 @@ from steelyard.core.table import dumps
 from steelyard.report.options import ReportOptions
 
 
-@click.command(
-    epilog="Example: steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm "
-    "--out report.html"
+@command(
+    headings={
+        "What to show": "score metrics explored title baseline",
+        "Beside scores": "ratings entities verdicts raters",
+        "Tests and intervals": "alpha n_bootstrap n_resamples",
+    },
+    shape=JUDGED,
+    examples=(
+        "steelyard report scores.csv --human mqm",
+        "steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm --out report.html",
+    ),
 )
 @click.argument("inputs", nargs=-1, metavar="INPUT...")
 @from_fields(ReportOptions, "score", "metrics", "explored")
@@ -51,14 +60,15 @@ from steelyard.report.options import ReportOptions
     help="Verdicts of judges beside labels of people, for a section on judges (repeatable).",
 )
 @click.option(
-    "--raters",
+    "--verdict-raters",
+    "raters",
     metavar="COLS",
     default="",
     help="Columns of --verdicts that are labels of people.",
 )
 @from_fields(ReportOptions, "title", "alpha", "n_bootstrap", "n_resamples")
 @input_options
-@partial(output_options, suffixes=("html", "htm"))
+@partial(output_options, suffixes=("html", "htm"), usual="steelyard-report.html")
 def report(
     inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
 ) -> None:
@@ -71,8 +81,7 @@ def report(
     from steelyard.report.page import Given, write_report
 
     need_inputs(inputs)
-    if output.out is None:
-        raise UsageError("name the file to write: --out report.html")
+    assert output.out is not None  # it has a usual name
     es = options.load(inputs)
     for path in settings["ratings"]:
         es = explorer.with_ratings(es, path)
@@ -98,7 +107,7 @@ def _judges(verdicts: tuple[Path, ...], raters: str) -> Any:
     """Weigh the judges of files of verdicts, if there are any."""
     if not verdicts:
         if raters:
-            raise UsageError("--raters names columns of --verdicts, which is not given")
+            raise UsageError("--verdict-raters names columns of --verdicts, which is not given")
         return None
     from steelyard.judging.run import judge
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.emit import emit, plot_option, progress_of, wanted_figures, write_figures
+from steelyard.cli.helping import command
 from steelyard.cli.options import OutputOptions, figure_options
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
@@ -30,9 +31,11 @@ PAPERS = {
 PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4")}
 
 
-@click.command(
-    epilog="Examples: steelyard data get wmt23; steelyard reproduce spa; "
-    "steelyard reproduce paired --data frames"
+@command(
+    examples=(
+        "steelyard data get wmt23 && steelyard reproduce spa",
+        "steelyard reproduce paired --data frames",
+    ),
 )
 @click.argument("paper", type=click.Choice(sorted(PAPERS)))
 @click.option("--data", type=click.Path(), metavar="DIR", multiple=True,

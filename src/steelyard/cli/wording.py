@@ -18,6 +18,14 @@ _ARGUMENT = re.compile(
     r"""(True|"[^"]*"|\["[^]]*\]|\{[^{}]+\}|[A-Z][A-Z0-9.,-]*\b|\.\.\.)"""
 )
 _NAME = re.compile(r"`(\w+)`")
+#: What only Python has, and what commands have in its place.
+_MADE = (
+    (re.compile(r'ScoreFile\("([^"]+)", (\w+)\)'), r"--score-file \1=\2"),
+    (
+        re.compile(r'Command\.parse\("([^"]+)", (\w+)\) of steelyard\.scoring\.external'),
+        r"--command '\1=\2'",
+    ),
+)
 _ALSO = {"overwrite": "force", "source": "src"}  # arguments whose option has another name
 
 
@@ -38,6 +46,9 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     "--ignore 'row no',..., --where lp=en-de, --kind metric:x"
     """
     known = _flags() if flags is None else flags
+    if "score_files" in known:
+        for made, option in _MADE:
+            text = made.sub(option, text)
     text = _NAME.sub(lambda found: known.get(found[1], found[0]), text)
 
     def flag(found: re.Match[str]) -> str:

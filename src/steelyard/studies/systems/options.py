@@ -56,7 +56,7 @@ class DisagreementOptions(RankOptions):
         least=0,
         metavar="X",
     )
-    tests: Sequence[str] = names(VERDICTS, "Tests whose verdicts are compared.", flag="--test")
+    tests: Sequence[str] = names(VERDICTS, "Tests whose verdicts are compared.")
     alpha: float = fraction(0.05, "Level of the tests.", metavar="X")
 
     def __post_init__(self) -> None:
