@@ -20,6 +20,7 @@ from steelyard.cli.emit import (
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import BATTLES, SCORES, command
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
     Names,
     OutputOptions,
@@ -97,7 +98,7 @@ _NOT_OF_SEVERAL = frozenset(
         "steelyard compare new.en old.en --ref ref.en --metrics bleu,chrf",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
@@ -105,10 +106,11 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
+    type=FileName(),
     metavar="LOG",
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
-@from_fields(BattleOptions, *_SIDES)
+@from_fields(BattleOptions, *_SIDES, "scale")
 @click.option(
     "--pairwise",
     is_flag=True,
@@ -223,6 +225,8 @@ class _Asked:
             return self._together(es, options)
         if given("autorank"):
             raise UsageError("--autorank is a form of --by autorank")
+        if given("scale"):
+            raise UsageError("--scale is of battles; scores of segments are ranked by strengths")
         unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
         if len(names) > 1:
             many = run.compare_each(es, names, options, self.seed)
@@ -266,10 +270,11 @@ class _Asked:
 
         self.inputs.only_rows_and_columns()
         if self.settings["tests"] not in (None, ("sign",)):
-            raise UsageError("--battles LOG: pairs are tested by --test sign only")
+            raise UsageError("--battles LOG: pairs are tested by --tests sign only")
         for option in ("score", "pair", "power", "worth", "tolerance"):
             if given(option):
-                raise UsageError(f"--{option} applies to scores, not to a log of battles")
+                instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
+                raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")
         settings: dict[str, Any] = {"where": self.inputs.where, "ignore": self.inputs.ignore}
         settings |= {"format": self.inputs.format}
         settings |= {name: value for name, value in self.settings.items() if name != "tolerance"}

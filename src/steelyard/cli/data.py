@@ -14,6 +14,7 @@ from steelyard.cli.emit import emit, progress_of, said
 from steelyard.cli.helping import ANY, JUDGED, TEXTS, command
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
     Names,
     OutputOptions,
@@ -68,7 +69,7 @@ def _load(
         "steelyard data info human.csv.gz metrics.csv.gz --human mqm",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--list", "lists", is_flag=True, help="List the sets and language pairs of an "
               "mt-metrics-eval folder, or the one above, and what there is of each.")  # fmt: skip
 @METRICS
@@ -173,7 +174,7 @@ def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
         "steelyard data echo wmt23 --lp en-de --what segment,doc,src,refA,ONLINE-A",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--what", type=Names(), default="segment,domain,doc,src", show_default=True,
               help="Columns: segment, domain, doc, src, names of references, systems (their "
               "outputs), and output, which has a row for each system.")  # fmt: skip
@@ -254,7 +255,7 @@ def formats(output: OutputOptions) -> None:
         "steelyard data convert arena.jsonl battles.csv --to battles",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="IN... OUT")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="IN... OUT")
 @click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
               "submission-sys, unified, standalone or subset2evaluate; errors, ratings, rankings, "
               "battles or entities for judgements; by default OUT's suffix decides.")  # fmt: skip
@@ -321,7 +322,7 @@ def convert(
         "steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @METRICS
 @input_options
 @settled_options

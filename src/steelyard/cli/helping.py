@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
 from typing import Any
@@ -98,11 +98,12 @@ class _Lines(click.HelpFormatter):
 
     def write_dl(
         self,
-        rows: Sequence[tuple[str, str]],
+        rows: Iterable[tuple[str, str]],
         col_max: int = _NAMES,
         col_spacing: int = 2,
     ) -> None:
         """Write names and what they mean; a name that is too long has lines of its own."""
+        rows = tuple(rows)
         most = min(col_max, max(self.width // 3, 8))
         widths = [len(name) for name, _ in rows]
         column = min(max(widths, default=0), most) + col_spacing

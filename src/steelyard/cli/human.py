@@ -17,6 +17,8 @@ from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
     TABLES,
+    FileName,
+    Known,
     OutputOptions,
     Pair,
     not_an_input,
@@ -24,7 +26,7 @@ from steelyard.cli.options import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
-from steelyard.human.options import PROTOCOLS, HumanOptions
+from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS, HumanOptions
 
 PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.figures.people draws
 _FIELDS = tuple(HumanOptions.declared())
@@ -47,13 +49,12 @@ _OF_RANKINGS = _FIELDS.index("by")
         "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="RATINGS...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")
 @click.option(
     "--protocol",
-    required=True,
-    type=click.Choice(PROTOCOLS),
+    type=Known(PROTOCOLS, OTHER_PROTOCOLS),
     help="How people judged: direct assessment, MQM, ESA, relative ranking; darr makes pairs out "
-    "of direct assessment.",
+    "of direct assessment. By default what the ratings tell.",
 )
 @from_fields(HumanOptions, *_FIELDS[:_OF_RANKINGS])
 @click.option(

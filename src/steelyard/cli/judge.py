@@ -6,7 +6,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,12 +19,17 @@ from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
     F,
+    FileName,
+    Known,
     OutputOptions,
     Pair,
     need_inputs,
     settled_options,
 )
 from steelyard.judging.options import JudgeOptions, ReadOptions
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _MORE = "steelyard.cli.judgemore"
 #: name: (module:function, one line of help); what is none of them is a file, and goes to the card.
@@ -60,6 +65,21 @@ class _Usage(Question):
         with formatter.section("Further questions (steelyard judge QUESTION --help)"):
             formatter.write_dl([(name, about) for name, (_, about) in QUESTIONS.items()])
         super().format_epilog(ctx, formatter)
+
+
+class _Files(FileName):
+    """Files of the card, or the name of a question in their place."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete questions as long as no file is named, and leave files to the shell."""
+        from click.shell_completion import CompletionItem
+
+        begun = bool(ctx.params.get("inputs"))
+        asked = [] if begun else [name for name in QUESTIONS if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=QUESTIONS[name][1]) for name in asked]
+        return [*items, *super().shell_complete(ctx, param, incomplete)]
 
 
 class WithDefault(LazyGroup):
@@ -120,7 +140,7 @@ def reading(*names: str) -> Callable[[F], F]:
     return added
 
 
-INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
+INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
 
 
 @command(
@@ -137,7 +157,7 @@ INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
         "steelyard judge verdicts.csv --human expert --require 'kappa.low>=0.4'",
     ),
 )
-@INPUTS
+@click.argument("inputs", nargs=-1, type=_Files(), metavar="FILES...")
 @reading()
 @from_fields(JudgeOptions, "unparsed", "alt_epsilon")
 @OWN
@@ -151,7 +171,7 @@ INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
 )
 @click.option(
     "--undecided",
-    type=click.Choice(list(_UNDECIDED)),
+    type=Known(list(_UNDECIDED)),
     help="Let requirements that are undecided pass (exit code 0), or fail (3).",
 )
 @click.option(

@@ -15,6 +15,7 @@ from steelyard.cli.judge import INPUTS, OWN, reading
 from steelyard.cli.options import (
     SUFFIXES,
     TABLES,
+    FileName,
     OutputOptions,
     need_inputs,
     output_options,
@@ -146,7 +147,7 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
         "steelyard judge drift old.csv new.csv labels.csv --human expert",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="OLD NEW [LABELS]...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="OLD NEW [LABELS]...")
 @reading("human", "judges", "unit", "ignore")
 @from_fields(DriftOptions, "changed_rubric", "level")
 @settled_options

@@ -16,7 +16,9 @@ from steelyard.cli.helping import TEXTS, command
 from steelyard.cli.kb import located
 from steelyard.cli.options import (
     TABLES,
+    FileName,
     InputOptions,
+    Known,
     OutputOptions,
     as_object,
     figure_options,
@@ -48,7 +50,7 @@ _BASE = click.option(
 @click.argument("text", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
 @click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
-@click.option("--tier", type=click.Choice(["core", "concept", "all"]), default="all",
+@click.option("--tier", type=Known(["core", "concept", "all"]), default="all",
               help="Names and values only, or common nouns only.")  # fmt: skip
 @_BASE
 @settled_options
@@ -92,7 +94,7 @@ def link(
         "steelyard kb stats annotations --out entities.png",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--src-lang", metavar="CODE", help="Language of the sources, for texts.")
 @click.option("--tgt-lang", metavar="CODE", help="Language of the references, for texts.")
 @click.option("--ref", "reference", metavar="NAME", help="The reference, where there are several.")
@@ -264,7 +266,7 @@ _ANNOTATE = (
         "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="TEXTS...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
 @as_object("how", AnnotateOptions, _ANNOTATE)
 @_BASE
 @input_options

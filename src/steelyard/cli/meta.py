@@ -20,7 +20,9 @@ from steelyard.cli.emit import (
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
+    Known,
     Names,
     OutputOptions,
     figure_options,
@@ -60,6 +62,9 @@ _NOT_BY_DOMAIN = frozenset(
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
     *("by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"),
 }
+# Of the meta-metrics, those that a shell completes.
+_KNOWN = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq", "pdp",
+          "kendall-like")  # fmt: skip
 # What report.figures.metaevaluation draws of one set, and of a protocol.
 PLOTS = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
@@ -84,9 +89,9 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
         "steelyard meta --preset wmt23 mt-metrics-eval-v2/wmt23 --add my-metric.seg.score",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @from_fields(MetaOptions, "metrics", "level")
-@click.option("--by", type=Names(), default=",".join(DEFAULT), show_default=True,
+@click.option("--by", type=Names(_KNOWN), default=",".join(DEFAULT), show_default=True,
               help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
               "kendall-like and other Kendall variants.")  # fmt: skip
 @click.option("--variants", "ties", type=click.Path(path_type=Path, dir_okay=False),
@@ -97,10 +102,10 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--corpus", type=Names(), default=(), help="Weigh these metrics, too, scored on the "
               "texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
 @click.option("--ref", "refs", type=Names(), help="References that --corpus compares with.")
-@click.option("--protocol", type=click.Choice(("da", "mqm", "esa")), help="Raw ratings among the "
+@click.option("--protocol", type=Known(("da", "mqm", "esa")), help="Raw ratings among the "
               "inputs become the human score, as by steelyard human.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
-@click.option("--preset", type=click.Choice(PRESETS), help="Run the protocol of a shared task on "
+@click.option("--preset", type=Known(PRESETS), help="Run the protocol of a shared task on "
               "the folder INPUT.")  # fmt: skip
 @click.option("--benchmark", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
               help="Run a protocol of your own.")  # fmt: skip

@@ -21,12 +21,15 @@ FIGURES = ("png", "svg", "pdf")
 TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # of segments
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from steelyard.core.parallel import Workers
     from steelyard.data.evalset import EvalSet
 
     _Type = click.ParamType[Any]
+    _Choice = click.Choice[str]
 else:
-    _Type = click.ParamType  # older versions of click can't be subscripted
+    _Type, _Choice = click.ParamType, click.Choice  # older versions of click can't be subscripted
 
 
 class Parsed(_Type):
@@ -51,13 +54,42 @@ class Names(Parsed):
 
     name = "A,B,..."
 
+    def __init__(self, known: Sequence[str] = ()) -> None:
+        self.known = tuple(known)  # that a shell may complete; others are no error here
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete the last of the names."""
+        from click.shell_completion import CompletionItem
+
+        del ctx, param
+        before, comma, last = incomplete.rpartition(",")
+        names = (name for name in self.known if name.startswith(last))
+        return [CompletionItem(f"{before}{comma}{name}") for name in names]
+
     def parse(self, text: str) -> tuple[str, ...]:
         """Split at commas outside quotes."""
         rows = csv.reader([text], skipinitialspace=True)
         return tuple(name for row in rows for name in row if name)
 
 
-class Known(click.Choice[str] if TYPE_CHECKING else click.Choice):  # type: ignore[misc]
+class FileName(click.types.StringParamType):
+    """The name of a file or folder, which a shell completes; whoever reads it checks it."""
+
+    name = "file"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Leave it to the shell, which knows its files."""
+        from click.shell_completion import CompletionItem
+
+        del ctx, param
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Known(_Choice):
     """One of some names; another word is refused with the one that may have been meant.
 
     ``also`` are other names that people have for some of them, in small letters with hyphens.

@@ -13,6 +13,7 @@ from steelyard.cli.emit import note, said, shown_progress
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
     OutputOptions,
     input_options,
@@ -37,7 +38,7 @@ from steelyard.report.options import ReportOptions
         "steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm --out report.html",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @from_fields(ReportOptions, "score", "metrics", "explored")
 @click.option(
     "--entities",

@@ -24,6 +24,7 @@ from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
     TABLES,
+    FileName,
     InputOptions,
     OutputOptions,
     Parsed,
@@ -143,7 +144,7 @@ _SCORE = (
         "steelyard score new.en old.en --ref ref.en --score-file comet=comet.json",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @text_options
 @as_object("how", ScoreOptions, _SCORE)
 @plot_option(PLOTS)

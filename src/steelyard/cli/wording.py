@@ -26,6 +26,13 @@ _MADE = (
         r"--command '\1=\2'",
     ),
 )
+#: Functions that messages send people to, and the commands that do the same.
+_FUNCTION = re.compile(r"\bsy\.(\w+)")
+_COMMANDS = {
+    "compare_battles": "steelyard compare",
+    "human_scores": "steelyard human",
+    "score": "steelyard score",
+}
 _ALSO = {"overwrite": "force", "source": "src"}  # arguments whose option has another name
 
 
@@ -49,6 +56,8 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     if "score_files" in known:
         for made, option in _MADE:
             text = made.sub(option, text)
+    if known:
+        text = _FUNCTION.sub(lambda found: _COMMANDS.get(found[1], found[0]), text)
     text = _NAME.sub(lambda found: known.get(found[1], found[0]), text)
 
     def flag(found: re.Match[str]) -> str:

@@ -30,6 +30,7 @@ LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
 TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar", "bt-gap")
 TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 TIE_MODELS = ("davidson", "rao-kupper")
+SCALES = ("strength", "elo")  #: of Bradley-Terry, in battles
 FITS = ("newton", "newman", "mm")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
@@ -69,7 +70,7 @@ OTHER_TESTS = {
     ),
     **dict.fromkeys(("moods", "mood-test", "median", "median-test"), "mood"),
     **dict.fromkeys(("sign-test", "binomial", "binomial-test", "wins"), "sign"),
-    **dict.fromkeys(("signed-rank", "wilcoxon-signed-rank", "mann-whitney", "rank-sum"), "wilcoxon"),
+    **dict.fromkeys(("signed-rank", "wilcoxon-signed-rank", "rank-sum"), "wilcoxon"),
     **dict.fromkeys(("mcnemars", "mc-nemar", "mcnemar's", "chi-squared"), "mcnemar"),
     **dict.fromkeys(("bt", "bradley-terry", "wald"), "bt-gap"),
 }  # fmt: skip
@@ -177,12 +178,14 @@ class CompareOptions(_Both):
         None,
         "Rankings: mean median bt elo trueskill, and, of corpus metrics, sentence-mean; by default "
         "mean,median,bt (mean,bt of scores that are 0 or 1). autorank is one by several scores.",
+        known=(*RANKINGS, AUTORANK),
     )
     autorank: str = choice("wmt25", AUTORANK_FORMS, "Form of AutoRank.")
     tests: tuple[str, ...] | None = names(
         None,
         "Tests of all pairs: t permutation bootstrap mood sign wilcoxon mcnemar bt-gap, or all; by "
         "default those that fit the rankings (none of more than 300 systems).",
+        known=(*TESTS, "all"),
     )
 
     def __post_init__(self) -> None:
@@ -220,6 +223,12 @@ class BattleOptions(_Both, LogOptions):
 
     by: tuple[str, ...] = names(("bt", "mean"))
     orders: int | None = whole(None, least=0)
+    scale: str = choice(
+        "strength",
+        SCALES,
+        "What bt shows of a log: strengths that add up to 1, or the same as ratings (elo: 1000 on "
+        "average, 400 more is ten times the strength).",
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", tuple(dict.fromkeys(bounds.listed(by=self.by))))

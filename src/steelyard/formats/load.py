@@ -13,6 +13,7 @@ from steelyard.data.choosing import with_metrics
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.independence import AUTO, column_of
 from steelyard.data.joining import join
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles
 from steelyard.formats.entityfiles import EntityAnnotations
@@ -27,6 +28,15 @@ from steelyard.formats.view import FileView
 Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
 
+#: What takes judgements of each kind; the command line translates the names.
+TAKEN_BY: tuple[tuple[type, str], ...] = (
+    (BattleLog, "compare_battles"),
+    (Ratings, "human_scores"),
+    (Rankings, "human_scores"),
+    (EntityAnnotations, "score"),
+)
+
+
 class JudgementsError(InputError):
     """An input holds raw judgements where scores were expected; ``read`` is what it holds.
 
@@ -34,7 +44,9 @@ class JudgementsError(InputError):
     """
 
     def __init__(self, read: Read, path: object, found: Sequence[Read]) -> None:
-        super().__init__(f"holds raw judgements ({read.form}), not scores", path=path)
+        takes = next((name for kind, name in TAKEN_BY if isinstance(read.value, kind)), None)
+        instead = f"; sy.{takes} takes them" if takes else ""
+        super().__init__(f"holds raw judgements ({read.form}), not scores{instead}", path=path)
         self.read = read
         self.found = tuple(found)
 

@@ -11,6 +11,7 @@ from steelyard.cli.emit import progress_of, wants_figure
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import SCORES, command
 from steelyard.cli.options import (
+    FileName,
     Finite,
     InputOptions,
     Names,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         "steelyard study power --effect 0.1",
     ),
 )
-@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="[INPUT]...")
 @click.option("--pair", type=Names(), help="Two systems of a pilot to tell apart, by --score.")
 @click.option("--score", metavar="NAME", help="The score that tells the systems of --pair apart.")
 @click.option(

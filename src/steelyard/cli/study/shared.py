@@ -13,6 +13,7 @@ from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
     F,
+    FileName,
     InputOptions,
     Names,
     OutputOptions,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.studies.results import Study
 
-INPUTS = click.argument("inputs", nargs=-1, metavar="INPUT...")
+INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 EACH = click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
 PLOT = click.option(
     "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
