@@ -37,7 +37,7 @@ PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4"
         "steelyard reproduce paired --data frames",
     ),
 )
-@click.argument("paper", type=Known(sorted(PAPERS)))
+@click.argument("paper", type=Known(sorted(PAPERS)), metavar="PAPER")
 @click.option("--data", type=click.Path(), metavar="DIR", multiple=True,
               help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
               "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "

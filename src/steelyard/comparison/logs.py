@@ -27,6 +27,7 @@ from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.tuning import tune_log
 from steelyard.core import bounds
+from steelyard.core.options import spelled
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -82,6 +83,7 @@ class BattleComparison(RankedSystems):
         return f"{size}, {named_units(self.n_segments, name)}" if self.n_segments else size
 
 
+@spelled(BattleOptions)
 @kept()
 def compare_battles(  # noqa: PLR0913 - every option has a default
     log: Path | str | Sequence[Path | str] | BattleLog,

@@ -74,14 +74,19 @@ OTHER_TESTS = {
     **dict.fromkeys(("mcnemars", "mc-nemar", "mcnemar's", "chi-squared"), "mcnemar"),
     **dict.fromkeys(("bt", "bradley-terry", "wald"), "bt-gap"),
 }  # fmt: skip
-_OTHERS = {"ranking": OTHER_RANKINGS, "test": OTHER_TESTS}
+_OTHERS = {
+    "ranking": OTHER_RANKINGS,
+    "model": OTHER_RANKINGS,
+    "test": OTHER_TESTS,
+    "power of test": OTHER_TESTS,
+}
 
 
 def known(what: str, asked: Sequence[str], all_of: Sequence[str]) -> None:
     """Refuse names that nobody knows."""
     for name in asked:
         if name not in all_of:
-            raise UsageError(f"no {what} '{name}'; {hint(name, all_of, _OTHERS[what])}")
+            raise UsageError(f"no {what} '{name}'; {hint(name, all_of, _OTHERS.get(what))}")
 
 
 @dataclass(frozen=True, kw_only=True)

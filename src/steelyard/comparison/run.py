@@ -35,7 +35,7 @@ from steelyard.comparison.tests import TESTS, Question, fitting_tests, refuse_un
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.later import later
-from steelyard.core.options import keywords
+from steelyard.core.options import keywords, spelled
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
@@ -49,6 +49,7 @@ from steelyard.stats.paired.corrections import wilson_interval
 DEFAULT = ("mean", "median", "bt")
 
 
+@spelled(CompareOptions)
 def compare(  # noqa: PLR0913 - every option has a default
     es: Source,
     score: str | None = None,

@@ -17,6 +17,7 @@ from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
+from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.summary import Summary
@@ -80,6 +81,7 @@ class Report:
         files.write_text(Path(path), self.html)
 
 
+@spelled(ReportOptions)
 def make_report(  # noqa: PLR0913 - every option has a default
     es: Source,
     human: str | None = None,

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.words import plural
@@ -89,6 +90,7 @@ class Scores:
         return Table(title, (Column("system"), *columns), rows, notes=(*signatures, *self.notes))
 
 
+@spelled()
 def score(
     source: Source,
     metrics: str | Sequence[str | Metric],

@@ -63,7 +63,7 @@ class DisagreementOptions(RankOptions):
         super().__post_init__()
         for name in ("by", "sizes", "tests"):
             object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
-        known("aggregation", self.by, RANKINGS)
+        known("ranking", self.by, RANKINGS)
         if len(self.by) < 2:
             raise UsageError("expected at least two rankings to compare")
         known("test", self.tests, VERDICTS)
