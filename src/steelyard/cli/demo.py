@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @command(
-    examples=("steelyard demo --export steelyard-demo",),
+    examples=("steelyard demo", "steelyard demo --export steelyard-demo"),
 )
 @click.option("--export", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also copy the demo's files there, to try other commands on.")  # fmt: skip

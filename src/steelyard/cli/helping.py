@@ -108,7 +108,7 @@ class _Lines(click.HelpFormatter):
         widths = [len(name) for name, _ in rows]
         column = min(max(widths, default=0), most) + col_spacing
         for name, about in rows:
-            lines = textwrap.wrap(about, max(self.width - self.current_indent - column, 10)) or [""]
+            lines = self._wrapped(about, column) or [""]
             names = _broken(name, self.width - self.current_indent)
             if len(names) == 1 and len(name) <= column - col_spacing:
                 self._line(f"{name:<{column}}{lines.pop(0)}")
@@ -118,6 +118,10 @@ class _Lines(click.HelpFormatter):
             for line in lines:
                 self._line(f"{'':{column}}{line}")
 
+    def _wrapped(self, text: str, column: int) -> list[str]:
+        room = max(self.width - self.current_indent - column, 10)
+        return textwrap.wrap(text, room, break_on_hyphens=False)  # names of options stay whole
+
     def _line(self, text: str) -> None:
         self.write(f"{'':{self.current_indent}}{text}".rstrip() + "\n")
 
@@ -125,7 +129,10 @@ class _Lines(click.HelpFormatter):
         """Write lines that are laid out already; sentences among them may be broken."""
         for line in text.splitlines():
             indent = "    " if line.startswith(" ") else ""
-            self.write(textwrap.fill(line, self.width, subsequent_indent=indent) + "\n")
+            filled = textwrap.fill(
+                line, self.width, subsequent_indent=indent, break_on_hyphens=False
+            )
+            self.write(f"{filled}\n")
 
 
 def _broken(name: str, width: int) -> list[str]:

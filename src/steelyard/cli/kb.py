@@ -76,6 +76,12 @@ class BuildOptions:
     force: bool
 
 
+_ALIASES = """\
+A table of names has a row for each name:
+  id,lang,alias
+  wd:Q64,de,Berlin
+  wd:Q64,pl,Berlin
+"""
 _TERMS = """\
 A table of terms has a column for each language:
   en,de
@@ -99,6 +105,7 @@ _BUILD = (
 @command(
     help=_BUILD_HELP,
     lists={"SOURCE is one of": SOURCES},
+    shape=_ALIASES,
     examples=(
         "steelyard kb build table names.csv --out my-kb",
         "lbzip2 -dc latest-all.json.bz2 | steelyard kb build wikidata - --out wikidata-kb",

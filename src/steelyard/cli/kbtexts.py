@@ -45,7 +45,10 @@ _BASE = click.option(
 
 
 @command(
-    examples=('steelyard kb link "Am 3. März in Wien" --lang de',),
+    examples=(
+        'steelyard kb link "Am 3. März in Wien" --lang de',
+        "steelyard kb link - --lang de < text.de",
+    ),
 )
 @click.argument("text", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
@@ -281,8 +284,8 @@ def annotate(
     """Link sources, outputs and a reference, and write the links as the KoBE release does.
 
     TEXTS is a text file or an mt-metrics-eval folder. DIR then has LP/newstest2019.SYSTEM.LP for
-    each system and LP/newstest2019-XXYY-src.XX and -ref.YY, which steelyard score DIR --metric kobe
-    takes: the scores are those of the texts. Mentions of outputs that are not in the target
+    each system and LP/newstest2019-XXYY-src.XX and -ref.YY, which steelyard score DIR --metrics
+    kobe takes: the scores are those of the texts. Mentions of outputs that are not in the target
     language are left out. --out FILE.jsonl writes JSON lines instead, with the ids of segments.
     """
     from steelyard.formats.save import save

@@ -63,8 +63,8 @@ _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
     *("by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"),
 }
 # Of the meta-metrics, those that a shell completes.
-_KNOWN = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq", "pdp",
-          "kendall-like")  # fmt: skip
+COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
+             "pdp", "kendall-like")  # fmt: skip
 # What report.figures.metaevaluation draws of one set, and of a protocol.
 PLOTS = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
@@ -91,7 +91,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @from_fields(MetaOptions, "metrics", "level")
-@click.option("--by", type=Names(_KNOWN), default=",".join(DEFAULT), show_default=True,
+@click.option("--by", type=Names(COMPLETED), default=",".join(DEFAULT), show_default=True,
               help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
               "kendall-like and other Kendall variants.")  # fmt: skip
 @click.option("--variants", "ties", type=click.Path(path_type=Path, dir_okay=False),

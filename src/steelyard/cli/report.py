@@ -28,7 +28,7 @@ from steelyard.report.options import ReportOptions
 
 @command(
     headings={
-        "What to show": "score metrics explored title baseline",
+        "What to show": "score metrics explored title",
         "Beside scores": "ratings entities verdicts raters",
         "Tests and intervals": "alpha n_bootstrap n_resamples",
     },

@@ -203,7 +203,7 @@ def _score_in_shards(
 ) -> ShardedKobe | None:
     """Count all shards and add them up, or only some of them (None)."""
     if texts.metric != ("kobe",) or texts.commands or texts.score_files:
-        raise UsageError("--shards is for --metric kobe, alone")
+        raise UsageError("--shards is for --metrics kobe, alone")
     source, _, target = (options.lp or "").partition("-")
     if not (source and target):
         raise UsageError("--shards: name the languages by --src-lang and --tgt-lang")

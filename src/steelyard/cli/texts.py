@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 # The registry of scoring, which --help must not import.
-_METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", "character",
+METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", "character",
             "length", "copy")  # fmt: skip
 _KOBE = ("kobe", "kobe-ref")  # which use a knowledge base, or links
 
@@ -256,8 +256,8 @@ def _options_of_kobe() -> str:
 
 _FILE = click.Path(path_type=Path)
 _TEXT = (
-    click.option("--metrics", "metric", type=Names(_METRICS), default=(),
-                 help=f"Metrics: {' '.join(_METRICS)}, and those of installed packages."),
+    click.option("--metrics", "metric", type=Names(METRICS), default=(),
+                 help=f"Metrics: {' '.join(METRICS)}, and those of installed packages."),
     click.option("--src", type=_FILE, metavar="FILE",
                  help="Source of plain text files, one line per segment."),
     click.option("--ref", multiple=True, metavar="FILE|NAMES",

@@ -140,9 +140,12 @@ class RankOptions(Options):
 class PairOptions(Options):
     """How pairs are tested, and what is independent: whole units are tested and resampled."""
 
-    alternative: str = choice("two-sided", ALTERNATIVES)
+    alternative: str = choice(
+        "two-sided", ALTERNATIVES, "Test for any difference, or for the first of a pair being "
+        "better (greater) or worse (less).",
+    )  # fmt: skip
     correction: str = choice("holm", CORRECTIONS, "Correct p-values for the number of pairs.")
-    alpha: float = fraction(0.05)
+    alpha: float = fraction(0.05, "Level of tests and tiers.")
     unit: str = unit("auto")
     intervals: str | None = choice(
         RESAMPLED, (RESAMPLED, *_UNITS), "Resample units for intervals, or not (the other words "
