@@ -1,4 +1,4 @@
-"""``--help``: headings, shapes and examples that work, lines of the terminal; ``steelyard help``."""
+"""``--help``: headings, shapes and examples that work, lines of the terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ NO_FILE = {
 
 def every(group: click.Group = cli, before: str = "") -> dict[str, helping.Question]:
     """All commands by their words; groups left out."""
-    context, found = click.Context(group), {}
+    found: dict[str, helping.Question] = {}
+    context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         if isinstance(command, click.Group):

@@ -75,8 +75,8 @@ def test_one_line_says_what_may_have_been_meant(arguments, expected, capsys):
 
 
 @pytest.mark.parametrize(
-    "name", ["comet", "COMET-22", "wmt22-comet-da", "xcomet-xl", "bert_score", "MetricX-23", "gemba",
-             "bleurt20", "rouge"]
+    "name", ["comet", "COMET-22", "wmt22-comet-da", "xcomet-xl", "bert_score", "MetricX-23",
+             "gemba", "bleurt20", "rouge"]
 )  # fmt: skip
 def test_metrics_of_elsewhere_are_told_how_they_come_in(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
