@@ -57,9 +57,9 @@ def test_a_frame_without_battles_is_refused(frame):
 
 
 def test_raw_judgements_say_which_function_takes_them(tmp_path):
-    with pytest.raises(SteelyardError, match="not scores; `human_scores` takes them"):
+    with pytest.raises(SteelyardError, match=r"not scores; sy\.human_scores takes them"):
         sy.load(embedded.RATINGS)
     arena = tmp_path / "arena.csv"
     arena.write_text("model_a,model_b,winner\nx,y,model_a\ny,z,tie\n", encoding="utf-8")
-    with pytest.raises(SteelyardError, match="not scores; `compare_battles` takes them"):
+    with pytest.raises(SteelyardError, match=r"not scores; sy\.compare_battles takes them"):
         sy.load(arena)

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import steelyard as sy
 from make_demo import raters
 from steelyard.cli.main import run
+from steelyard.core.errors import UsageError
 from steelyard.demo import embedded
 
 RATINGS = str(embedded.RATINGS)
 ERRORS = str(embedded.ERRORS)
+SCORES = str(embedded.SCORES)
 
 
 def json_of(capsys, *arguments: str) -> dict[str, Any]:
@@ -127,10 +130,35 @@ def test_own_weights(tmp_path, capsys, quick):
     assert flat["weights"]["weights"] == "w.toml"
 
 
-def test_without_a_protocol_those_there_are_are_named(capsys):
-    assert run(["human", RATINGS]) == 2
-    expected = "error: Missing option '--protocol'. Choose from: da, mqm, esa, rr, darr\n"
-    assert capsys.readouterr().err == expected
+@pytest.mark.parametrize(("path", "protocol", "why"), [
+    (RATINGS, "da", "scores of raters"), (ERRORS, "mqm", "marked errors"),
+])  # fmt: skip
+def test_without_a_protocol_the_ratings_tell_it(capsys, quick, path, protocol, why):
+    assert run(["human", path, "--json", *quick]) == 0
+    told = json.loads(capsys.readouterr().out)
+    said = f"taken as protocol {protocol}: {why} (--protocol {protocol} says it)"
+    assert told["warnings"].pop(0) == said
+    given = json_of(capsys, path, "--protocol", protocol, *quick)
+    assert told == given
+
+
+@pytest.mark.parametrize(("rows", "protocol"), [
+    ("segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n1,a,A,1,B,2\n", "rr"),
+    ("better,worse,segment\nA,B,1\nB,A,2\nA,B,3\n", "darr"),
+    ("rater,system,segment,errors,value\na,A,1,[],90\na,B,1,[],80\na,A,2,[],70\n", "esa"),
+])  # fmt: skip
+def test_rankings_pairs_and_spans_tell_their_protocol(tmp_path, capsys, rows, protocol):
+    path = tmp_path / "judged.csv"
+    path.write_text(rows)
+    run(["human", str(path)])
+    assert f"warning: taken as protocol {protocol}: " in capsys.readouterr().err
+
+
+def test_another_name_of_a_protocol_is_understood(capsys):
+    assert run(["human", RATINGS, "--protocol", "direct-assessment"]) == 2
+    assert "did you mean 'da'?" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="did you mean 'rr'"):
+        sy.human_scores(RATINGS, protocol="Relative Ranking")
 
 
 def test_a_negative_weight_is_refused_as_it_was_written(capsys):
@@ -199,7 +227,8 @@ def test_usage_errors(tmp_path, capsys):
     for arguments, word in (
         ([str(path), "--protocol", "da"], "x.csv:2: column 'raw': 101"),
         ([str(path), "--protocol", "dda"], "dda"),
-        ([str(path)], "--protocol"),
+        ([str(path)], "x.csv:2: column 'raw': 101"),
+        ([SCORES], "--protocol NAME is missing, and the inputs do not tell it: one of da, mqm"),
         (["--protocol", "da"], "no input"),
         ([str(path), "--protocol", "da", "--scale", "5"], "--scale"),
         ([str(path), "--protocol", "da", "--thresholds", "a"], "list of numbers"),

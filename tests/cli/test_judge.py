@@ -73,7 +73,7 @@ def test_help_shows_the_card_and_the_questions(capsys):
         assert word in shown
     for name in ("bias", "correct", "plan", "drift"):
         assert run(["judge", name, "--help"]) == 0
-        assert "Examples: steelyard judge" in capsys.readouterr().out
+        assert f"Examples:\n  steelyard judge {name} " in capsys.readouterr().out
 
 
 def test_no_file_is_refused_in_a_line(capsys):

@@ -84,7 +84,7 @@ def test_each_value_of_a_column_is_a_set(capsys):
         (["study", "systems"], "no input"),
         (["study", "segments", SCORES, "--human", "mqm", "--draws", "5"], "draws"),
         (["study", "distinct", SCORES], "name the human score"),
-        (["reproduce", "pairs"], "'pairs' is not"),
+        (["reproduce", "pairs"], "did you mean 'paired'?"),
     ],
 )
 def test_bad_usage_is_one_line(capsys, arguments, message):

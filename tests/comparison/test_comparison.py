@@ -562,7 +562,7 @@ def test_json_contract(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--by", "mode"], "no aggregation 'mode'"),
+        (["--by", "mode"], "no ranking 'mode'"),
         (["--test", "z"], "no test 'z'"),
         (["--pair", "A"], "--pair A,B: expected two systems"),
         (["--pair", "A,Z"], "no system 'Z'"),

@@ -125,8 +125,8 @@ def test_battles_are_told_as_battles():
     told = found.words()
     checked(told)
     assert told.settled[0] == (
-        "A is the best of 3 systems by Bradley-Terry strength over 240 battles: its lead over every "
-        "other one is significant at 5 %."
+        "A is the best of 3 systems by Bradley-Terry strength over 240 battles: its lead over "
+        "every other one is significant at 5 %."
     )
     assert "A ranks first by Bradley-Terry strength and share of battles won." in told.settled
     assert (

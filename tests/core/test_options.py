@@ -205,7 +205,8 @@ CASES = [
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "method": "known name", "k": "above 0?", "workers": "object?",
           "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
-          "where": "where", "ignore": "names", "format": "text?", "orders": "count?"}
+          "where": "where", "ignore": "names", "format": "text?", "orders": "count?",
+          "scale": "known name"}
          | {k: v for k, v in RANK.items() if k not in ("tolerance", "orders")} | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
@@ -236,7 +237,7 @@ CASES = [
           "pa_ties": "known name", "keep_references": "flag", "common": "flag",
           "sentinels": "flag", "outliers": "known name", "outlier_cutoff": "above 0"}),
     Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
-         READ | {"sources": "sources", "protocol": "known name", "preset": "known name?",
+         READ | {"sources": "sources", "protocol": "known name?", "preset": "known name?",
           "standardised": "flag?",
           "quality_control": "flag", "min_seconds": "at least 0", "scale": "scale",
           "clusters": "known name", "test": "known name?", "alpha": "level", "unit": "unit",

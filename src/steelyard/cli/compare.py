@@ -20,7 +20,9 @@ from steelyard.cli.emit import (
     write_figures,
 )
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import BATTLES, SCORES, command
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
     Names,
     OutputOptions,
@@ -82,13 +84,24 @@ _NOT_OF_SEVERAL = frozenset(
 )
 
 
-@click.command(
-    epilog="Examples: steelyard compare scores.csv --score chrF --by mean,bt; "
-    "steelyard compare scores.csv --score COMET --pair new,old; "
-    "steelyard compare scores.csv --score COMET,MetricX --by autorank; "
-    "steelyard compare --battles arena.jsonl"
+@command(
+    headings={
+        "What to compare": "score pair power worth",
+        "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
+        "trueskill_draw",
+        "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
+        "Battles": "battles left right outcome scale cluster resume",
+    },
+    shape=f"{SCORES}\n{BATTLES}",
+    examples=(
+        "steelyard compare scores.csv --score chrF",
+        "steelyard compare scores.csv --score COMET --pair new,old",
+        "steelyard compare scores.csv --score COMET,MetricX --by autorank",
+        "steelyard compare --battles arena.jsonl",
+        "steelyard compare new.en old.en --ref ref.en --metrics bleu,chrf",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
@@ -96,10 +109,11 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
+    type=FileName(),
     metavar="LOG",
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
-@from_fields(BattleOptions, *_SIDES)
+@from_fields(BattleOptions, *_SIDES, "scale")
 @click.option(
     "--pairwise",
     is_flag=True,
@@ -121,8 +135,8 @@ def compare(
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined. Or
-    it is a file for each system: plain text (with --ref and --metric), or a number per line; two of
-    these give the decision card.
+    it is a file for each system: plain text (with --ref and --metrics), or a number per line; two
+    of these give the decision card.
     With --battles LOG, systems are compared by who won against whom instead; long logs are split
     over --jobs or a --cluster. INPUT is taken for such a log if it looks like one.
     """
@@ -219,6 +233,8 @@ class _Asked:
             return self._together(es, options)
         if given("autorank"):
             raise UsageError("--autorank is a form of --by autorank")
+        if given("scale"):
+            raise UsageError("--scale is of battles; scores of segments are ranked by strengths")
         unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
         if len(names) > 1:
             many = run.compare_each(es, names, options, self.seed)
@@ -266,10 +282,11 @@ class _Asked:
 
         self.inputs.only_rows_and_columns()
         if self.settings["tests"] not in (None, ("sign",)):
-            raise UsageError("--battles LOG: pairs are tested by --test sign only")
+            raise UsageError("--battles LOG: pairs are tested by --tests sign only")
         for option in ("score", "pair", "power", "worth", "tolerance"):
             if given(option):
-                raise UsageError(f"--{option} applies to scores, not to a log of battles")
+                instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
+                raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")
         settings: dict[str, Any] = {"where": self.inputs.where, "ignore": self.inputs.ignore}
         settings |= {"format": self.inputs.format}
         settings |= {name: value for name, value in self.settings.items() if name != "tolerance"}

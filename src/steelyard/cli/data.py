@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,17 @@ import click
 
 from steelyard.cli import following
 from steelyard.cli.emit import emit, mind, progress_of
+from steelyard.cli.helping import ANY, JUDGED, TEXTS, command
+from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
     Names,
     OutputOptions,
     input_options,
     need_inputs,
     output_options,
+    settled_options,
 )
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, harmless
@@ -30,7 +35,19 @@ if TYPE_CHECKING:
     from steelyard.formats.load import JudgementsError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+_HERE = "steelyard.cli.data"
+#: name: (module:function, one line of help)
+COMMANDS = {
+    "info": (f"{_HERE}:info", "What is in this file?"),
+    "check": (f"{_HERE}:check", "Is anything wrong with it?"),
+    "convert": (f"{_HERE}:convert", "Write it in another format."),
+    "echo": (f"{_HERE}:echo", "Print texts, documents and domains line by line."),
+    "formats": (f"{_HERE}:formats", "List the formats that are read or written."),
+    "get": (f"{_HERE}:get", "Download a public WMT test set."),
+}
+
+
+@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 def data() -> None:
     """What is in this file; make it that format; check it; get public data."""
 
@@ -47,13 +64,19 @@ def _load(
     return with_metrics(options.load(inputs), only=metrics)
 
 
-@data.command(epilog="Example: steelyard data info human.csv.gz metrics.csv.gz --human mqm")
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@command(
+    shape=ANY,
+    examples=(
+        "steelyard data info scores.csv",
+        "steelyard data info human.csv.gz metrics.csv.gz --human mqm",
+    ),
+)
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--list", "lists", is_flag=True, help="List the sets and language pairs of an "
               "mt-metrics-eval folder, or the one above, and what there is of each.")  # fmt: skip
 @METRICS
 @input_options
-@output_options
+@settled_options
 def info(
     inputs: tuple[str, ...],
     lists: bool,  # noqa: FBT001
@@ -172,15 +195,19 @@ def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
     return {name: len(getattr(value, name)) for name in names}
 
 
-@data.command(
-    epilog="Example: steelyard data echo wmt23 --lp en-de --what segment,doc,src,refA,ONLINE-A"
+@command(
+    shape=TEXTS,
+    examples=(
+        "steelyard data echo texts.jsonl --what segment,src,output",
+        "steelyard data echo wmt23 --lp en-de --what segment,doc,src,refA,ONLINE-A",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--what", type=Names(), default="segment,domain,doc,src", show_default=True,
               help="Columns: segment, domain, doc, src, names of references, systems (their "
               "outputs), and output, which has a row for each system.")  # fmt: skip
 @input_options
-@output_options
+@settled_options
 def echo(
     inputs: tuple[str, ...], what: tuple[str, ...], options: InputOptions, output: OutputOptions
 ) -> None:
@@ -199,8 +226,10 @@ def echo(
         click.echo("\t".join("" if cell is None else harmless(str(cell)) for cell in row))
 
 
-@data.command(epilog="Example: steelyard data formats --json")
-@output_options
+@command(
+    examples=("steelyard data formats", "steelyard data formats --json"),
+)
+@settled_options
 def formats(output: OutputOptions) -> None:
     """List every format that is read or written, with an example and the commands that take it."""
     from steelyard.formats.registry import FORMATS, readable
@@ -250,10 +279,14 @@ def formats(output: OutputOptions) -> None:
     emit(found, [table], output, words=words, shown=["\n\n".join(blocks)])
 
 
-@data.command(
-    epilog="Example: steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm"
+@command(
+    shape=ANY,
+    examples=(
+        "steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm",
+        "steelyard data convert arena.jsonl battles.csv --to battles",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="IN... OUT")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="IN... OUT")
 @click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
               "submission-sys, unified, standalone or subset2evaluate; errors, ratings, rankings, "
               "battles or entities for judgements; by default OUT's suffix decides.")  # fmt: skip
@@ -263,7 +296,7 @@ def formats(output: OutputOptions) -> None:
               help="Write which rater is who; keep it apart from OUT.")  # fmt: skip
 @METRICS
 @input_options
-@output_options
+@partial(output_options, unused=("seed", "out"))
 def convert(
     inputs: tuple[str, ...],
     metrics: tuple[str, ...] | None,
@@ -314,11 +347,17 @@ def convert(
     emit(result, [table], output, words=[f"Wrote {target}."], shown=[], then=then)
 
 
-@data.command(epilog="Example: steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm")
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@command(
+    shape=JUDGED,
+    examples=(
+        "steelyard data check scores.csv --human mqm",
+        "steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm",
+    ),
+)
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @METRICS
 @input_options
-@output_options
+@settled_options
 def check(
     inputs: tuple[str, ...],
     metrics: tuple[str, ...] | None,
@@ -351,14 +390,16 @@ def check(
     return 2 if counts["error"] else 0
 
 
-@data.command(epilog="Example: steelyard data get wmt23")
+@command(
+    examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"),
+)
 @click.argument("name")
 @click.option("--url", metavar="URL", help="Where the package is (default: the public WMT one).")
 @click.option("--sha256", metavar="HEX", help="Checksum of the package.")
 @click.option("--cache", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Where to keep it (default: STEELYARD_CACHE or the user's cache).")  # fmt: skip
 @click.option("--force", is_flag=True, help="Unpack again, and download again if need be.")
-@output_options
+@partial(output_options, unused=("seed", "out"))
 def get(
     name: str,
     url: str | None,

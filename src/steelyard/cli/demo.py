@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.emit import emit, note, shown_progress
+from steelyard.cli.helping import command
 from steelyard.cli.options import OutputOptions, output_options
 from steelyard.core.errors import MissingDependencyError
 from steelyard.core.telling import tell
@@ -18,14 +20,16 @@ if TYPE_CHECKING:
     from steelyard.kobe.findings import KobeReport
 
 
-@click.command(epilog="Example: steelyard demo --export steelyard-demo")
+@command(
+    examples=("steelyard demo", "steelyard demo --export steelyard-demo"),
+)
 @click.option("--export", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Also copy the demo's files there, to try other commands on.")  # fmt: skip
 @click.option("--report", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               default="steelyard-demo.html", show_default=True,
               help="Where the report goes, to be opened in a browser.")  # fmt: skip
 @click.option("--no-report", is_flag=True, help="Write no report.")
-@output_options
+@partial(output_options, unused=("seed", "out"))
 def demo(export: Path | None, page: Path, no_report: bool, output: OutputOptions) -> None:  # noqa: FBT001
     """Show what Steelyard does, on simulated scores and sentences written for it."""
     from steelyard.comparison.run import compare

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import Amounts, F, Finite, Names, Numbers, Real
+from steelyard.cli.options import Amounts, F, FileName, Finite, Known, Names, Numbers, Real
 from steelyard.cli.wording import spoken
 from steelyard.core.options import Option, Options
 
@@ -61,7 +61,7 @@ def _unless(word: str, found: Any) -> Any:
     return None if found == word else found
 
 
-class _Known(click.Choice[str]):
+class _Known(Known):
     """One of some names, or another name of one of them."""
 
     def __init__(self, option: Option) -> None:
@@ -98,6 +98,6 @@ def _type(option: Option) -> Any:
         return _OrWord(word, least, most, strict=strict)
     if option.kind == "number" and (least is not None or most is not None):
         return Real(least, most, min_open=strict, max_open=strict and most is not None)
-    kinds = {"number": Finite(), "names": Names(), "numbers": Numbers(), "wholes": Numbers(int),
-             "amounts": Amounts(least)}  # fmt: skip
+    kinds = {"number": Finite(), "names": Names(option.known), "numbers": Numbers(),
+             "wholes": Numbers(int), "amounts": Amounts(least), "source": FileName()}  # fmt: skip
     return kinds.get(option.kind, str)

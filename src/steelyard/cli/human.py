@@ -12,11 +12,14 @@ import click
 from steelyard.cli import following
 from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import RATINGS, command
 from steelyard.cli.options import (
     COLUMNS,
     FIGURES,
     SUFFIXES,
     TABLES,
+    FileName,
+    Known,
     OutputOptions,
     Pair,
     not_an_input,
@@ -24,7 +27,7 @@ from steelyard.cli.options import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
-from steelyard.human.options import PROTOCOLS, HumanOptions
+from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS, HumanOptions
 
 if TYPE_CHECKING:
     from steelyard.human.results import HumanScores
@@ -34,17 +37,28 @@ _FIELDS = tuple(HumanOptions.declared())
 _OF_RANKINGS = _FIELDS.index("by")
 
 
-@click.command(
-    epilog="Examples: steelyard human ratings.csv --protocol da --out scores.csv; "
-    "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24"
+@command(
+    headings={
+        "How people judged": "protocol preset standardised scale",
+        "Raters": "quality_control min_seconds raters",
+        "Ranking and tests": "clusters test alpha correction unit n_bootstrap",
+        "Errors that people marked (mqm, esa)": "weights severity cap",
+        "Pairs out of ratings (darr)": "threshold thresholds identical_ties keep_ties metrics each",
+        "Rankings (rr)": "by held_back",
+        "Further files to write": "pairs ranks",
+    },
+    shape=RATINGS,
+    examples=(
+        "steelyard human ratings.csv --protocol da --out scores.csv",
+        "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="RATINGS...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")
 @click.option(
     "--protocol",
-    required=True,
-    type=click.Choice(PROTOCOLS),
+    type=Known(PROTOCOLS, OTHER_PROTOCOLS),
     help="How people judged: direct assessment, MQM, ESA, relative ranking; darr makes pairs out "
-    "of direct assessment.",
+    "of direct assessment. By default what the ratings tell.",
 )
 @from_fields(HumanOptions, *_FIELDS[:_OF_RANKINGS])
 @click.option(

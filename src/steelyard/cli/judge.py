@@ -14,20 +14,25 @@ import click
 from steelyard.cli import following
 from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import VERDICTS, Question, command
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
     COLUMNS,
     FIGURES,
     SUFFIXES,
     F,
+    FileName,
+    Known,
     OutputOptions,
     Pair,
     need_inputs,
-    output_options,
+    settled_options,
 )
 from steelyard.judging.options import JudgeOptions, ReadOptions
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from steelyard.judging.results import JudgeReport
 
 _MORE = "steelyard.cli.judgemore"
@@ -52,7 +57,7 @@ OWN = click.option(
 )
 
 
-class _Usage(click.Command):
+class _Usage(Question):
     """A command that is called by the name of its group."""
 
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -67,11 +72,28 @@ class _Usage(click.Command):
         super().format_epilog(ctx, formatter)
 
 
+class _Files(FileName):
+    """Files of the card, or the name of a question in their place."""
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete questions as long as no file is named, and leave files to the shell."""
+        from click.shell_completion import CompletionItem
+
+        begun = bool(ctx.params.get("inputs"))
+        asked = [] if begun else [name for name in QUESTIONS if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=QUESTIONS[name][1]) for name in asked]
+        return [*items, *super().shell_complete(ctx, param, incomplete)]
+
+
 class WithDefault(LazyGroup):
     """A group whose first argument may be a file: then it is the card that is asked for."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the card before what is no question."""
+        if args[:1] == ["help"]:
+            args = [*args[1:], "--help"]
         if not args or (args[0] not in self.lazy and args[0] != CARD):
             if args and not args[0].startswith("-") and not Path(args[0]).exists():
                 self._meant(args[0])
@@ -123,16 +145,24 @@ def reading(*names: str) -> Callable[[F], F]:
     return added
 
 
-INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
+INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
 
 
-@click.command(
+@command(
     cls=_Usage,
-    epilog="Examples: steelyard judge verdicts.csv --human expert; steelyard judge verdicts.csv "
-    "labels.csv --human rater1,rater2 --judges gpt,claude; steelyard judge verdicts.csv --human "
-    "expert --require 'kappa.low>=0.4'",
+    headings={
+        "Who is who": "human judges own covariates",
+        "How they are weighed": "unit unparsed alt_epsilon level",
+        "A gate": "require undecided baseline",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge verdicts.csv --human expert",
+        "steelyard judge verdicts.csv labels.csv --human rater1,rater2 --judges gpt,claude",
+        "steelyard judge verdicts.csv --human expert --require 'kappa.low>=0.4'",
+    ),
 )
-@INPUTS
+@click.argument("inputs", nargs=-1, type=_Files(), metavar="FILES...")
 @reading()
 @from_fields(JudgeOptions, "unparsed", "alt_epsilon")
 @OWN
@@ -146,7 +176,7 @@ INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
 )
 @click.option(
     "--undecided",
-    type=click.Choice(list(_UNDECIDED)),
+    type=Known(list(_UNDECIDED)),
     help="Let requirements that are undecided pass (exit code 0), or fail (3).",
 )
 @click.option(
@@ -156,7 +186,7 @@ INPUTS = click.argument("inputs", nargs=-1, metavar="FILES...")
     help="An old card (--out FILE.json): how far agreement moved since, as drift.kappa.",
 )
 @plot_option(PLOTS)
-@partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+@partial(settled_options, suffixes=(*SUFFIXES, *FIGURES))
 def card(
     inputs: tuple[str, ...],
     require: tuple[str, ...],

@@ -11,8 +11,17 @@ import click
 from steelyard.cli import following
 from steelyard.cli.emit import emit
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import VERDICTS, command
 from steelyard.cli.judge import INPUTS, OWN, reading
-from steelyard.cli.options import SUFFIXES, TABLES, OutputOptions, need_inputs, output_options
+from steelyard.cli.options import (
+    SUFFIXES,
+    TABLES,
+    FileName,
+    OutputOptions,
+    need_inputs,
+    output_options,
+    settled_options,
+)
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.judging.options import BiasOptions, CorrectOptions, DriftOptions, PlanOptions
@@ -24,16 +33,23 @@ _OF_PLAN = ("judge", "half_width", "kappa", "accuracy", "pair", "difference", "b
             "level")  # fmt: skip
 
 
-@click.command(
-    epilog="Examples: steelyard judge bias battles.csv --human vote; steelyard judge bias "
-    "battles.csv --human vote --by language --covariates chars --own 'gpt-4=gpt-*'"
+@command(
+    headings={
+        "Who is who": "human judges own covariates",
+        "What to look at": "by unit level",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge bias battles.csv --human vote",
+        "steelyard judge bias battles.csv --human vote --by language --own 'gpt-4=gpt-*'",
+    ),
 )
 @INPUTS
 @reading()
 @from_fields(BiasOptions, "by")
 @OWN
 @from_fields(BiasOptions, "level")
-@output_options
+@settled_options
 def bias(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
     """Say what sways judges beyond people: place, length, their own family, any covariate.
 
@@ -49,10 +65,18 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
     emit(report, tables, output, words=report.summary().splitlines())
 
 
-@click.command(
-    epilog="Examples: steelyard judge correct verdicts.csv --human expert --judge gpt; steelyard "
-    "judge correct verdicts.csv --human expert --judge gpt --labels by:verdict; steelyard judge "
-    "correct battles.csv --human vote --judge gpt,claude --by bt"
+@command(
+    headings={
+        "Who is who": "human judge covariates",
+        "What to estimate": "by pair labels population anytime",
+        "Intervals": "unit level draws",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge correct verdicts.csv --human expert --judge gpt",
+        "steelyard judge correct verdicts.csv --human expert --judge gpt --labels by:verdict",
+        "steelyard judge correct battles.csv --human vote --judge gpt,claude --by bt",
+    ),
 )
 @INPUTS
 @reading(*_READ_BY_JUDGE)
@@ -72,10 +96,17 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
     emit(found, [table], output, words=found.summary().splitlines())
 
 
-@click.command(
-    epilog="Examples: steelyard judge plan verdicts.csv --human expert --judge gpt --half-width "
-    "0.03; steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out "
-    "to-label.csv"
+@command(
+    headings={
+        "Who is who": "human judge covariates",
+        "What is wanted": "half_width kappa accuracy pair difference budget",
+        "Intervals": "unit level power",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge plan verdicts.csv --human expert --judge gpt --half-width 0.03",
+        "steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out next.csv",
+    ),
 )
 @INPUTS
 @reading(*_READ_BY_JUDGE)
@@ -111,14 +142,21 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
     emit(found, [table], output, words=words, shown=shown, wrote=wrote, then=then)
 
 
-@click.command(
-    epilog="Examples: steelyard judge drift old.csv new.csv --human expert; steelyard judge drift "
-    "old.csv new.csv labels.csv --human expert"
+@command(
+    headings={
+        "Who is who": "human judges",
+        "How they are compared": "changed_rubric unit level",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge drift old.csv new.csv --human expert",
+        "steelyard judge drift old.csv new.csv labels.csv --human expert",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="OLD NEW [LABELS]...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="OLD NEW [LABELS]...")
 @reading("human", "judges", "unit", "ignore")
 @from_fields(DriftOptions, "changed_rubric", "level")
-@output_options
+@settled_options
 def drift(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
     """Say whether the new version of a judge is better than the old one, by people.
 

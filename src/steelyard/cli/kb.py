@@ -12,13 +12,14 @@ import click
 
 from steelyard.cli import following
 from steelyard.cli.emit import emit, note
+from steelyard.cli.helping import command
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
     Finite,
     Names,
     OutputOptions,
     as_object,
-    output_options,
+    settled_options,
 )
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import Column, Table
@@ -37,7 +38,7 @@ SOURCES = {
     "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
 }
 _EVERY = 5.0  # seconds between lines of progress
-_folder_options = partial(output_options, folder=True)
+_folder_options = partial(settled_options, folder=True)
 
 
 _TEXTS = "steelyard.cli.kbtexts"
@@ -59,10 +60,6 @@ def kb() -> None:
 
 _BUILD_HELP = """Build a knowledge base from a source.
 
-\b
-SOURCE is one of
-{sources}
-
 INPUT is the file of the source. Memory stays bounded however large it is, and a build that was
 interrupted goes on where it stopped when the command is given again, unless the input has changed.
 """
@@ -80,6 +77,18 @@ class BuildOptions:
     force: bool
 
 
+_ALIASES = """\
+A table of names has a row for each name:
+  id,lang,alias
+  wd:Q64,de,Berlin
+  wd:Q64,pl,Berlin
+"""
+_TERMS = """\
+A table of terms has a column for each language:
+  en,de
+  traffic light,Ampel
+  Rhine,Rhein
+"""
 _FORCE = click.option("--force", is_flag=True, help="Replace the knowledge base that is there.")
 _BUILD = (
     click.option("--langs", type=Names(), help="Keep only names in these languages, as de,en."),
@@ -94,12 +103,14 @@ _BUILD = (
 )  # fmt: skip
 
 
-@click.command(
-    help=_BUILD_HELP.format(
-        sources="\n".join(f"  {n:<10} {about}" for n, about in SOURCES.items())
+@command(
+    help=_BUILD_HELP,
+    lists={"SOURCE is one of": SOURCES},
+    shape=_ALIASES,
+    examples=(
+        "steelyard kb build table names.csv --out my-kb",
+        "lbzip2 -dc latest-all.json.bz2 | steelyard kb build wikidata - --out wikidata-kb",
     ),
-    epilog="Example: lbzip2 -dc latest-all.json.bz2 | steelyard kb build wikidata - --out "
-    "wikidata-kb (lbzip2 unpacks on all cores)",
 )
 @click.argument("source", metavar="SOURCE")
 @click.argument("path", metavar="[INPUT]", required=False)
@@ -142,7 +153,10 @@ def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
     return [{"paranames": ParaNames, "table": AliasTable}[name](path, skip_broken=skip)]
 
 
-@click.command(epilog="Example: steelyard kb add products.csv --out my-kb")
+@command(
+    shape=_TERMS,
+    examples=("steelyard kb add products.csv --out my-kb", "steelyard kb add terms.tbx --to my-kb"),
+)
 @click.argument("path", metavar="FILE")
 @click.option("--to", type=click.Path(path_type=Path), metavar="DIR",
               help="Add to this knowledge base, in place.")  # fmt: skip
@@ -244,10 +258,12 @@ def _progress(output: OutputOptions) -> Progress:
     return show
 
 
-@click.command(epilog="Example: steelyard kb info --entity wd:Q183")
+@command(
+    examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"),
+)
 @click.argument("base", metavar="[BASE]", required=False)
 @click.option("--entity", metavar="ID", help="Show this entity: its names in all languages.")
-@output_options
+@settled_options
 def info(base: str | None, entity: str | None, output: OutputOptions) -> None:
     """Show what a knowledge base holds: entities, names, languages, sources and licences.
 

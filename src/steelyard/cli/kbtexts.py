@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.emit import emit, wants_figure
+from steelyard.cli.helping import TEXTS, command
 from steelyard.cli.kb import located
 from steelyard.cli.options import (
     TABLES,
+    FileName,
     InputOptions,
+    Known,
     OutputOptions,
     as_object,
     figure_options,
     input_options,
     need_inputs,
-    output_options,
+    settled_options,
     with_languages,
 )
 from steelyard.cli.texts import Named, settings_of
@@ -41,14 +44,19 @@ _BASE = click.option(
 )
 
 
-@click.command(epilog='Example: steelyard kb link "Am 3. März in Wien" --lang de')
+@command(
+    examples=(
+        'steelyard kb link "Am 3. März in Wien" --lang de',
+        "steelyard kb link - --lang de < text.de",
+    ),
+)
 @click.argument("text", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
 @click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
-@click.option("--tier", type=click.Choice(["core", "concept", "all"]), default="all",
+@click.option("--tier", type=Known(["core", "concept", "all"]), default="all",
               help="Names and values only, or common nouns only.")  # fmt: skip
 @_BASE
-@output_options
+@settled_options
 def link(
     text: str, lang: str, other: str | None, tier: str, base: str | None, output: OutputOptions
 ) -> None:
@@ -85,16 +93,19 @@ def link(
     emit(result, [table], output, words=[told], shown=[table] if mentions else [])
 
 
-@click.command(
-    epilog="Examples: steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en; "
-    "steelyard kb stats annotations --out entities.png"
+@command(
+    shape=TEXTS,
+    examples=(
+        "steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en",
+        "steelyard kb stats annotations --out entities.png",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @click.option("--src-lang", metavar="CODE", help="Language of the sources, for texts.")
 @click.option("--tgt-lang", metavar="CODE", help="Language of the references, for texts.")
 @click.option("--ref", "reference", metavar="NAME", help="The reference, where there are several.")
 @_BASE
-@figure_options
+@partial(figure_options, unused=("seed",))
 def stats(
     inputs: tuple[str, ...],
     src_lang: str | None,
@@ -256,14 +267,18 @@ _ANNOTATE = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog="Example: steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links"
+@command(
+    shape=TEXTS,
+    examples=(
+        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links",
+        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="TEXTS...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
 @as_object("how", AnnotateOptions, _ANNOTATE)
 @_BASE
 @input_options
-@partial(output_options, folder=True)
+@partial(settled_options, folder=True)
 def annotate(
     inputs: tuple[str, ...],
     how: AnnotateOptions,
@@ -274,8 +289,8 @@ def annotate(
     """Link sources, outputs and a reference, and write the links as the KoBE release does.
 
     TEXTS is a text file or an mt-metrics-eval folder. DIR then has LP/newstest2019.SYSTEM.LP for
-    each system and LP/newstest2019-XXYY-src.XX and -ref.YY, which steelyard score DIR --metric kobe
-    takes: the scores are those of the texts. Mentions of outputs that are not in the target
+    each system and LP/newstest2019-XXYY-src.XX and -ref.YY, which steelyard score DIR --metrics
+    kobe takes: the scores are those of the texts. Mentions of outputs that are not in the target
     language are left out. --out FILE.jsonl writes JSON lines instead, with the ids of segments.
     """
     from steelyard.formats.save import save

@@ -47,16 +47,61 @@ COMMANDS = {
     ),
 }
 
+#: What newcomers should type, and what it shows.
+FIRST = {
+    "steelyard demo": "What Steelyard does, on data that comes with it.",
+    "steelyard data info FILE": "What is in your file.",
+    "steelyard compare FILE": "Which system is better, and how sure that is.",
+}
+#: Other words that people try, and the command that has the answer.
+OTHER_NAMES = {
+    "rank": "compare",
+    "ranking": "compare",
+    "test": "compare",
+    "battles": "compare",
+    "arena": "compare",
+    "significance": "compare",
+    "evaluate": "score",
+    "bleu": "score",
+    "metric": "score",
+    "meta-evaluate": "meta",
+    "metaeval": "meta",
+    "correlation": "meta",
+    "mqm": "human",
+    "ratings": "human",
+    "agreement": "human",
+    "power": "study",
+    "info": "data",
+    "check": "data",
+    "convert": "data",
+    "formats": "data",
+    "get": "data",
+    "download": "data",
+    "load": "data",
+    "plot": "report",
+    "html": "report",
+    "example": "demo",
+    "tutorial": "demo",
+    "entities": "kb",
+    "link": "kb",
+}
+
 
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Example: steelyard data info scores.csv --human mqm",
+    also=OTHER_NAMES,
+    first=FIRST,
+    options_metavar="",
+    subcommand_metavar="COMMAND INPUT... [OPTIONS]",
 )
 @click.version_option(__version__, prog_name="steelyard")
 def cli() -> None:
-    """Weigh systems, and the scales they are weighed with."""
+    """Weigh systems, and the scales they are weighed with.
+
+    steelyard help COMMAND, or COMMAND --help, has options, what files look like, and examples.
+    """
 
 
 #: Signals by which batch systems, containers and closed terminals end a process.

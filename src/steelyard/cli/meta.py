@@ -20,8 +20,11 @@ from steelyard.cli.emit import (
     write_figures,
 )
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
+    Known,
     Names,
     OutputOptions,
     figure_options,
@@ -62,6 +65,9 @@ _NOT_BY_DOMAIN = frozenset(
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
     *("by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"),
 }
+# Of the meta-metrics, those that a shell completes.
+COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
+             "pdp", "kendall-like")  # fmt: skip
 # What report.figures.metaevaluation draws of one set, and of a protocol.
 PLOTS = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
@@ -69,27 +75,40 @@ PLOTS = (
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 
-@click.command(
-    epilog="Examples: steelyard meta human.csv.gz metrics.csv.gz --human mqm --significance; "
-    "steelyard meta --preset wmt23 mt-metrics-eval-v2/wmt23 --add my-metric.seg.score"
+@command(
+    headings={
+        "What to weigh": "metrics by ties level group_by by_domain",
+        "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
+        "intervals n_bootstrap",
+        "What counts": "common keep_references sentinels outliers outlier_cutoff method epsilon "
+        "threshold pa_ties",
+        "Texts and ratings beside scores": "corpus refs protocol",
+        "Protocols of shared tasks": "preset benchmark add cluster resume",
+    },
+    shape=JUDGED,
+    examples=(
+        "steelyard meta scores.csv --human mqm",
+        "steelyard meta human.csv.gz metrics.csv.gz --human mqm --by spa,pa --significance",
+        "steelyard meta --preset wmt23 mt-metrics-eval-v2/wmt23 --add my-metric.seg.score",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @from_fields(MetaOptions, "metrics", "level")
-@click.option("--with", "by", type=Names(), default=",".join(DEFAULT), show_default=True,
+@click.option("--by", type=Names(COMPLETED), default=",".join(DEFAULT), show_default=True,
               help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
               "kendall-like and other Kendall variants.")  # fmt: skip
-@click.option("--ties", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
-              help="Kendall variants of your own, for --with.")  # fmt: skip
+@click.option("--variants", "ties", type=click.Path(path_type=Path, dir_okay=False),
+              metavar="FILE.toml", help="Kendall variants of your own, for --by.")  # fmt: skip
 @from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",
              "n_resamples", "alpha", "intervals", "n_bootstrap", "method", "unit", "epsilon",
              "threshold", "pa_ties")  # fmt: skip
 @click.option("--corpus", type=Names(), default=(), help="Weigh these metrics, too, scored on the "
               "texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
-@click.option("--refs", type=Names(), help="References that --corpus compares with.")
-@click.option("--protocol", type=click.Choice(("da", "mqm", "esa")), help="Raw ratings among the "
+@click.option("--ref", "refs", type=Names(), help="References that --corpus compares with.")
+@click.option("--protocol", type=Known(("da", "mqm", "esa")), help="Raw ratings among the "
               "inputs become the human score, as by steelyard human.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
-@click.option("--preset", type=click.Choice(PRESETS), help="Run the protocol of a shared task on "
+@click.option("--preset", type=Known(PRESETS), help="Run the protocol of a shared task on "
               "the folder INPUT.")  # fmt: skip
 @click.option("--benchmark", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
               help="Run a protocol of your own.")  # fmt: skip

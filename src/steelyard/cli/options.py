@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from steelyard.cli.wording import spoken
-from steelyard.core.errors import SteelyardError, UsageError
+from steelyard.core.errors import SteelyardError, UsageError, hint
 from steelyard.core.screen import COLOURS
 from steelyard.formats.options import LoadOptions
 
@@ -22,12 +22,15 @@ FIGURES = ("png", "svg", "pdf")
 TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # of segments
 F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from steelyard.core.parallel import Workers
     from steelyard.data.evalset import EvalSet
 
     _Type = click.ParamType[Any]
+    _Choice = click.Choice[str]
 else:
-    _Type = click.ParamType  # older versions of click can't be subscripted
+    _Type, _Choice = click.ParamType, click.Choice  # older versions of click can't be subscripted
 
 
 class Parsed(_Type):
@@ -52,10 +55,56 @@ class Names(Parsed):
 
     name = "A,B,..."
 
+    def __init__(self, known: Sequence[str] = ()) -> None:
+        self.known = tuple(known)  # that a shell may complete; others are no error here
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Complete the last of the names."""
+        from click.shell_completion import CompletionItem
+
+        del ctx, param
+        before, comma, last = incomplete.rpartition(",")
+        names = (name for name in self.known if name.startswith(last))
+        return [CompletionItem(f"{before}{comma}{name}") for name in names]
+
     def parse(self, text: str) -> tuple[str, ...]:
         """Split at commas outside quotes."""
         rows = csv.reader([text], skipinitialspace=True)
         return tuple(name for row in rows for name in row if name)
+
+
+class FileName(click.types.StringParamType):
+    """The name of a file or folder, which a shell completes; whoever reads it checks it."""
+
+    name = "file"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Leave it to the shell, which knows its files."""
+        from click.shell_completion import CompletionItem
+
+        del ctx, param
+        return [CompletionItem(incomplete, type="file")]
+
+
+class Known(_Choice):
+    """One of some names; another word is refused with the one that may have been meant.
+
+    ``also`` are other names that people have for some of them, in small letters with hyphens.
+    """
+
+    def __init__(self, known: Sequence[str], also: Mapping[str, str] | None = None) -> None:
+        super().__init__(list(known))
+        self.also = also or {}
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Take a name, or refuse it in one line."""
+        if isinstance(value, str) and value not in self.choices:
+            self.fail(f"no '{value}'; {hint(value, self.choices, self.also)}", param, ctx)
+        return value
 
 
 class Finite(click.types.FloatParamType):
@@ -308,16 +357,28 @@ class _Jobs(_Type):
 
 _JSON = click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
 _OUTPUT = (
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-                 help="Seed of everything random."),
-    click.option("--jobs", type=_Jobs(), default="auto", show_default=True, metavar="N|auto",
-                 help="Processes to use where work splits; auto: one for each core if it takes "
-                 "longer than a few seconds. The result does not depend on it."),
     click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
-    click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True,
-                 help="Colours of what is printed; auto: on a terminal, unless NO_COLOR is set."),
+    click.option(
+        "--color",
+        type=click.Choice(COLOURS),
+        default="auto",
+        show_default=True,
+        help="Colours of what is printed; auto: on a terminal, unless NO_COLOR is set.",
+    ),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
-)  # fmt: skip
+)
+
+
+def _seed(*, hidden: bool) -> Callable[[Any], Any]:
+    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+                        hidden=hidden, help="Seed of everything random.")  # fmt: skip
+
+
+def _jobs(*, hidden: bool) -> Callable[[Any], Any]:
+    return click.option("--jobs", type=_Jobs(), default="auto", show_default=True, metavar="N|auto",
+                        hidden=hidden, help="Processes to use where work splits; auto: one for "
+                        "each core if it takes longer than a few seconds. The result does not "
+                        "depend on it.")  # fmt: skip
 
 
 class _Folder(click.Path):
@@ -357,21 +418,34 @@ def not_an_input(option: str, path: Path | None, given: Mapping[str, Any]) -> No
                 raise UsageError(f"{option} {path}: is an input of this command, left as it is")
 
 
-def _file(suffixes: Collection[str]) -> Callable[[Any], Any]:
+def _file(
+    suffixes: Collection[str], *, usual: str | None = None, hidden: bool = False
+) -> Callable[[Any], Any]:
     """Make the option that names the file to write; its help lists the suffixes."""
     told = " ".join(f".{suffix}" for suffix in suffixes if suffix not in FIGURES)
     drawn = " ".join(f".{suffix}" for suffix in suffixes if suffix in FIGURES)
     told += f"; a figure: {drawn}" if drawn else ""
     path = click.Path(path_type=Path, dir_okay=False)
-    return click.option(
-        "--out", type=path, metavar="FILE", help=f"Write the result, by suffix: {told}."
-    )
+    settings: dict[str, Any] = {"default": usual, "show_default": True} if usual else {}
+    return click.option("--out", type=path, metavar="FILE", hidden=hidden,
+                        help=f"Write the result, by suffix: {told}.", **settings)  # fmt: skip
 
 
-def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: bool = False) -> F:
+def output_options(
+    command: F,
+    suffixes: Collection[str] = SUFFIXES,
+    *,
+    folder: bool = False,
+    usual: str | None = None,
+    unused: Collection[str] = (),
+    splits: bool = False,
+) -> F:
     """Add the options of results; the command receives them as one ``output``.
 
-    ``suffixes`` are what ``--out`` may end in; with ``folder`` it names what the command makes.
+    ``suffixes`` are what ``--out`` may end in, and ``usual`` is the file where none is named; with
+    ``folder`` it names what the command makes. Options that mean nothing to the command
+    (``unused``, and ``--jobs`` unless its work ``splits``) are taken, as they always were, but not
+    offered.
     """
 
     def check(given: dict[str, Any]) -> None:
@@ -379,12 +453,16 @@ def output_options(command: F, suffixes: Collection[str] = SUFFIXES, *, folder: 
             given["output"].check(suffixes)
             not_an_input("--out", given["output"].out, given)
 
-    out = _FOLDER if folder else _file(suffixes)
-    return as_object("output", OutputOptions, (_JSON, out, *_OUTPUT))(_bound(command, check))  # type: ignore[no-any-return]
+    splits |= any(one.name == "cluster" for one in getattr(command, "__click_params__", ()))
+    out = _FOLDER if folder else _file(suffixes, usual=usual, hidden="out" in unused)
+    options = (_JSON, out, _seed(hidden="seed" in unused), _jobs(hidden=not splits), *_OUTPUT)
+    return as_object("output", OutputOptions, options)(_bound(command, check))  # type: ignore[no-any-return]
 
 
 #: The same for commands that draw figures, too.
 figure_options = functools.partial(output_options, suffixes=(*SUFFIXES, *FIGURES))
+#: The same for commands in which nothing is random.
+settled_options = functools.partial(output_options, unused=("seed",))
 
 
 CLUSTER = click.option("--cluster", metavar="ADDRESS",

@@ -11,7 +11,9 @@ import click
 
 from steelyard.cli.emit import emit, shown_progress
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
     OutputOptions,
     input_options,
@@ -27,11 +29,19 @@ if TYPE_CHECKING:
     from steelyard.report.page import Report
 
 
-@click.command(
-    epilog="Example: steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm "
-    "--out report.html"
+@command(
+    headings={
+        "What to show": "score metrics explored title",
+        "Beside scores": "ratings entities verdicts raters",
+        "Tests and intervals": "alpha n_bootstrap n_resamples",
+    },
+    shape=JUDGED,
+    examples=(
+        "steelyard report scores.csv --human mqm",
+        "steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm --out report.html",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @from_fields(ReportOptions, "score", "metrics", "explored")
 @click.option(
     "--entities",
@@ -54,14 +64,15 @@ if TYPE_CHECKING:
     help="Verdicts of judges beside labels of people, for a section on judges (repeatable).",
 )
 @click.option(
-    "--raters",
+    "--verdict-raters",
+    "raters",
     metavar="COLS",
     default="",
     help="Columns of --verdicts that are labels of people.",
 )
 @from_fields(ReportOptions, "title", "alpha", "n_bootstrap", "n_resamples")
 @input_options
-@partial(output_options, suffixes=("html", "htm"))
+@partial(output_options, suffixes=("html", "htm"), usual="steelyard-report.html")
 def report(
     inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
 ) -> None:
@@ -74,8 +85,7 @@ def report(
     from steelyard.report.page import Given, write_report
 
     need_inputs(inputs)
-    if output.out is None:
-        raise UsageError("name the file to write: --out report.html")
+    assert output.out is not None  # it has a usual name
     es = options.load(inputs)
     for path in settings["ratings"]:
         es = explorer.with_ratings(es, path)
@@ -123,7 +133,7 @@ def _judges(verdicts: tuple[Path, ...], raters: str) -> Any:
     """Weigh the judges of files of verdicts, if there are any."""
     if not verdicts:
         if raters:
-            raise UsageError("--raters names columns of --verdicts, which is not given")
+            raise UsageError("--verdict-raters names columns of --verdicts, which is not given")
         return None
     from steelyard.judging.run import judge
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli.emit import emit, plot_option, progress_of, wanted_figures, write_figures
-from steelyard.cli.options import OutputOptions, figure_options
+from steelyard.cli.helping import command
+from steelyard.cli.options import Known, OutputOptions, figure_options
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 
@@ -30,11 +31,13 @@ PAPERS = {
 PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4")}
 
 
-@click.command(
-    epilog="Examples: steelyard data get wmt23; steelyard reproduce spa; "
-    "steelyard reproduce paired --data frames"
+@command(
+    examples=(
+        "steelyard data get wmt23 && steelyard reproduce spa",
+        "steelyard reproduce paired --data frames",
+    ),
 )
-@click.argument("paper", type=click.Choice(sorted(PAPERS)))
+@click.argument("paper", type=Known(sorted(PAPERS)), metavar="PAPER")
 @click.option("--data", type=click.Path(), metavar="DIR", multiple=True,
               help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
               "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "

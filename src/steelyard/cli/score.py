@@ -19,11 +19,13 @@ from steelyard.cli.emit import (
     workers_with_progress,
     write_figures,
 )
+from steelyard.cli.helping import TEXTS, command
 from steelyard.cli.options import (
     CLUSTER,
     FIGURES,
     SUFFIXES,
     TABLES,
+    FileName,
     InputOptions,
     OutputOptions,
     Parsed,
@@ -31,7 +33,7 @@ from steelyard.cli.options import (
     given,
     input_options,
     need_inputs,
-    output_options,
+    settled_options,
     with_languages,
 )
 from steelyard.cli.texts import TextOptions, text_options
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
 
 PLOTS = ("categories", "people")
 _BESIDE = frozenset(("explain", "every", "min_confidence", "system_scores", "plot"))
+_WRITTEN = tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES)))
 
 
 class _Share(Parsed):
@@ -86,7 +89,7 @@ class ScoreOptions:
                    "--min-confidence": self.min_confidence is not None}  # fmt: skip
         for option in (option for option, asked in of_kobe.items() if asked):
             if not texts.kobe:
-                raise UsageError(f"{option} is for kobe, which --metric does not name")
+                raise UsageError(f"{option} is for kobe, which --metrics does not name")
             if self.shards is not None:
                 raise UsageError(f"{option}: shards keep counts, not what became of each entity")
         if self.every and self.min_confidence is not None:
@@ -127,18 +130,29 @@ _SCORE = (
 )  # fmt: skip
 
 
-@click.command(
-    epilog="Examples: steelyard score texts.jsonl --metric bleu,chrf --refs refA; "
-    "steelyard score --src src.de a.en b.en --metric kobe --src-lang de --tgt-lang en; "
-    "steelyard score annotations --lp ru-en --metric kobe; "
-    "steelyard score --src src.de --ref ref.en a.en --command 'my-metric {src} {out} {ref}'"
+@command(
+    headings={
+        "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings",
+        "Metrics from elsewhere": "score_files commands no_cache",
+        "Names and numbers (kobe)": "kb links explain every min_confidence",
+        "Texts of any size (kobe)": "shards shard shard_size cluster",
+        "Further files to write": "system_scores",
+    },
+    shape=TEXTS,
+    examples=(
+        "steelyard score new.en old.en --ref ref.en --metrics bleu,chrf",
+        "steelyard score texts.jsonl --metrics bleu,chrf --ref refA --out scores.csv",
+        "steelyard score --src src.de new.en --metrics kobe --src-lang de --tgt-lang en",
+        "steelyard score --src src.de --ref ref.en new.en --command 'my-metric {src} {out} {ref}'",
+        "steelyard score new.en old.en --ref ref.en --score-file comet=comet.json",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="INPUT...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @text_options
 @as_object("how", ScoreOptions, _SCORE)
 @plot_option(PLOTS)
 @input_options
-@partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
+@partial(settled_options, suffixes=_WRITTEN, splits=True)
 def score(
     inputs: tuple[str, ...],
     texts: TextOptions,
@@ -155,7 +169,7 @@ def score(
     release (with --lp). --out with .csv, .tsv, .jsonl or .parquet writes the scores of
     segments, which compare and meta read; otherwise the table.
     """
-    need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metric bleu,chrf")
+    need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metrics bleu,chrf")
     how.check(texts, plot)
     options = with_languages(options, how.src_lang, how.tgt_lang)
     if how.shards is not None:
@@ -210,7 +224,7 @@ def _score_in_shards(
 ) -> ShardedKobe | None:
     """Count all shards and add them up, or only some of them (None)."""
     if texts.metric != ("kobe",) or texts.commands or texts.score_files:
-        raise UsageError("--shards is for --metric kobe, alone")
+        raise UsageError("--shards is for --metrics kobe, alone")
     source, _, target = (options.lp or "").partition("-")
     if not (source and target):
         raise UsageError("--shards: name the languages by --src-lang and --tgt-lang")

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from steelyard.scoring.run import Scores
 
 
+# The registry of scoring, which --help must not import.
+METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", "character",
+            "length", "copy")  # fmt: skip
 _KOBE = ("kobe", "kobe-ref")  # which use a knowledge base, or links
 
 
@@ -28,9 +31,9 @@ class TextOptions:
     """Which texts the user wants scored, and by what."""
 
     src: Path | None
-    ref: tuple[Path, ...]
+    ref: tuple[Path, ...]  # files
     allow_empty: bool
-    refs: tuple[str, ...] | None
+    refs: tuple[str, ...] | None  # names
     metric: tuple[str, ...]
     settings: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, str], ...]
@@ -38,6 +41,13 @@ class TextOptions:
     no_cache: bool
     kb: Path | None
     links: Path | None
+
+    def __post_init__(self) -> None:
+        files = tuple(Path(one) for one in self.ref if _is_file(one))
+        names = [name for one in self.ref if not _is_file(one) for name in Names().parse(str(one))]
+        object.__setattr__(self, "ref", files)
+        if names:
+            object.__setattr__(self, "refs", (*names, *(self.refs or ())))
 
     @property
     def plain(self) -> bool:
@@ -91,7 +101,7 @@ class TextOptions:
             refs = tuple(named(self.ref, "reference"))
         metrics: list[str | Metric] = [*self.metric, *self._own(options)]
         if not metrics:
-            raise UsageError("texts need a metric to be scored by; for example: --metric chrf")
+            raise UsageError("texts need a metric to be scored by; for example: --metrics chrf")
         settings = self._settings()
         linked = annotations is not None or any("links" in settings.get(m, {}) for m in _KOBE)
         if self.kobe and not linked and not (es.language_pair or "").partition("-")[2]:
@@ -108,7 +118,7 @@ class TextOptions:
         found = settings_of(self.settings, self.metric)
         for name, path in (("kb", self.kb), ("links", self.links)):
             if path is not None and not self.kobe:
-                raise UsageError(f"--{name} is for kobe, which --metric does not name")
+                raise UsageError(f"--{name} is for kobe, which --metrics does not name")
             for metric in self.kobe if path is not None else ():
                 found.setdefault(metric, {})[name] = path
         return found
@@ -127,6 +137,11 @@ class TextOptions:
             *(Command.parse(n, line, cache=cache, **direction(n)) for n, line in self.commands),
             *(ScoreFile(n, path, **direction(n)) for n, path in self.score_files),
         ]
+
+
+def _is_file(reference: str | Path) -> bool:
+    """Tell a file, also one that is missing, from the name of a reference."""
+    return Path(reference).is_file() or "." in str(reference) or "/" in str(reference)
 
 
 def _load_or_annotations(
@@ -241,14 +256,14 @@ def _options_of_kobe() -> str:
 
 _FILE = click.Path(path_type=Path)
 _TEXT = (
-    click.option("--metric", type=Names(), default=(), help="Metrics: kobe kobe-ref m-eta bleu "
-                 "chrf chrf++ ter eed character length copy, and those of installed packages."),
-    click.option("--refs", type=Names(), help="References to use, by name; needed if there are "
-                 "several."),
+    click.option("--metrics", "metric", type=Names(METRICS), default=(),
+                 help=f"Metrics: {' '.join(METRICS)}, and those of installed packages."),
     click.option("--src", type=_FILE, metavar="FILE",
                  help="Source of plain text files, one line per segment."),
-    click.option("--ref", type=_FILE, multiple=True, metavar="FILE",
-                 help="Reference of plain text files (repeatable)."),
+    click.option("--ref", multiple=True, metavar="FILE|NAMES",
+                 help="Reference: a plain text file, or its name in inputs that hold several "
+                 "(repeatable)."),
+    click.option("--refs", type=Names(), hidden=True, help="References by name."),
     click.option("--allow-empty", is_flag=True,
                  help="Empty lines of plain text files are empty texts, not errors."),
     click.option("--set", "settings", type=Named("VALUE"), multiple=True,
@@ -257,7 +272,7 @@ _TEXT = (
     click.option("--command", "commands", type=Program(), multiple=True,
                  help="A metric of your own, as 'mine=my-metric {src} {out} {ref}': a program that "
                  "gives a number per text, from files or from JSON lines (repeatable)."),
-    click.option("--scores", "score_files", type=Named("FILE"), multiple=True,
+    click.option("--score-file", "score_files", type=Named("FILE"), multiple=True,
                  help="A metric that is a table with such a column, or a file per system with a "
                  "number per line: {system} in its name (repeatable)."),
     click.option("--kb", type=_FILE, metavar="DIR",

@@ -18,7 +18,21 @@ _ARGUMENT = re.compile(
     r"""(True|"[^"]*"|\["[^]]*\]|\{[^{}]+\}|[A-Z][A-Z0-9.,-]*\b|\.\.\.)"""
 )
 _NAME = re.compile(r"`(\w+)`")
-_COMMANDS = {"compare_battles": "steelyard compare --battles", "human_scores": "steelyard human"}
+#: What only Python has, and what commands have in its place.
+_MADE = (
+    (re.compile(r'ScoreFile\("([^"]+)", (\w+)\)'), r"--score-file \1=\2"),
+    (
+        re.compile(r'Command\.parse\("([^"]+)", (\w+)\) of steelyard\.scoring\.external'),
+        r"--command '\1=\2'",
+    ),
+)
+#: Functions that messages send people to, and the commands that do the same.
+_FUNCTION = re.compile(r"\bsy\.(\w+)")
+_COMMANDS = {
+    "compare_battles": "steelyard compare",
+    "human_scores": "steelyard human",
+    "score": "steelyard score",
+}
 _ALSO = {"overwrite": "force", "source": "src"}  # arguments whose option has another name
 
 
@@ -41,8 +55,12 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     "--ignore 'row no',..., --where lp=en-de, --kind metric:x"
     """
     known = _flags() if flags is None else flags
-    named = {**_COMMANDS, **known}
-    text = _NAME.sub(lambda found: named.get(found[1], found[0]), text)
+    if "score_files" in known:
+        for made, option in _MADE:
+            text = made.sub(option, text)
+    if known:
+        text = _FUNCTION.sub(lambda found: _COMMANDS.get(found[1], found[0]), text)
+    text = _NAME.sub(lambda found: known.get(found[1], found[0]), text)
 
     def flag(found: re.Match[str]) -> str:
         name, value = found.groups()

@@ -18,6 +18,7 @@ from steelyard.comparison.aggregations import (
     rated_aggregate,
 )
 from steelyard.comparison.diagnosis import order_flips, tie_note
+from steelyard.comparison.eloscale import NOTE, on_elo_scale
 from steelyard.comparison.logsamples import BATTLE, LogSample, log_unit, read_log, unit_warnings
 from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
 from steelyard.comparison.ranked import MOST_SHOWN, PairTest, Tiers, with_pairs_alone
@@ -27,6 +28,7 @@ from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.tuning import tune_log
 from steelyard.comparison.words import named
 from steelyard.core import bounds
+from steelyard.core.options import spelled
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -93,6 +95,7 @@ class BattleComparison(RankedSystems):
         return f"{size}, {named_units(self.n_segments, name)}" if self.n_segments else size
 
 
+@spelled(BattleOptions)
 @kept()
 def compare_battles(  # noqa: PLR0913 - every option has a default
     log: Path | str | Sequence[Path | str] | BattleLog,
@@ -113,6 +116,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     trueskill_beta: float | None = 25 / 6,
     trueskill_tau: float | None = 25 / 300,
     trueskill_draw: float | None = 0.1,
+    scale: str = "strength",
     alternative: str = "two-sided",
     correction: str = "holm",
     alpha: float = 0.05,
@@ -152,6 +156,9 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     trueskill_beta, trueskill_tau, trueskill_draw
         TrueSkill: deviation of a performance, drift of a skill before each battle (None: those that
         predict best), and the chance that equals tie (None: the share of ties).
+    scale
+        What ``bt`` shows: strengths that add up to 1, or the same as ratings (``elo``: 1000 on
+        average, 400 more is ten times the strength).
     alternative, correction, alpha
         Of the sign test of every pair, and the level of the tiers.
     intervals, n_bootstrap
@@ -192,6 +199,9 @@ def compare_log(
     found = rank_log(sample, options, stream)
     pairs = _pairs(sample, found, options)
     rankings = {name: ranked(name, own, sample.level) for name, own in found.items()}
+    scaled: tuple[str, ...] = ()
+    if options.scale == "elo" and "bt" in rankings:
+        rankings["bt"], scaled = on_elo_scale(rankings["bt"]), (NOTE,)
     warnings = [*counted.notes, *unit_warnings(sample, unit, shared, options.unit)]
     warnings += [text for own in found.values() for text in own.warnings]
     settings = options.settings(options.by, tuple(pairs.tests)) | {"unit": unit.name}
@@ -208,7 +218,7 @@ def compare_log(
         tests=pairs.tests,
         tiers=pairs.tiers,
         effects=pairs.effects,
-        notes=(*pairs.notes, *(text for own in found.values() for text in own.notes)),
+        notes=(*scaled, *pairs.notes, *(text for own in found.values() for text in own.notes)),
         warnings=tuple(dict.fromkeys([*warnings, *pairs.warnings])),
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,

@@ -30,6 +30,7 @@ LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
 TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar", "bt-gap")
 TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 TIE_MODELS = ("davidson", "rao-kupper")
+SCALES = ("strength", "elo")  #: of Bradley-Terry, in battles
 FITS = ("newton", "newman", "mm")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
@@ -41,13 +42,51 @@ CHOSEN = "auto"  # what asks for that
 _MOST = 1e6  # of a parameter, far above where ratings mean anything
 RESAMPLED = "unit"  # what intervals resample
 _UNITS = ("segment", "document", "battle")  # which intervals=... may name, too
+#: Other names that people have for rankings, and for tests (as core.errors.plain_word gives them).
+OTHER_RANKINGS = {
+    **dict.fromkeys(("average", "avg", "macro-average", "mean-score", "win-rate"), "mean"),
+    **dict.fromkeys(("med", "median-score"), "median"),
+    **dict.fromkeys(
+        ("bradley-terry", "bradleyterry", "bradley-terry-luce", "btl", "bt-model", "plackett-luce",
+         "arena", "mean-rank", "average-rank", "mean-ranks", "borda", "pairwise", "wins"),
+        "bt",
+    ),
+    **dict.fromkeys(("elo-rating", "elo-ratings", "online-elo"), "elo"),
+    **dict.fromkeys(("true-skill", "ts"), "trueskill"),
+    **dict.fromkeys(("auto-rank", "wmt", "wmt24", "wmt25"), "autorank"),
+    **dict.fromkeys(("sentence", "mean-of-sentences", "sentence-level"), "sentence-mean"),
+}  # fmt: skip
+OTHER_TESTS = {
+    **dict.fromkeys(
+        ("t-test", "ttest", "paired-t", "paired-t-test", "student", "students-t", "welch"), "t"
+    ),
+    **dict.fromkeys(
+        ("perm", "permutation-test", "randomization", "randomisation", "paired-ar",
+         "approximate-randomization", "approximate-randomisation", "ar"),
+        "permutation",
+    ),
+    **dict.fromkeys(
+        ("bs", "boot", "paired-bs", "paired-bootstrap", "bootstrap-resampling"), "bootstrap"
+    ),
+    **dict.fromkeys(("moods", "mood-test", "median", "median-test"), "mood"),
+    **dict.fromkeys(("sign-test", "binomial", "binomial-test", "wins"), "sign"),
+    **dict.fromkeys(("signed-rank", "wilcoxon-signed-rank", "rank-sum"), "wilcoxon"),
+    **dict.fromkeys(("mcnemars", "mc-nemar", "mcnemar's", "chi-squared"), "mcnemar"),
+    **dict.fromkeys(("bt", "bradley-terry", "wald"), "bt-gap"),
+}  # fmt: skip
+_OTHERS = {
+    "ranking": OTHER_RANKINGS,
+    "model": OTHER_RANKINGS,
+    "test": OTHER_TESTS,
+    "power of test": OTHER_TESTS,
+}
 
 
 def known(what: str, asked: Sequence[str], all_of: Sequence[str]) -> None:
     """Refuse names that nobody knows."""
     for name in asked:
         if name not in all_of:
-            raise UsageError(f"no {what} '{name}'; {hint(name, all_of)}")
+            raise UsageError(f"no {what} '{name}'; {hint(name, all_of, _OTHERS.get(what))}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,9 +140,12 @@ class RankOptions(Options):
 class PairOptions(Options):
     """How pairs are tested, and what is independent: whole units are tested and resampled."""
 
-    alternative: str = choice("two-sided", ALTERNATIVES)
+    alternative: str = choice(
+        "two-sided", ALTERNATIVES, "Test for any difference, or for the first of a pair being "
+        "better (greater) or worse (less).",
+    )  # fmt: skip
     correction: str = choice("holm", CORRECTIONS, "Correct p-values for the number of pairs.")
-    alpha: float = fraction(0.05)
+    alpha: float = fraction(0.05, "Level of tests and tiers.")
     unit: str = unit("auto")
     intervals: str | None = choice(
         RESAMPLED, (RESAMPLED, *_UNITS), "Resample units for intervals, or not (the other words "
@@ -144,19 +186,20 @@ class CompareOptions(_Both):
         None,
         "Rankings: mean median bt elo trueskill, and, of corpus metrics, sentence-mean; by default "
         "mean,median,bt (mean,bt of scores that are 0 or 1). autorank is one by several scores.",
+        known=(*RANKINGS, AUTORANK),
     )
     autorank: str = choice("wmt25", AUTORANK_FORMS, "Form of AutoRank.")
     tests: tuple[str, ...] | None = names(
         None,
         "Tests of all pairs: t permutation bootstrap mood sign wilcoxon mcnemar bt-gap, or all; by "
         "default those that fit the rankings (none of more than 300 systems).",
-        flag="--test",
+        known=(*TESTS, "all"),
     )
 
     def __post_init__(self) -> None:
         if self.by is not None:
             object.__setattr__(self, "by", bounds.listed(by=self.by))
-            known("aggregation", self.by, (*RANKINGS, AUTORANK))
+            known("ranking", self.by, (*RANKINGS, AUTORANK))
             if AUTORANK in self.by and len(self.by) > 1:
                 raise UsageError('by="autorank" is a ranking by several scores, and stands alone')
         if self.tests is not None:
@@ -188,6 +231,12 @@ class BattleOptions(_Both, LogOptions):
 
     by: tuple[str, ...] = names(("bt", "mean"))
     orders: int | None = whole(None, least=0)
+    scale: str = choice(
+        "strength",
+        SCALES,
+        "What bt shows of a log: strengths that add up to 1, or the same as ratings (elo: 1000 on "
+        "average, 400 more is ten times the strength).",
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "by", tuple(dict.fromkeys(bounds.listed(by=self.by))))
@@ -196,7 +245,7 @@ class BattleOptions(_Both, LogOptions):
                 "median: the outcomes of battles have no median worth ranking by; "
                 f"known: {', '.join(LOG_RANKINGS)}"
             )
-        known("aggregation", self.by, LOG_RANKINGS)
+        known("ranking", self.by, LOG_RANKINGS)
         super().__post_init__()
         if self.unit.isdecimal():
             raise UsageError(f'unit="{self.unit}": the battles of a log have no order to cut')

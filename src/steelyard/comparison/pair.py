@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -92,7 +92,7 @@ class Decision(Shown):
     higher_is_better: bool = True
     of: str | None = None
     two_by_two: tuple[int, int, int, int] | None = None
-    source: EvalSet | None = field(default=None, compare=False, repr=False)  # what figures show
+    source: EvalSet | None = field(default=None, compare=False)  # what figures show
     alpha: float = 0.05  # level of the tests
 
     def words(self) -> Summary:

@@ -38,7 +38,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.later import later
 from steelyard.core.oneline import named, one_line
-from steelyard.core.options import keywords
+from steelyard.core.options import keywords, spelled
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.showing import Shown
@@ -56,6 +56,7 @@ from steelyard.stats.paired.corrections import wilson_interval
 DEFAULT = ("mean", "median", "bt")
 
 
+@spelled(CompareOptions)
 def compare(  # noqa: PLR0913 - every option has a default
     es: Source,
     score: str | None = None,

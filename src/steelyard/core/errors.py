@@ -17,7 +17,7 @@ The message of each is one line: what was found, what was expected and, for a fi
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib.util import find_spec
 
@@ -198,8 +198,21 @@ class DownloadError(SteelyardError):
     """A download failed, or what it brought was refused."""
 
 
-def hint(word: str, choices: Iterable[str]) -> str:
+def plain_word(word: str) -> str:
+    """Give a name in small letters, with hyphens between its words.
+
+    Examples
+    --------
+    >>> plain_word("Soft Pairwise_Accuracy")
+    'soft-pairwise-accuracy'
+    """
+    return "-".join(str(word).casefold().replace("_", " ").replace("-", " ").split())
+
+
+def hint(word: str, choices: Iterable[str], also: Mapping[str, str] | None = None) -> str:
     """Say which choices there are, the nearest first, as the tail of an error message.
+
+    ``also`` are other names that people have for some of them, as :func:`plain_word` gives them.
 
     Examples
     --------
@@ -207,11 +220,15 @@ def hint(word: str, choices: Iterable[str]) -> str:
     "did you mean 'chrF'? Known: BLEU, TER, chrF"
     >>> hint("xyz", ["BLEU", "chrF"])
     'known: BLEU, chrF'
+    >>> hint("Bradley Terry", ["mean", "bt"], {"bradley-terry": "bt"})
+    "did you mean 'bt'? Known: bt, mean"
     """
     known = sorted(set(choices))
-    folded = {choice.casefold(): choice for choice in known}
-    near = get_close_matches(str(word).casefold(), folded, n=1)
+    names = {plain_word(name): choice for name, choice in (also or {}).items() if choice in known}
+    names |= {choice.casefold(): choice for choice in known}
+    near = [plain_word(word)] if plain_word(word) in names else []
+    near = near or get_close_matches(str(word).casefold(), names, n=1)
     shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
     if near:
-        return f"did you mean '{folded[near[0]]}'? Known: {shown or 'none'}"
+        return f"did you mean '{names[near[0]]}'? Known: {shown or 'none'}"
     return f"known: {shown or 'none'}"

@@ -20,12 +20,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, wraps
 from pathlib import PurePath
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from steelyard.core import bounds
+from steelyard.core.errors import UsageError
 
 _KEY = "option"
 R = TypeVar("R")
+C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,6 +321,57 @@ def _declared(cls: type[Options]) -> dict[str, tuple[Option, Any]]:
     }
 
 
+#: Spellings of one keyword; a function that has one of them takes the others.
+SPELLINGS = (
+    ("rng", "seed"),
+    ("n_bootstrap", "bootstrap"),
+    ("n_resamples", "resamples"),
+    ("tests", "test"),
+    ("metrics", "metric"),
+    ("judges", "judge"),
+    ("references", "refs", "ref"),
+)
+
+
+def spelled(cls: type[Options] | None = None) -> Callable[[C], C]:
+    """Let a function take the command line's words for its keywords, too.
+
+    Those are :data:`SPELLINGS`, and the flags of the options of a class.
+
+    Examples
+    --------
+    >>> @spelled()
+    ... def drawn(*, n_bootstrap=1000, rng=0):
+    ...     return n_bootstrap, rng
+    >>> drawn(bootstrap=20, seed=3), drawn(n_bootstrap=20, rng=3)
+    ((20, 3), (20, 3))
+    >>> drawn(seed=3, rng=3)
+    Traceback (most recent call last):
+    steelyard.core.errors.UsageError: seed and rng are one option: expected one of them
+    """
+
+    def made(function: C) -> C:
+        own = inspect.signature(function).parameters
+        named = ((words, next((w for w in words if w in own), "")) for words in SPELLINGS)
+        words = {word: name for group, name in named for word in group}
+        flags = {} if cls is None else {n: o.flag for n, o in cls.declared().items() if o.flag}
+        words |= {flag.lstrip("-").replace("-", "_"): name for name, flag in flags.items()}
+        taken = {w: name for w, name in words.items() if name in own and w not in own}
+
+        @wraps(function)
+        def called(*args: Any, **settings: Any) -> Any:
+            for word in taken.keys() & settings.keys():
+                name = taken[word]
+                if name in settings:
+                    raise UsageError(f"{word} and {name} are one option: expected one of them")
+                settings[name] = settings.pop(word)
+            return function(*args, **settings)
+
+        return cast(C, called)
+
+    return made
+
+
 def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """Let a function that takes ``options`` of a class take their fields as keywords instead.
 
@@ -349,6 +402,6 @@ def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R
             own = inspect.signature(cls).parameters.values()
             parameters += own if parameter.name == "options" else [parameter]
         called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return called
+        return spelled(cls)(called)
 
     return told

@@ -27,7 +27,14 @@ from steelyard.formats.view import FileView
 
 Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
-_TAKEN_BY = {Ratings: "human_scores", Rankings: "human_scores", BattleLog: "compare_battles"}
+
+#: What takes judgements of each kind; the command line translates the names.
+TAKEN_BY: tuple[tuple[type, str], ...] = (
+    (BattleLog, "compare_battles"),
+    (Ratings, "human_scores"),
+    (Rankings, "human_scores"),
+    (EntityAnnotations, "score"),
+)
 
 
 class JudgementsError(InputError):
@@ -37,9 +44,9 @@ class JudgementsError(InputError):
     """
 
     def __init__(self, read: Read, path: object, found: Sequence[Read]) -> None:
-        told = f"holds raw judgements ({read.form}), not scores"
-        taken = [name for kind, name in _TAKEN_BY.items() if isinstance(read.value, kind)]
-        super().__init__(told + (f"; `{taken[0]}` takes them" if taken else ""), path=path)
+        takes = next((name for kind, name in TAKEN_BY if isinstance(read.value, kind)), None)
+        instead = f"; sy.{takes} takes them" if takes else ""
+        super().__init__(f"holds raw judgements ({read.form}), not scores{instead}", path=path)
         self.read = read
         self.found = tuple(found)
 

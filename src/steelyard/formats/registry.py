@@ -104,6 +104,34 @@ FORMATS: tuple[Format, ...] = (
     submission.SYSTEM_FORMAT,
 )
 
+#: Other names that people have for formats (as core.errors.plain_word gives them).
+OTHER_NAMES = {
+    **dict.fromkeys(("csv", "tsv", "table", "long", "tidy", "parquet"), "long table"),
+    **dict.fromkeys(("wide", "matrix"), "wide table"),
+    **dict.fromkeys(("json", "jsonl", "texts"), "text"),
+    **dict.fromkeys(("mtme", "wmt", "mt-metrics-eval-v2"), "mt-metrics-eval"),
+    **dict.fromkeys(("battles", "arena", "pairwise"), "battle log"),
+    **dict.fromkeys(("chatbot-arena", "lmsys", "lmarena"), "Chatbot Arena votes"),
+    **dict.fromkeys(("da", "ratings", "sqm"), "direct assessment"),
+    **dict.fromkeys(("errors",), "error list"),
+    **dict.fromkeys(("mqm",), "Google MQM"),
+    **dict.fromkeys(("esa",), "Appraise"),
+    **dict.fromkeys(("comet", "comet-score"), "COMET output"),
+    **dict.fromkeys(("metricx",), "MetricX output"),
+    **dict.fromkeys(("sacrebleu",), "sacreBLEU scores"),
+    **dict.fromkeys(
+        ("lm-eval", "lm-eval-harness", "lm-evaluation-harness", "eleuther", "eval-harness"),
+        "lm-evaluation-harness samples",
+    ),
+    **dict.fromkeys(("inspect", "inspect-ai"), "Inspect log"),
+    **dict.fromkeys(("promptfoo",), "promptfoo results"),
+    **dict.fromkeys(("deepeval",), "DeepEval test run"),
+    **dict.fromkeys(("helm",), "HELM run"),
+    **dict.fromkeys(("openai-evals", "openai"), "OpenAI evals log"),
+    **dict.fromkeys(("alpaca-eval", "alpacaeval"), "AlpacaEval annotations"),
+    **dict.fromkeys(("arena-hard",), "Arena-Hard judgments"),
+    **dict.fromkeys(("mt-bench", "fastchat"), "FastChat scores"),
+}
 _NEAREST = 3  # formats that an input nobody knows is compared with
 _DEPTH = 5  # folders in folders that are looked into
 
@@ -112,7 +140,7 @@ def named(name: str) -> Format:
     """Give a format by its name, for those who know better than what files look like."""
     known = {form.name: form for form in FORMATS if readable(form)}
     if name not in known:
-        raise UsageError(f'no format "{name}" can be read; {hint(name, known)}')
+        raise UsageError(f'no format "{name}" can be read; {hint(name, known, OTHER_NAMES)}')
     return known[name]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core import bounds
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
     amounts,
@@ -25,6 +26,18 @@ from steelyard.core.options import (
 from steelyard.human.presets import PRESETS
 
 PROTOCOLS = ("da", "mqm", "esa", "rr", "darr")
+#: Other names that people have for protocols (as core.errors.plain_word gives them).
+OTHER_PROTOCOLS = {
+    **dict.fromkeys(
+        ("direct-assessment", "sqm", "da-sqm", "da+sqm", "scalar", "likert", "ratings"), "da"
+    ),
+    **dict.fromkeys(
+        ("multidimensional-quality-metrics", "google-mqm", "errors", "error-list"), "mqm"
+    ),
+    **dict.fromkeys(("error-span-annotation", "error-spans", "appraise"), "esa"),
+    **dict.fromkeys(("relative-ranking", "ranking", "rankings", "ranks"), "rr"),
+    **dict.fromkeys(("pairs", "pairwise", "da-rr", "relative-da"), "darr"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +133,10 @@ class HumanOptions(Options):
     )
 
     def __post_init__(self) -> None:
-        bounds.choice(PROTOCOLS, protocol=self.protocol)
+        bounds.text(protocol=self.protocol)
+        if self.protocol not in PROTOCOLS:
+            known = hint(self.protocol, PROTOCOLS, OTHER_PROTOCOLS)
+            raise UsageError(f"unknown protocol '{self.protocol}'; {known}")
         super().__post_init__()
         bounds.instance((str, Path), "a path", optional=True, weights=self.weights)
         if len(self.scale) != 2 or not self.scale[0] < self.scale[1]:

@@ -7,24 +7,29 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from steelyard.core.errors import UsageError
+from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.formats.load import selection
+from steelyard.formats.reading import Reading
 from steelyard.human.darr import DARR, groups
 from steelyard.human.judgedunits import named_column
 from steelyard.human.numeric import DA, ESA, MQM
-from steelyard.human.options import HumanOptions
+from steelyard.human.options import PROTOCOLS, HumanOptions
 from steelyard.human.protocol import Protocol, read_inputs
 from steelyard.human.results import HumanScores
 from steelyard.human.rr import RR
+from steelyard.human.telling import told_protocol
 
 #: Every protocol by its name; a new one also stands in ``options.PROTOCOLS``, which help shows.
 REGISTRY: dict[str, Protocol] = {one.name: one for one in (DA, MQM, ESA, RR, DARR)}
 
 
+@spelled(HumanOptions)
 def human_scores(  # noqa: PLR0913 - every option has a default
     *sources: Any,
-    protocol: str,
+    protocol: str | None = None,
     preset: str | None = None,
     standardised: bool | None = None,
     quality_control: bool = False,
@@ -67,7 +72,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         ``mqm`` and ``esa`` also texts, or tables, that tell documents and domains of segments; for
         ``darr`` and ``rr`` texts and scores of metrics, and for ``darr`` a table of human scores.
     protocol
-        ``da`` (direct assessment), ``mqm``, ``esa``, ``rr`` (rankings) or ``darr``.
+        ``da`` (direct assessment), ``mqm``, ``esa``, ``rr`` (rankings) or ``darr``; without it,
+        what the judgements tell, with a warning that says so.
     preset
         Rank as the organisers of a shared task do: ``wmt22`` (of ``da``), ``wmt24`` (mean of domain
         means, tests by domain combined), ``wmt24-micro`` (plain means, one test) or ``wmt25`` (of
@@ -118,6 +124,13 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     >>> [(s.system, round(s.score, 3), s.raw) for s in result.systems]
     [('A', 0.84, 85.0), ('B', -0.84, 45.0)]
     """
+    told = ""
+    if protocol is None and sources:
+        pairs = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
+        how = Reading(selection(where), tuple(ignore), lp, columns=pairs, form=format)
+        protocol, told = told_protocol(sources, how, human)
+    elif protocol is None:
+        raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
     options = HumanOptions.of(locals())
     named = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
     column = named_column(options.unit)
@@ -136,6 +149,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     settings |= {"quality-control": True} if quality_control else {}
     files = tuple(file for inputs in read.values() for file in inputs.files)
     notes = [note for inputs in read.values() for note in inputs.notes]
+    if told:
+        notes.insert(0, f'taken as protocol {protocol}: {told} (protocol="{protocol}" says it)')
     return replace(
         result,
         warnings=(*notes, *result.warnings),

@@ -47,7 +47,7 @@ class Procedure(Options):
                          f"reject too often. {PERM}.", also=PUBLISHED)  # fmt: skip
     alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
     n_resamples: int | None = resamples()
-    alpha: float = fraction(0.05)
+    alpha: float = fraction(0.05, "Level of the tests, and of clusters.")
     correction: str = choice("none", CORRECTIONS, "Correct p-values for the number of pairs.")
 
 

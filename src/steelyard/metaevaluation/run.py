@@ -11,6 +11,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.later import Later
 from steelyard.core.later import known as known_as
+from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, later_streams
 from steelyard.core.telling import each
@@ -44,6 +45,7 @@ from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.stats.resampling import bootstrap
 
 
+@spelled(MetaOptions)
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
     es: Source,
     human: str | None = None,

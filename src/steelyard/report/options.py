@@ -24,7 +24,7 @@ class ReportOptions(Options):
         (), "Scores to have with the segments, if not all fit.", flag="--explore"
     )
     title: str | None = text(None, "Heading of the page.", metavar="TEXT")
-    alpha: float = fraction(0.05)
+    alpha: float = fraction(0.05, "Level of tests, tiers and clusters.")
     n_bootstrap: int = bootstraps()
     n_resamples: int | None = resamples(
         None, "Draws of the tests between metrics; by default as many as take seconds."

@@ -18,6 +18,7 @@ from steelyard.comparison.scores import check_segments
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.oneline import one_line
+from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.showing import Shown
@@ -97,6 +98,7 @@ class Report(Shown):
         files.write_text(Path(path), self.html)
 
 
+@spelled(ReportOptions)
 def make_report(  # noqa: PLR0913 - every option has a default
     es: Source,
     human: str | None = None,

@@ -21,7 +21,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError, hint, plain_word
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import Table
 from steelyard.data.evalset import EvalSet, ScoreTable, need_outputs
@@ -44,6 +44,23 @@ BUILT_IN = {
     "character": "steelyard.scoring.edit:Character",
     "length": "steelyard.scoring.surface:Length",
     "copy": "steelyard.scoring.surface:Copy",
+}
+#: Words in the names of metrics that are computed elsewhere: their scores come in.
+ELSEWHERE = frozenset(
+    ("comet", "cometkiwi", "cometinho", "cometoid", "xcomet", "bleurt", "bertscore", "bert",
+     "bartscore", "metricx", "gemba", "geval", "gpt", "llm", "yisi", "prism", "moverscore", "unite",
+     "rouge", "meteor", "sescore", "instructscore", "blaser")
+)  # fmt: skip
+#: Other names that people have for metrics (as core.errors.plain_word gives them).
+OTHER_NAMES = {
+    **dict.fromkeys(("sacrebleu", "sentence-bleu", "corpus-bleu", "spbleu"), "bleu"),
+    **dict.fromkeys(("chrf2", "chr-f", "sentence-chrf"), "chrf"),
+    **dict.fromkeys(("chrfpp", "chrf2++", "chrf-plus-plus"), "chrf++"),
+    **dict.fromkeys(("translation-edit-rate", "hter"), "ter"),
+    **dict.fromkeys(("characters", "cter"), "character"),
+    **dict.fromkeys(("knowledge", "entities", "entity-recall"), "kobe"),
+    **dict.fromkeys(("lengths", "len"), "length"),
+    "meta": "m-eta",
 }
 
 Distance = Callable[[Sequence[tuple[str, str]]], Floats]
@@ -201,7 +218,7 @@ def make_metric(name: str, options: Mapping[str, Any] | None = None) -> Metric:
     else:
         added = _added()
         if name not in added:
-            raise UsageError(f"unknown metric '{name}'; {hint(name, metric_names())}")
+            raise UsageError(f"unknown metric '{name}'; {_instead(name)}")
         try:
             factory = added[name].load()
         except (ImportError, AttributeError) as error:
@@ -212,6 +229,17 @@ def make_metric(name: str, options: Mapping[str, Any] | None = None) -> Metric:
     if not isinstance(metric, Metric):
         raise UsageError(f"metric '{name}': a {type(metric).__name__} has no name and score method")
     return metric
+
+
+def _instead(name: str) -> str:
+    """Say what there is in the place of a metric that nobody here computes."""
+    if any(word.rstrip("0123456789") in ELSEWHERE for word in plain_word(name).split("-")):
+        return (
+            f'it is computed elsewhere: bring its scores by ScoreFile("{name}", FILE), run it by '
+            f'Command.parse("{name}", LINE) of steelyard.scoring.external, or install a package '
+            f"that adds it; known here: {', '.join(sorted(metric_names()))}"
+        )
+    return hint(name, metric_names(), OTHER_NAMES)
 
 
 def _check(name: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.oneline import named, one_line
+from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.showing import Shown
@@ -114,6 +115,7 @@ class Scores(Shown):
         return Table(title, (Column("system"), *columns), rows, notes=(*signatures, *self.notes))
 
 
+@spelled()
 def score(
     source: Source,
     metrics: str | Sequence[str | Metric],

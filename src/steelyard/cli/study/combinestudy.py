@@ -10,6 +10,7 @@ import click
 
 from steelyard.cli.emit import emit, progress_of, wants_figure
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
     SUFFIXES,
     TABLES,
@@ -31,12 +32,15 @@ from steelyard.studies.metrics.options import (
 )
 
 
-@click.command(
-    epilog="Example: steelyard study combine scores.csv --human mqm --metrics chrF,COMET,kobe "
-    "--out combined.csv"
+@command(
+    shape=JUDGED,
+    examples=(
+        "steelyard study combine scores.csv --human mqm --metrics chrF,COMET --out combined.csv",
+        "steelyard study combine scores.csv --human mqm --metrics chrF,COMET --by spa,acc-eq",
+    ),
 )
 @INPUTS
-@click.option("--with", "by", type=Names(), default=",".join(COMBINE_META), show_default=True,
+@click.option("--by", type=Names(), default=",".join(COMBINE_META), show_default=True,
               help="Meta-metrics, as for steelyard meta.")  # fmt: skip
 @from_fields(CombineOptions)
 @input_options
@@ -72,18 +76,21 @@ def combine(
     emit(found.study, tables, replace(output, out=None), wrote=[output.out], table_file="FILE.md")
 
 
-@click.command(
-    epilog="Example: steelyard study hybrids scores.csv texts.jsonl --human mqm --corpus bleu "
-    "--refs refA --hybrids 1000"
+@command(
+    shape=JUDGED,
+    examples=(
+        "steelyard study hybrids scores.csv --human mqm --metrics chrF,COMET",
+        "steelyard study hybrids scores.csv texts.jsonl --human mqm --corpus bleu --ref refA",
+    ),
 )
 @INPUTS
-@click.option("--with", "by", type=Names(), default=",".join(HYBRID_META), show_default=True,
+@click.option("--by", type=Names(), default=",".join(HYBRID_META), show_default=True,
               help="Meta-metrics of systems: pearson spearman pa and variants of Kendall's."
               )  # fmt: skip
 @from_fields(HybridOptions)
 @click.option("--corpus", type=Names(), default=(), help="Weigh these metrics, too, scored "
               "on the texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
-@click.option("--refs", type=Names(), help="References that --corpus compares with.")
+@click.option("--ref", "refs", type=Names(), help="References that --corpus compares with.")
 @PLOT
 @input_options
 @figure_options

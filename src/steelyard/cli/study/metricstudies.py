@@ -10,6 +10,7 @@ import click
 
 from steelyard.cli.emit import progress_of, wants_figure
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
     InputOptions,
     Names,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 @meta_command(
     SystemsOptions,
-    "steelyard study systems scores.csv --human mqm --with spa,pa,pearson --out systems.svg",
+    "steelyard study systems scores.csv --human mqm",
+    "steelyard study systems scores.csv --human mqm --by spa,pa,pearson --out systems.svg",
 )
 def systems() -> tuple[str, Callable[..., Study]]:
     """Drop systems, and see how well values and ranks of the metrics survive."""
@@ -49,6 +51,7 @@ def systems() -> tuple[str, Callable[..., Study]]:
 
 @meta_command(
     SegmentsOptions,
+    "steelyard study segments scores.csv --human mqm",
     "steelyard study segments scores.csv --human mqm --metrics chrF --sizes 50,500",
 )
 def segments() -> tuple[str, Callable[..., Study]]:
@@ -63,7 +66,8 @@ def segments() -> tuple[str, Callable[..., Study]]:
 
 @meta_command(
     DistinctOptions,
-    "steelyard study distinct scores.csv --human mqm --with spa,pa",
+    "steelyard study distinct scores.csv --human mqm",
+    "steelyard study distinct scores.csv --human mqm --by spa,pa,pearson",
     plots=False,
 )
 def distinct() -> tuple[str, Callable[..., Study]]:
@@ -75,7 +79,8 @@ def distinct() -> tuple[str, Callable[..., Study]]:
 
 @meta_command(
     OutlierOptions,
-    "steelyard study outliers scores.csv --human mqm --with pearson,spa --out outliers.svg",
+    "steelyard study outliers scores.csv --human mqm",
+    "steelyard study outliers scores.csv --human mqm --by pearson,spa --out outliers.svg",
     default=OUTLIER_META,
 )
 def outliers() -> tuple[str, Callable[..., Study]]:
@@ -88,7 +93,11 @@ def outliers() -> tuple[str, Callable[..., Study]]:
     return "leaving out systems", leave_each_out
 
 
-@meta_command(SentinelOptions, "steelyard study sentinels scores.csv texts.jsonl --human mqm")
+@meta_command(
+    SentinelOptions,
+    "steelyard study sentinels scores.csv --human mqm",
+    "steelyard study sentinels scores.csv texts.jsonl --human mqm --by spa",
+)
 def sentinels() -> tuple[str, Callable[..., Study]]:
     """Weigh scores that know nothing of quality, and name the metrics that don't beat them.
 
@@ -99,10 +108,12 @@ def sentinels() -> tuple[str, Callable[..., Study]]:
     return "weighing sentinels", guard
 
 
-@click.command(
-    epilog="Examples: steelyard study worth scores.csv --human mqm --metrics chrF --at 0.5,1; "
-    "steelyard study worth systems.csv.gz --human da --each campaign --p-values pairs.csv --out "
-    "worth.json"
+@command(
+    shape=JUDGED,
+    examples=(
+        "steelyard study worth scores.csv --human mqm --metrics chrF --at 0.5,1",
+        "steelyard study worth systems.csv.gz --human da --each campaign --p-values pairs.csv",
+    ),
 )
 @INPUTS
 @from_fields(WorthOptions, "metrics", "at")
@@ -155,7 +166,9 @@ def worth(
 
 
 @meta_command(
-    DomainOptions, "steelyard study domains scores.csv --human mqm --metrics '*-refA' --with spa"
+    DomainOptions,
+    "steelyard study domains scores.csv --human mqm",
+    "steelyard study domains scores.csv --human mqm --metrics '*-refA' --by spa",
 )
 def domains() -> tuple[str, Callable[..., Study]]:
     """Weigh metrics on each domain, and with each left out: what another domain might say."""
@@ -164,9 +177,12 @@ def domains() -> tuple[str, Callable[..., Study]]:
     return "weighing domains", leave_domains_out
 
 
-@click.command(
-    epilog="Examples: steelyard study ties scores.csv --human da --metric-thresholds 0,0.1; "
-    "steelyard study ties texts.jsonl eed.csv --pairs pairs.csv"
+@command(
+    shape=JUDGED,
+    examples=(
+        "steelyard study ties scores.csv --human da --metric-thresholds 0,0.1",
+        "steelyard study ties texts.jsonl eed.csv --pairs pairs.csv",
+    ),
 )
 @INPUTS
 @from_fields(TiesOptions, "metrics")

@@ -8,7 +8,9 @@ import click
 
 from steelyard.cli.emit import wants_figure
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import RATINGS, command
 from steelyard.cli.options import (
+    FileName,
     InputOptions,
     OutputOptions,
     figure_options,
@@ -18,14 +20,17 @@ from steelyard.cli.options import (
 from steelyard.cli.study.shared import PLOT, emit_study
 from steelyard.studies.people.options import JudgesOptions, ThresholdOptions
 
-RATINGS = click.argument("inputs", nargs=-1, metavar="RATINGS...")
+_INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")
 
 
-@click.command(
-    epilog="Examples: steelyard study judges ratings.csv; "
-    "steelyard study judges ratings.csv metrics.csv --targets 0.7,0.8"
+@command(
+    shape=RATINGS,
+    examples=(
+        "steelyard study judges ratings.csv",
+        "steelyard study judges ratings.csv metrics.csv --targets 0.7,0.8",
+    ),
 )
-@RATINGS
+@_INPUTS
 @from_fields(JudgesOptions)
 @PLOT
 @input_options
@@ -53,11 +58,14 @@ def judges(
     emit_study(found, plot, output)
 
 
-@click.command(
-    epilog="Examples: steelyard study threshold ratings.csv --unit rater; "
-    "steelyard study threshold scores.csv texts.jsonl --human esa"
+@command(
+    shape=RATINGS,
+    examples=(
+        "steelyard study threshold ratings.csv --unit rater",
+        "steelyard study threshold scores.csv texts.jsonl --human esa",
+    ),
 )
-@RATINGS
+@_INPUTS
 @from_fields(ThresholdOptions)
 @PLOT
 @input_options

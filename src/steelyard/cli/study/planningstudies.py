@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from steelyard.cli.emit import progress_of, wants_figure
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import SCORES, command
 from steelyard.cli.options import (
+    FileName,
     Finite,
     InputOptions,
     Names,
@@ -35,17 +38,19 @@ if TYPE_CHECKING:
     pass
 
 
-@click.command(
-    epilog="Examples: steelyard study power scores.csv --score chrF --pair A,B; steelyard study "
-    "power scores.csv --human mqm --metrics chrF,BLEU --unit system; steelyard study power "
-    "--effect 0.1"
+@command(
+    shape=SCORES,
+    examples=(
+        "steelyard study power scores.csv --score chrF --pair A,B",
+        "steelyard study power scores.csv --human mqm --metrics chrF,BLEU --unit system",
+        "steelyard study power --effect 0.1",
+    ),
 )
-@click.argument("inputs", nargs=-1, metavar="[INPUT]...")
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="[INPUT]...")
 @click.option("--pair", type=Names(), help="Two systems of a pilot to tell apart, by --score.")
 @click.option("--score", metavar="NAME", help="The score that tells the systems of --pair apart.")
 @click.option(
-    "--with",
-    "by",
+    "--by",
     type=Names(),
     default=",".join(META),
     show_default=True,
@@ -63,7 +68,7 @@ if TYPE_CHECKING:
     type=Numbers(float),
     help="Without a pilot: of two metrics with people, and with each other.",
 )
-@click.option("--test", "tests", type=Names(), help="Tests of two systems: t permutation sign.")
+@click.option("--tests", type=Names(), help="Tests of two systems: t permutation sign.")
 @from_fields(PowerOptions, "unit", "difference", "sizes")
 @click.option(
     "--draws",
@@ -124,16 +129,19 @@ def power(
     emit_study(found, plot, output)
 
 
-@click.command(
-    epilog="Examples: steelyard study units scores.csv --score esa --delta 1,2,3; "
-    "steelyard study units ratings.csv texts.jsonl --raters persons.json"
+@command(
+    shape=SCORES,
+    examples=(
+        "steelyard study units scores.csv --score esa --delta 1,2,3",
+        "steelyard study units ratings.csv texts.jsonl --raters persons.json",
+    ),
 )
 @INPUTS
 @click.option("--score", metavar="NAME", help="The score, if there are several.")
 @from_fields(UnitsOptions)
 @PLOT
 @input_options
-@figure_options
+@partial(figure_options, unused=("seed",))
 def units(
     inputs: tuple[str, ...],
     score: str | None,

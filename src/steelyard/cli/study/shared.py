@@ -10,8 +10,10 @@ import click
 
 from steelyard.cli.emit import emit, progress_of, wants_figure
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
     F,
+    FileName,
     InputOptions,
     Names,
     OutputOptions,
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.studies.results import Study
 
-INPUTS = click.argument("inputs", nargs=-1, metavar="INPUT...")
+INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 EACH = click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
 PLOT = click.option(
     "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
@@ -72,20 +74,20 @@ def _plain(command: F) -> F:
 
 
 def meta_command(
-    cls: type[Options], example: str, *, plots: bool = True, default: tuple[str, ...] = META
+    cls: type[Options], *examples: str, plots: bool = True, default: tuple[str, ...] = META
 ) -> Callable[[Callable[[], tuple[str, Callable[..., Study]]]], click.Command]:
     """Make a command of a study of meta-evaluations, from its title and its function."""
 
     def made(asked: Callable[[], tuple[str, Callable[..., Study]]]) -> click.Command:
-        @click.command(asked.__name__, epilog=f"Example: {example}", help=asked.__doc__)
+        @command(asked.__name__, shape=JUDGED, examples=examples, help=asked.__doc__)
         @INPUTS
-        @click.option("--with", "by", type=Names(), default=",".join(default), show_default=True,
+        @click.option("--by", type=Names(), default=",".join(default), show_default=True,
                       help="Meta-metrics, as for steelyard meta.")  # fmt: skip
         @from_fields(cls)
         @(PLOT if plots else _plain)
         @input_options
         @figure_options
-        def command(
+        def study(
             inputs: tuple[str, ...],
             by: tuple[str, ...],
             options: InputOptions,
@@ -102,6 +104,6 @@ def meta_command(
                 found = run(es, options.human, progress=progress, **how)
             emit_study(found, plot, output)
 
-        return command
+        return study
 
     return made

@@ -9,6 +9,7 @@ import click
 
 from steelyard.cli.emit import emit, wants_figure, workers_with_progress
 from steelyard.cli.fields import from_fields
+from steelyard.cli.helping import BATTLES, SCORES, command
 from steelyard.cli.options import (
     InputOptions,
     Names,
@@ -31,9 +32,11 @@ if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
 
 
-@click.command(
-    epilog="Examples: steelyard study simulation --repeats 100 --out curves.csv; "
-    "steelyard study simulation --by mean,median,bt,elo,trueskill"
+@command(
+    examples=(
+        "steelyard study simulation --repeats 100 --out curves.csv",
+        "steelyard study simulation --by mean,median,bt,elo,trueskill",
+    ),
 )
 @from_fields(Design)
 @PLOT
@@ -56,9 +59,12 @@ def simulation(
     emit_study(found, plot, output)
 
 
-@click.command(
-    epilog="Examples: steelyard study disagreement scores.csv; "
-    "steelyard study disagreement tac.csv.gz --each year --by mean,bt"
+@command(
+    shape=SCORES,
+    examples=(
+        "steelyard study disagreement scores.csv",
+        "steelyard study disagreement tac.csv.gz --each year --by mean,bt",
+    ),
 )
 @INPUTS
 @click.option("--score", "scores", type=Names(), help="Only these scores.")
@@ -93,9 +99,12 @@ def disagreement(
     emit_study(found, plot, output)
 
 
-@click.command(
-    epilog="Examples: steelyard study instances scores.csv --score chrF; "
-    "steelyard study instances scores.csv texts.jsonl --score chrF --on wins --out instances.svg"
+@command(
+    shape=SCORES,
+    examples=(
+        "steelyard study instances scores.csv --score chrF",
+        "steelyard study instances scores.csv --score chrF --on wins --out instances.svg",
+    ),
 )
 @INPUTS
 @click.option("--score", metavar="NAME", help="The score, if there are several.")
@@ -130,9 +139,12 @@ def instances(
     emit(found, list(found.parts.values()), output, draw=draw)
 
 
-@click.command(
-    epilog="Examples: steelyard study models scores.csv --score chrF; "
-    "steelyard study models arena.jsonl --order time --models bt,davidson,elo"
+@command(
+    shape=f"{SCORES}\n{BATTLES}",
+    examples=(
+        "steelyard study models scores.csv --score chrF",
+        "steelyard study models arena.jsonl --order time --models bt,davidson,elo",
+    ),
 )
 @INPUTS
 @click.option("--score", metavar="NAME", help="The score that says who wins a segment.")

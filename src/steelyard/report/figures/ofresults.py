@@ -111,8 +111,8 @@ def _of_benchmark(found: BenchmarkResult) -> Kinds:
 
 
 def _of_people(found: HumanScores) -> Kinds:
-    lacks = {"severity": "raters" not in found.tables, "agreement": not found.agreement,
-             "thresholds": "thresholds" not in found.tables}  # fmt: skip
+    lacks = {"severity": "raters" not in found.parts, "agreement": not found.agreement,
+             "thresholds": "thresholds" not in found.parts}  # fmt: skip
     names = [name for name in people.FIGURES if not lacks.get(name, False)]
     return {name: partial(people.draw, name, found) for name in names}
 

@@ -28,6 +28,23 @@ INK, FAINT, PALE = "#222222", "#DDDDDD", "#F0F0F0"
 DIVERGING = ("#A6480A", "#E8A66A", "#F7F7F7", "#7FB3D9", "#0A5A94")  # bad, even, good
 SEQUENTIAL = ("#F2F7FB", "#9CC5E3", "#3A88BF", "#083D6B")
 
+#: Other names that people have for figures, each with those that may be meant.
+OTHER_NAMES = {
+    **dict.fromkeys(
+        ("bar", "bars", "barplot", "intervals", "errorbars", "ci", "means"),
+        ("forest", "ranking", "leaderboard", "agreement"),
+    ),
+    **dict.fromkeys(
+        ("heatmap", "matrix", "pairs", "p-values", "significance"),
+        ("pairwise", "pvalues", "comparison", "confusion"),
+    ),
+    **dict.fromkeys(("scatterplot", "points", "correlation"), ("scatter", "density", "people")),
+    **dict.fromkeys(("histogram", "hist", "distribution", "violin", "box"), ("differences",)),
+    **dict.fromkeys(("win-rate", "battles"), ("wins",)),
+    **dict.fromkeys(("rank", "places"), ("ranks", "ranking")),
+    **dict.fromkeys(("raters", "strictness"), ("severity",)),
+}
+
 MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
 _LONGEST = 36  # characters of a name
 _BACKSLASH = "\u2216"  # Vega-Lite puts titles into expressions and leaves a plain one unescaped
@@ -207,7 +224,10 @@ def chosen(names: Sequence[str], known: Iterable[str]) -> tuple[str, ...]:
     ('wins',)
     """
     every = tuple(known)
+    also = {
+        word: one for one in reversed(every) for word, means in OTHER_NAMES.items() if one in means
+    }
     for name in names:
         if name not in every:
-            raise UsageError(f"no figure '{name}'; {hint(name, every)}")
+            raise UsageError(f"no figure '{name}'; {hint(name, every, also)}")
     return tuple(dict.fromkeys(names))

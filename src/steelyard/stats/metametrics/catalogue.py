@@ -41,13 +41,35 @@ _PLAIN = sorted(set(KENDALL) - {meta.name for meta in _OWN})
 METAMETRICS: Mapping[str, MetaMetric] = {
     meta.name: meta for meta in (*_OWN, *(from_matrix(name, KENDALL[name]) for name in _PLAIN))
 }
+#: Other names that people have for meta-metrics (as core.errors.plain_word gives them).
+OTHER_NAMES = {
+    **dict.fromkeys(("soft-pairwise-accuracy", "soft-pa", "soft-accuracy", "pce"), "spa"),
+    **dict.fromkeys(
+        ("pairwise-accuracy", "accuracy", "acc", "pairwise", "system-accuracy", "sys-acc"), "pa"
+    ),
+    **dict.fromkeys(("pearsonr", "pearson-r", "r", "correlation", "pcc"), "pearson"),
+    **dict.fromkeys(("spearmanr", "spearman-rho", "rho", "scc"), "spearman"),
+    **dict.fromkeys(
+        ("kendall", "kendalltau", "kendall-tau", "tau", "tau-b", "kendall-tau-b", "ktau"),
+        "kendall-b",
+    ),
+    **dict.fromkeys(("tau-c", "kendall-tau-c", "stuart"), "kendall-c"),
+    **dict.fromkeys(("darr", "wmt", "kendall-wmt", "kendall-like-tau"), "kendall-like"),
+    **dict.fromkeys(
+        ("acc*eq", "acc-t", "acc23", "acc-equal", "acceq", "group-by-item-accuracy",
+         "tie-calibration", "tie-calibrated-accuracy"),
+        "acc-eq",
+    ),
+    **dict.fromkeys(("tau*eq", "taueq", "tau-equal"), "tau-eq"),
+    **dict.fromkeys(("pairwise-difference-pearson", "pairwise-differences"), "pdp"),
+}  # fmt: skip
 
 
 def metametric(name: str) -> MetaMetric:
     """Give a meta-metric by name."""
     bounds.text(name=name)
     if name not in METAMETRICS:
-        raise UsageError(f"no meta-metric '{name}'; {hint(name, METAMETRICS)}")
+        raise UsageError(f"no meta-metric '{name}'; {hint(name, METAMETRICS, OTHER_NAMES)}")
     return METAMETRICS[name]
 
 

@@ -132,7 +132,7 @@ class DistinctOptions(MetaStudyOptions):
     alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
     correction: str = choice("none", CORRECTIONS, "Correct p-values for the number of pairs.")
     n_resamples: int | None = resamples()
-    alpha: float = fraction(0.05)
+    alpha: float = fraction(0.05, "Level of the tests.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,7 +185,7 @@ class CombineOptions(MetaStudyOptions):
     unit: str = unit("segment", "What is independent in values, tests and intervals.")
     n_resamples: int | None = resamples()
     n_bootstrap: int = bootstraps()
-    alpha: float = fraction(0.05)
+    alpha: float = fraction(0.05, "Level of the tests.")
 
 
 @dataclass(frozen=True, kw_only=True)

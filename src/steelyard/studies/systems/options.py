@@ -56,14 +56,14 @@ class DisagreementOptions(RankOptions):
         least=0,
         metavar="X",
     )
-    tests: Sequence[str] = names(VERDICTS, "Tests whose verdicts are compared.", flag="--test")
+    tests: Sequence[str] = names(VERDICTS, "Tests whose verdicts are compared.")
     alpha: float = fraction(0.05, "Level of the tests.", metavar="X")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("by", "sizes", "tests"):
             object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
-        known("aggregation", self.by, RANKINGS)
+        known("ranking", self.by, RANKINGS)
         if len(self.by) < 2:
             raise UsageError("expected at least two rankings to compare")
         known("test", self.tests, VERDICTS)

@@ -1,0 +1,123 @@
+"""What may have been meant: other names of commands, rankings, tests, metrics, figures, formats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steelyard.cli.main import COMMANDS, OTHER_NAMES, run
+from steelyard.comparison import options as comparison
+from steelyard.core.errors import hint, plain_word
+from steelyard.demo import embedded
+from steelyard.formats import registry
+from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS
+from steelyard.report.figures import style
+from steelyard.scoring import metric
+from steelyard.stats.metametrics import catalogue
+
+SCORES = str(embedded.SCORES)
+COMPARE = ["compare", SCORES, "--score", "chars-refA"]
+META = ["meta", SCORES, "--human", "mqm"]
+
+#: Every table of other names, and what it may lead to.
+TABLES = {
+    "commands": (OTHER_NAMES, COMMANDS),
+    "rankings": (comparison.OTHER_RANKINGS, (*comparison.RANKINGS, comparison.AUTORANK)),
+    "tests": (comparison.OTHER_TESTS, comparison.TESTS),
+    "meta-metrics": (catalogue.OTHER_NAMES, catalogue.METAMETRICS),
+    "metrics": (metric.OTHER_NAMES, metric.BUILT_IN),
+    "formats": (registry.OTHER_NAMES, [form.name for form in registry.FORMATS]),
+    "protocols": (OTHER_PROTOCOLS, PROTOCOLS),
+}
+
+
+@pytest.mark.parametrize("what", TABLES)
+def test_other_names_lead_to_known_ones(what):
+    others, known = TABLES[what]
+    assert set(others.values()) <= set(known)
+    assert not set(others) & set(known)
+    for word, means in others.items():
+        assert word == plain_word(word), word  # as they are looked up
+        assert f"did you mean '{means}'?" in hint(word.upper().replace("-", "_"), known, others)
+
+
+def test_other_names_of_figures_are_plain_words():
+    assert [word for word in style.OTHER_NAMES if word != plain_word(word)] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["comparee", "x.csv"], "no command 'comparee'; did you mean 'compare'?"),
+        (["rank", "x.csv"], "no command 'rank'; did you mean 'compare'?"),
+        ([*COMPARE, "--by", "bradley-terry"], "no ranking 'bradley-terry'; did you mean 'bt'?"),
+        ([*COMPARE, "--by", "Mean rank"], "no ranking 'Mean rank'; did you mean 'bt'?"),
+        ([*COMPARE, "--tests", "paired_t"], "no test 'paired_t'; did you mean 't'?"),
+        ([*COMPARE, "--correction", "bonferonni"], "did you mean 'bonferroni'?"),
+        ([*COMPARE, "--plot", "bars", "--out", "x.png"], "did you mean 'forest'?"),
+        ([*META, "--plot", "heatmap", "--out", "x.png"], "did you mean 'pvalues'?"),
+        ([*COMPARE, "--format", "csv"], "did you mean 'long table'?"),
+        ([*META, "--by", "soft-pairwise-accuracy"], "did you mean 'spa'?"),
+        ([*META, "--by", "kendall"], "did you mean 'kendall-b'?"),
+        ([*META, "--preset", "wmt2023"], "did you mean 'wmt23'?"),
+        ([*META, "--bye", "spa"], "'--by'"),
+        (["reproduce", "pairs"], "did you mean 'paired'?"),
+        (["study", "disagreement", SCORES, "--by", "btl"], "did you mean 'bt'?"),
+    ],
+)
+def test_one_line_says_what_may_have_been_meant(arguments, expected, capsys):
+    assert run([*arguments, "--quiet"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert expected in said.err
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "name", ["comet", "COMET-22", "wmt22-comet-da", "xcomet-xl", "bert_score", "MetricX-23",
+             "gemba", "bleurt20", "rouge"]
+)  # fmt: skip
+def test_metrics_of_elsewhere_are_told_how_they_come_in(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    for file in ("a.en", "b.en", "ref.en"):
+        Path(file).write_text("so\nit is\n")
+    assert run(["score", "a.en", "b.en", "--ref", "ref.en", "--metrics", name, "--quiet"]) == 2
+    said = capsys.readouterr().err
+    assert f"--score-file {name}=FILE, run it by --command '{name}=LINE', or install" in said
+    assert said.count("\n") == 1
+    Path("mine.csv").write_text(f"system,segment,{name}\na,1,1\na,2,2\nb,1,3\nb,2,4\n")
+    done = ["score", "a.en", "b.en", "--ref", "ref.en", "--score-file", f"{name}=mine.csv"]
+    assert run([*done, "--quiet"]) == 0  # what it says works
+
+
+def test_python_is_told_in_words_of_python():
+    with pytest.raises(Exception, match=r'ScoreFile\("comet", FILE\)') as error:
+        metric.make_metric("comet")
+    assert "--" not in str(error.value)
+
+
+LOG = "left,right,outcome\nA,B,left\nB,A,tie\nA,B,left\nB,A,left\n"
+
+
+def test_battles_are_taken_or_sent_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("arena.csv").write_text(LOG)
+    assert run(["compare", "arena.csv", "--quiet"]) == 0
+    capsys.readouterr()
+    for arguments, expected in (
+        (["report", "arena.csv"], "not scores; steelyard compare takes them"),
+        (["compare", "arena.csv", "--pair", "A,B"], "--pairwise shows every pair of a log"),
+        (["meta", str(embedded.RATINGS)], "not scores; steelyard human takes them"),
+    ):
+        assert run([*arguments, "--quiet"]) == 2
+        assert expected in capsys.readouterr().err
+    assert run(["compare", "arena.csv", "--pairwise", "--quiet"]) == 0
+
+
+@pytest.mark.parametrize("name", ["latency", "loss", "error_rate", "cost", "ter", "wer"])
+def test_names_that_sound_lower_are_asked_about(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text(f"system,segment,{name}\nA,1,1\nA,2,3\nB,1,2\nB,2,2\n")
+    assert run(["compare", "a.csv"]) == 0
+    assert f"--lower-is-better {name}, or --higher-is-better {name}" in capsys.readouterr().err

@@ -1,0 +1,67 @@
+"""Strengths as ratings: another unit, the same verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.comparison.eloscale import on_elo_scale
+from steelyard.comparison.ranked import Ranked
+from steelyard.core.errors import UsageError
+from steelyard.data.judgements import BattleLog
+
+
+@pytest.fixture(scope="module")
+def log() -> BattleLog:
+    """Battles of five systems of known strengths, each pair in both places."""
+    rng = np.random.default_rng(5)
+    strength = np.array([8.0, 4.0, 2.0, 1.0, 1.0])
+    left, right = (codes.astype(np.int32) for codes in rng.integers(0, 5, (2, 900)))
+    left, right = left[left != right], right[left != right]
+    won = rng.random(len(left)) < strength[left] / (strength[left] + strength[right])
+    return BattleLog(tuple("ABCDE"), left, right, won.astype(float))
+
+
+def test_ratings_are_the_strengths_in_another_unit(log):
+    plain = sy.compare_battles(log, n_bootstrap=50)
+    rated = sy.compare_battles(log, n_bootstrap=50, scale="elo")
+    own, bt = rated.aggregations["bt"], plain.aggregations["bt"]
+    assert own.scores.mean() == pytest.approx(1000)
+    strengths = 10 ** (own.scores / 400)
+    np.testing.assert_allclose(strengths / strengths.sum(), bt.scores)
+    gap = own.scores[:, None] - own.scores
+    np.testing.assert_allclose(1 / (1 + 10 ** (-gap / 400)), bt.pairwise, atol=1e-12)
+    for end in ("low", "high"):
+        ratio = getattr(bt, end) / bt.scores
+        moved = getattr(own, end) - own.scores
+        np.testing.assert_allclose(moved, 400 * np.log10(ratio))
+    off = ~np.eye(5, dtype=bool)
+    assert own.gap_low is not None
+    assert own.gap_high is not None
+    assert (own.gap_low[off] <= gap[off]).all()
+    assert (gap[off] <= own.gap_high[off]).all()
+
+
+def test_verdicts_do_not_depend_on_the_unit(log):
+    plain = sy.compare_battles(log, n_bootstrap=50).to_dict()
+    rated = sy.compare_battles(log, n_bootstrap=50, scale="elo").to_dict()
+    assert plain["tests"] == rated["tests"]
+    assert plain["tiers"] == rated["tiers"]
+    for kept in ("ranks", "rank_intervals", "pairwise"):
+        assert plain["aggregations"]["bt"].get(kept) == rated["aggregations"]["bt"].get(kept)
+    assert plain["aggregations"]["mean"] == rated["aggregations"]["mean"]
+    assert "scale:elo" in rated["provenance"]["signature"]
+    assert "scale" not in plain["provenance"]["signature"]
+
+
+def test_no_strength_has_no_rating():
+    found = on_elo_scale(Ranked(np.array([0.5, 0.5, np.nan, 0.0]), np.ones(4), np.zeros((0, 0))))
+    np.testing.assert_array_equal(found.scores, [1000, 1000, np.nan, np.nan])
+    none = on_elo_scale(Ranked(np.full(2, np.nan), np.ones(2), np.zeros((0, 0))))
+    assert np.isnan(none.scores).all()
+
+
+def test_scales_are_known_by_name(log):
+    with pytest.raises(UsageError, match="unknown scale 'ello'; did you mean 'elo'"):
+        sy.compare_battles(log, scale="ello")
