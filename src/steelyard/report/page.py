@@ -20,7 +20,6 @@ from steelyard.core.errors import UsageError, printable
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.summary import Summary
-from steelyard.core.table import dumps
 from steelyard.core.telling import tell
 from steelyard.core.words import plural
 from steelyard.data.choosing import chosen_metrics
@@ -41,13 +40,13 @@ from steelyard.report.explorer import (
     explore,
     rated_mistakes,
 )
+from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import with_verdicts
 from steelyard.report.options import ReportOptions
 from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
 _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
-_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,17 +325,6 @@ def _inlined(explorer: Explorer, es: EvalSet) -> dict[str, Any]:
         "texts": explorer.texts,
         "scores": explorer.scores,
     }
-
-
-def script_json(value: object) -> str:
-    r"""Write JSON that can stand in a script element: no character of it can begin markup.
-
-    Examples
-    --------
-    >>> print(script_json({"name": "</script><b>&"}))
-    {"name": "\u003c/script\u003e\u003cb\u003e\u0026"}
-    """
-    return dumps(value, indent=None).translate(_ESCAPES)
 
 
 def _policy(script: str, style: str) -> str:

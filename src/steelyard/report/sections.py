@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,12 +22,13 @@ from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
 from steelyard.judging.results import JudgeReport
 from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.report import grids, summary
+from steelyard.report import glossary, grids, summary, warned
 from steelyard.report.explorer import Explorer
 from steelyard.report.figures import comparison as comparing
 from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
+from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import judge_blocks
 
 if TYPE_CHECKING:
@@ -35,6 +38,10 @@ if TYPE_CHECKING:
 _Drawn = tuple[str, Callable[[], Chart], str]  # the name of a chart, what draws it, a caption
 _TALL = 25  # rows beyond which a table scrolls
 _LISTED = 30  # disagreements that are explained
+_NOTES = 3  # notes below a table that stand open
+_SMALL = 640  # pixels up to which a chart shares a line with another one
+_WIDE = 960  # pixels beyond which a chart takes the whole width
+_HEAD = re.compile(r'<th scope="col">([^<]*)</th>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +113,43 @@ class Writer:
         """Write a list."""
         return self.made("findings", [printable(line) for line in lines])
 
+    def terms(self, *names: str) -> Markup:
+        """Explain the short words among these names, in a part that folds away."""
+        return self.made("terms", glossary.explained(names))
+
+    def folded(self, title: str, *blocks: Markup, note: str = "") -> Markup:
+        """Put blocks into a part that is closed until the reader opens it."""
+        return self.made("folded", printable(title), blocks, printable(note))
+
     def table(self, table: Table, label: str) -> Markup:
-        """Write a table in a region that scrolls by itself."""
+        """Write a table in a region that scrolls by itself, with its exact values to download."""
         from markupsafe import Markup
 
         # A Table escapes its cells. Notes stand below the part that scrolls.
-        cells, end, notes = table.html().partition("</table>")
-        safe = Markup(cells + end), Markup(notes)  # noqa: S704
-        return self.made("table", *safe, label, tall=len(table.rows) > _TALL)
+        cells, end, _ = table.html().partition("</table>")
+        safe = Markup(_HEAD.sub(_heading, cells) + end)  # noqa: S704
+        notes = [printable(note) for note in table.notes]
+        cut = len(notes) if len(notes) <= _NOTES + 1 else _NOTES
+        tall = len(table.rows) > _TALL
+        return self.made("table", safe, (notes[:cut], notes[cut:]), printable(label), tall=tall,
+                         csv=self.csv(table))  # fmt: skip
+
+    def csv(self, table: Table) -> Markup:
+        """Give the exact values of a table as a JSON string that can stand in a script element."""
+        from markupsafe import Markup
+
+        return Markup(script_json(table.csv()))  # noqa: S704 - no markup can stand in it
+
+    def matrix(self, grid: grids.Grid) -> Markup:
+        """Write a matrix of p-values that folds away, with a download as a list of pairs."""
+        return self.made("matrix", grid, csv=self.csv(grid.table()))
 
     def charts(self, drawn: list[_Drawn]) -> Iterator[Markup]:
-        """Draw charts, each a name, a function and a caption; what can't be drawn is left out."""
+        """Draw charts, each a name, a function and a caption; what can't be drawn is left out.
+
+        A mark says what it stands for by the field ``tip`` of its row, or else by the fields of its
+        tooltip; see :mod:`steelyard.report.figures.drawing`.
+        """
         from markupsafe import Markup
 
         for name, draw, caption in drawn if self.draws else ():
@@ -125,19 +158,40 @@ class Writer:
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
             safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
-            about = [printable(line) for line in (picture.about, caption) if line]
-            yield self.made("chart", safe, printable(picture.title), about, name)
+            about = [printable(line).rstrip(".") for line in (picture.about, caption) if line]
+            size = "small" if picture.width <= _SMALL else "wide" if picture.width > _WIDE else ""
+            yield self.made("chart", safe, printable(picture.title), about, name, size)
 
     def side_by_side(self, drawn: list[_Drawn]) -> Markup:
         """Draw charts next to each other, where the page is wide enough."""
         return self.made("side_by_side", list(self.charts(drawn)))
 
 
+def _heading(found: re.Match[str]) -> str:
+    """Give a heading its meaning, which the page shows on hover and focus."""
+    meaning = glossary.meaning(html.unescape(found[1]))
+    tip = "" if meaning is None else f' data-tip="{html.escape(meaning)}"'
+    return f'<th scope="col"{tip}>{found[1]}</th>'
+
+
 def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment)
-    makers = (_rankings, _significance, _disagreement, _scores, _leaderboard, _judges, _ties,
-              _missing, _people, _segments, _methods, _provenance)  # fmt: skip
+    makers = (
+        _rankings,
+        _disagreement,
+        _scores,
+        _leaderboard,
+        _judges,
+        _people,
+        _significance,
+        _ties,
+        _missing,
+        _warnings,
+        _segments,
+        _methods,
+        _provenance,
+    )
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
 
@@ -167,6 +221,7 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
         *writer.charts([("chart-forest", lambda: comparing.forest(found), "")]),
         writer.table(found.table(), "Ranking of systems"),
         writer.side_by_side(beside),
+        writer.terms(*found.aggregations, "tier", *found.tests),
     ]
     return Section("rankings", "Rankings", tuple(blocks))
 
@@ -176,15 +231,14 @@ def _significance(content: Content, writer: Writer) -> Section | None:
     if found is None or not found.tests:
         return None
     note = (
-        "A cell shows the p-value of row against column. Choose a cell to read the segments of "
-        "that pair."
+        "Which differences between two systems are more than chance. A cell shows the p-value of "
+        "row against column: how often chance alone would give so clear a difference. Choose a "
+        "cell to read the segments of that pair."
     )
     blocks = [writer.words(note)]
     if len(found.systems) > grids.MOST:
         blocks.append(writer.words(f"The best {grids.MOST} of {len(found.systems)} are shown."))
-    blocks += [
-        writer.made("matrix", grid) for grid in grids.system_grids(found, content.es.systems)
-    ]
+    blocks += [writer.matrix(grid) for grid in grids.system_grids(found, content.es.systems)]
     return Section("significance", "Significance", tuple(blocks))
 
 
@@ -247,7 +301,8 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
         writer.table(meta.table(), "Leaderboard of metrics"),
         *writer.charts([("chart-metrics", forest, "")]),
         writer.side_by_side(beside),
-        *(writer.made("matrix", grid) for grid in grids.metric_grids(meta, alpha)[:1]),
+        writer.terms(*meta.significance, *(result.by for result in meta.results)),
+        *(writer.matrix(grid) for grid in grids.metric_grids(meta, alpha)[:1]),
     ]
     return Section("metrics", "Metrics", tuple(blocks))
 
@@ -269,18 +324,37 @@ def _ties(content: Content, writer: Writer) -> Section | None:
 
 
 def _missing(content: Content, writer: Writer) -> Section | None:
-    blocks = []
-    if content.es.scores and content.es.n_segments:
-        blocks.append(writer.table(grids.missing_table(content.es), "Missing scores"))
-    notes = [*without_figures(), *content.es.notes]
-    for found in (content.comparison, content.meta, content.judges):
-        notes += [] if found is None else found.warnings
-    if notes:
-        blocks.append(writer.findings([content.speak(note) for note in dict.fromkeys(notes)]))
-    lines = [f"{one.severity}: {content.speak(one.message)}" for one in content.findings]
-    if lines:
-        blocks += [writer.words("What the checks of the data found:"), writer.findings(lines)]
-    return Section("missing", "Missing data", tuple(blocks)) if blocks else None
+    if not content.es.scores or not content.es.n_segments:
+        return None
+    block = writer.table(grids.missing_table(content.es), "Missing scores")
+    return Section("missing", "Missing data", (block,))
+
+
+def _warnings(content: Content, writer: Writer) -> Section | None:
+    """List warnings by what they are about; those of one wording stand together."""
+    checks = (f"{one.severity}: {one.message}" for one in content.findings)
+    told = {
+        "About the page": without_figures(),
+        "About the files": content.es.notes,
+        "About the comparison of systems": _warned(content.comparison),
+        "About the metrics": _warned(content.meta),
+        "About the judges": _warned(content.judges),
+        "Found by the checks of the data": checks,
+    }
+    hide = warned.without_folders(content.signed.inputs)
+    spoken = {
+        title: [printable(hide(content.speak(line))) for line in lines]
+        for title, lines in told.items()
+    }
+    found = warned.kinds(spoken)
+    if not found:
+        return None
+    note = "What to bear in mind when reading the results, and what to do about it."
+    return Section("warnings", "Warnings", (writer.words(note), writer.made("warnings", found)))
+
+
+def _warned(found: Comparison | MetaEvaluation | JudgeReport | None) -> tuple[str, ...]:
+    return () if found is None else tuple(found.warnings)
 
 
 def _people(content: Content, writer: Writer) -> Section | None:
@@ -316,5 +390,6 @@ def _provenance(content: Content, writer: Writer) -> Section:
     lines = [run.line() for run in (content.signed, *runs) if run is not None]
     inputs = content.signed.inputs
     lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in inputs]
-    block = writer.made("provenance", [printable(line) for line in lines])
+    hide = warned.without_folders(inputs)
+    block = writer.made("provenance", [printable(hide(line)) for line in lines])
     return Section("provenance", "Provenance", (block,))
