@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.results import Comparison
+from steelyard.comparison.words import RANKINGS, TESTS
 from steelyard.core.errors import printable
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
@@ -142,12 +143,13 @@ def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
         if test.alternative == "two-sided":
             ranks = found.aggregations[by].ranks[index]
             p = _ahead(p, ranks[:, None] < ranks[None, :], found.alpha)
-        shown = [printable(system) for system in order]
-        rows = _rows(shown, p, found.alpha, [place[s] for s in order])
+        names = [printable(system) for system in order]
+        rows = _rows(names, p, found.alpha, [place[s] for s in order])
         sides = "either way" if test.alternative == "two-sided" else "in favour of the row"
         correction = CORRECTIONS.get(test.correction, test.correction)
         caption = f"p-values of a difference {sides}, {correction}; {test.reason}."
-        title = f"Systems by {found.shown(by)}: {name} test"
+        shown_by = RANKINGS.get(found.shown(by), found.shown(by))
+        title = f"Systems by {shown_by} ({TESTS.get(name, name)})"
         grids.append(Grid(title, caption, rows, f"{found.alpha:g}"))
     return grids
 

@@ -270,7 +270,7 @@ def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) ->
 def _explored(
     es: EvalSet, first: Sequence[str], meta: MetaEvaluation | None, rivals: Sequence[str]
 ) -> list[str]:
-    """Order scores by how much a reader will want them: asked for, gold, good metrics, the rest."""
+    """Order scores by how much a reader wants them: asked for, human, good metrics, the rest."""
     for name in first:
         es[name]
     best: list[str] = []
@@ -278,7 +278,7 @@ def _explored(
         values = meta.values(meta.results[0].by if meta.results else "")
         known = {metric: value for metric, value in values.items() if not np.isnan(value)}
         best = sorted(known, key=lambda metric: (-known[metric], metric))
-    return list(dict.fromkeys([*first, *best, *es.human, *rivals]))
+    return list(dict.fromkeys([*first, *es.human, *best, *rivals]))
 
 
 def _pair(found: Comparison | None) -> tuple[str, str] | None:
@@ -294,7 +294,7 @@ def _page(content: sections.Content, told: Summary, title: str | None) -> str:
 
     es, signed = content.es, content.signed
     environment = sections.environment()
-    style, script = (sections.template_text(f"page.{kind}") for kind in ("css", "js"))
+    style, script = sections.template_text("page.css"), sections.script_text()
     stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
     named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files as package_files
@@ -39,8 +39,9 @@ _Drawn = tuple[str, Callable[[], Chart], str]  # the name of a chart, what draws
 _TALL = 25  # rows beyond which a table scrolls
 _LISTED = 30  # disagreements that are explained
 _NOTES = 3  # notes below a table that stand open
-_SMALL = 640  # pixels up to which a chart shares a line with another one
-_WIDE = 960  # pixels beyond which a chart takes the whole width
+# Pixels up to which a chart is scaled alike: tiny and small ones share a line with another one.
+_SIZES = ((480, "tiny"), (640, "small"), (800, "middle"), (960, ""))
+_SCRIPT = ("base", "tables", "marks", "contents", "segments", "cards", "address", "explorer")
 _HEAD = re.compile(r'<th scope="col">([^<]*)</th>')
 
 
@@ -81,6 +82,12 @@ def environment() -> Environment:
 def template_text(name: str) -> str:
     """Read a file that stands in the page as it is."""
     return (package_files("steelyard.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def script_text() -> str:
+    """Give the script of the page: its parts, which see each other, and nobody else sees them."""
+    parts = "".join(template_text(f"js/{name}.js") for name in _SCRIPT)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
 
 
 def without_figures() -> list[str]:
@@ -159,7 +166,7 @@ class Writer:
                 continue  # such a figure needs more systems, or scores, than there are
             safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
             about = [printable(line).rstrip(".") for line in (picture.about, caption) if line]
-            size = "small" if picture.width <= _SMALL else "wide" if picture.width > _WIDE else ""
+            size = next((kind for most, kind in _SIZES if picture.width <= most), "wide")
             yield self.made("chart", safe, printable(picture.title), about, name, size)
 
     def side_by_side(self, drawn: list[_Drawn]) -> Markup:
@@ -218,12 +225,18 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
             "Systems in one tier are not told apart by the tests; "
             "that does not make them equally good."
         ),
-        *writer.charts([("chart-forest", lambda: comparing.forest(found), "")]),
+        *writer.charts([("chart-forest", lambda: comparing.forest(found), _in_words(found))]),
         writer.table(found.table(), "Ranking of systems"),
-        writer.side_by_side(beside),
         writer.terms(*found.aggregations, "tier", *found.tests),
+        writer.side_by_side(beside),
     ]
     return Section("rankings", "Rankings", tuple(blocks))
+
+
+def _in_words(found: Comparison) -> str:
+    """Say what the short names of rankings stand for."""
+    short = {by: words.RANKINGS[by] for by in found.aggregations if by in words.RANKINGS}
+    return "; ".join(f"{by}: {name}" for by, name in short.items() if by != name)
 
 
 def _significance(content: Content, writer: Writer) -> Section | None:
@@ -299,9 +312,9 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
             "told apart by the tests; which of them agrees more with people stays open."
         ),
         writer.table(meta.table(), "Leaderboard of metrics"),
+        writer.terms(*(result.by for result in meta.results), "without", "alike", "gap"),
         *writer.charts([("chart-metrics", forest, "")]),
         writer.side_by_side(beside),
-        writer.terms(*meta.significance, *(result.by for result in meta.results)),
         *(writer.matrix(grid) for grid in grids.metric_grids(meta, alpha)[:1]),
     ]
     return Section("metrics", "Metrics", tuple(blocks))
@@ -332,18 +345,20 @@ def _missing(content: Content, writer: Writer) -> Section | None:
 
 def _warnings(content: Content, writer: Writer) -> Section | None:
     """List warnings by what they are about; those of one wording stand together."""
-    checks = (f"{one.severity}: {one.message}" for one in content.findings)
-    told = {
+    told: dict[str, Iterable[str]] = {
         "About the page": without_figures(),
         "About the files": content.es.notes,
         "About the comparison of systems": _warned(content.comparison),
         "About the metrics": _warned(content.meta),
         "About the judges": _warned(content.judges),
-        "Found by the checks of the data": checks,
     }
+    known = {line for lines in told.values() for line in lines}
+    told["Found by the checks of the data"] = [
+        f"{one.severity}: {one.message}" for one in content.findings if one.message not in known
+    ]
     hide = warned.without_folders(content.signed.inputs)
     spoken = {
-        title: [printable(hide(content.speak(line))) for line in lines]
+        title: [printable(warned.shortened(hide(content.speak(line)))) for line in lines]
         for title, lines in told.items()
     }
     found = warned.kinds(spoken)

@@ -12,6 +12,8 @@ from steelyard.core.provenance import InputFile
 
 # What differs between warnings that say the same of different things: names, options, numbers.
 _VARIES = re.compile(r"'[^']*'|--[a-z-]+ \S+|\([^()]*\)|-?\d[\d.,]*")
+_NAMES = re.compile(r"'[^']*'(?:, '[^']*'){5,}")
+_NAMED = 3  # names that are listed of more than five
 _TOLD = 2  # warnings of one wording that are shown; more are a click away
 
 
@@ -69,6 +71,22 @@ def wording(line: str) -> str:
     True
     """
     return _VARIES.sub("*", line)
+
+
+def shortened(line: str) -> str:
+    """Cut long lists of quoted names down to three and a count.
+
+    Examples
+    --------
+    >>> shortened("no value for 'a', 'b', 'c', 'd', 'e', 'f': no scores")
+    "no value for 'a', 'b', 'c' and 3 more: no scores"
+    """
+
+    def few(found: re.Match[str]) -> str:
+        names = found[0].split("', '")
+        return "', '".join(names[:_NAMED]) + f"' and {len(names) - _NAMED} more"
+
+    return _NAMES.sub(few, line)
 
 
 def without_folders(inputs: Sequence[InputFile]) -> Callable[[str], str]:
