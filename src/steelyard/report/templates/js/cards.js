@@ -144,7 +144,7 @@
       pair.append(make("div", {}, make("dt", {}, `${"AB"[k]}: ${facts.systems[system]}`),
         make("dd", { dir: "auto", lang: to },
           ...marked(both[k], differ[k], k ? "diff-b" : "diff-a", mine.filter((m) => !m[5]))),
-        named.length ? make("ul", { class: "mistakes", "aria-label": "mistakes" }, ...named) : null));
+        named.length ? make("dd", {}, make("ul", { class: "mistakes", "aria-label": "mistakes" }, ...named)) : null));
     });
     const main = [...new Set([...(humans.length ? [chosen("human")] : []), chosen("score")])];
     const rest = facts.scores.map((_, s) => s).filter((s) => !main.includes(s));

@@ -102,6 +102,7 @@
       list.textContent = "This browser can't unpack the segments; one of 2023 or newer can.";
       return;
     }
+    performance.mark("unpacked");
     const [words, bytes] = await Promise.all([unpack("explorer-texts"), unpack("explorer-scores")]);
     texts = JSON.parse(new TextDecoder().decode(words));
     const raw = new Uint8Array(bytes);
