@@ -42,6 +42,7 @@ _NOTES = 3  # notes below a table that stand open
 # Pixels up to which a chart is scaled alike: tiny and small ones share a line with another one.
 _SIZES = ((480, "tiny"), (640, "small"), (800, "middle"), (960, ""))
 _SCRIPT = ("base", "tables", "marks", "contents", "segments", "cards", "address", "explorer")
+_SIDE = re.compile(r'<td (?:class="(number)"|dir="auto")>')
 _HEAD = re.compile(r'<th scope="col">([^<]*)</th>')
 
 
@@ -134,7 +135,7 @@ class Writer:
 
         # A Table escapes its cells. Notes stand below the part that scrolls.
         cells, end, _ = table.html().partition("</table>")
-        safe = Markup(_HEAD.sub(_heading, cells) + end)  # noqa: S704
+        safe = Markup(_with_headings(cells) + end)  # noqa: S704
         notes = [printable(note) for note in table.notes]
         cut = len(notes) if len(notes) <= _NOTES + 1 else _NOTES
         tall = len(table.rows) > _TALL
@@ -174,11 +175,19 @@ class Writer:
         return self.made("side_by_side", list(self.charts(drawn)))
 
 
-def _heading(found: re.Match[str]) -> str:
-    """Give a heading its meaning, which the page shows on hover and focus."""
-    meaning = glossary.meaning(html.unescape(found[1]))
-    tip = "" if meaning is None else f' data-tip="{html.escape(meaning)}"'
-    return f'<th scope="col"{tip}>{found[1]}</th>'
+def _with_headings(cells: str) -> str:
+    """Give headings their meaning, which the page shows on hover and focus, and their side."""
+    body = cells.partition("<tbody>")[2].partition("</tr>")[0]
+    sides = iter(_SIDE.findall(body))
+
+    def heading(found: re.Match[str]) -> str:
+        number = ' class="number"' if next(sides, "") else ""
+        meaning = glossary.meaning(html.unescape(found[1]))
+        tip = "" if meaning is None else f' data-tip="{html.escape(meaning)}"'
+        text = found[1].replace(" ↑", "\u00a0↑").replace(" ↓", "\u00a0↓")
+        return f'<th scope="col"{number}{tip}>{text}</th>'
+
+    return _HEAD.sub(heading, cells)
 
 
 def sections(content: Content, environment: Environment) -> list[Section]:

@@ -109,7 +109,9 @@ def test_short_words_are_explained(made):
     rankings, metrics = section(made, "rankings"), section(made, "metrics")
     assert "<dt>bt</dt><dd>Bradley-Terry strength" in rankings
     assert "<dt>spa</dt><dd>soft pairwise accuracy" in metrics
-    assert re.search(r'<th scope="col" data-tip="soft pairwise accuracy[^"]*">spa', metrics)
+    assert re.search(
+        r'<th scope="col" class="number" data-tip="soft pairwise accuracy[^"]*">spa', metrics
+    )
     assert "scheme inputs" not in made
 
 

@@ -21,7 +21,12 @@
     tip.style.left = `${Math.max(4, left)}px`;
     tip.style.top = `${below ? y + 16 : above - tip.offsetHeight - 10}px`;
   }
+  let pointer = [-1, -1];
   function showTip(event) {
+    const [x, y] = pointer;
+    pointer = [event.clientX, event.clientY];
+    // The page moves below a pointer that rests: that is the keyboard's doing.
+    if (event.type === "pointerover" && chosenMark && x === event.clientX && y === event.clientY) return;
     const target = speaking(event.target);
     if (!target && chosenMark) return;
     tip.hidden = !target;
@@ -31,6 +36,7 @@
   }
   document.addEventListener("pointerover", showTip);
   document.addEventListener("pointerdown", showTip);
+  document.addEventListener("pointermove", (event) => { pointer = [event.clientX, event.clientY]; }, { passive: true });
 
   /* One stop per chart or matrix; arrow keys go from mark to mark. */
   let chosenMark = null;
