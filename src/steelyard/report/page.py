@@ -23,7 +23,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
-from steelyard.core.table import Table, dumps
+from steelyard.core.table import Table
 from steelyard.core.telling import tell
 from steelyard.core.words import listed, plural
 from steelyard.data.choosing import chosen_metrics
@@ -44,13 +44,13 @@ from steelyard.report.explorer import (
     explore,
     rated_mistakes,
 )
+from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import with_verdicts
 from steelyard.report.options import ReportOptions
 from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
 _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
-_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -290,7 +290,7 @@ def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) ->
 def _explored(
     es: EvalSet, first: Sequence[str], meta: MetaEvaluation | None, rivals: Sequence[str]
 ) -> list[str]:
-    """Order scores by how much a reader will want them: asked for, gold, good metrics, the rest."""
+    """Order scores by how much a reader wants them: asked for, human, good metrics, the rest."""
     for name in first:
         es[name]
     best: list[str] = []
@@ -298,7 +298,7 @@ def _explored(
         values = meta.values(meta.results[0].by if meta.results else "")
         known = {metric: value for metric, value in values.items() if not np.isnan(value)}
         best = sorted(known, key=lambda metric: (-known[metric], metric))
-    return list(dict.fromkeys([*first, *best, *es.human, *rivals]))
+    return list(dict.fromkeys([*first, *es.human, *best, *rivals]))
 
 
 def _pair(found: Comparison | None) -> tuple[str, str] | None:
@@ -314,7 +314,7 @@ def _page(content: sections.Content, told: Summary, title: str | None) -> str:
 
     es, signed = content.es, content.signed
     environment = sections.environment()
-    style, script = (sections.template_text(f"page.{kind}") for kind in ("css", "js"))
+    style, script = sections.template_text("page.css"), sections.script_text()
     stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
     named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
@@ -345,17 +345,6 @@ def _inlined(explorer: Explorer, es: EvalSet) -> dict[str, Any]:
         "texts": explorer.texts,
         "scores": explorer.scores,
     }
-
-
-def script_json(value: object) -> str:
-    r"""Write JSON that can stand in a script element: no character of it can begin markup.
-
-    Examples
-    --------
-    >>> print(script_json({"name": "</script><b>&"}))
-    {"name": "\u003c/script\u003e\u003cb\u003e\u0026"}
-    """
-    return dumps(value, indent=None).translate(_ESCAPES)
 
 
 def _policy(script: str, style: str) -> str:

@@ -12,6 +12,7 @@ from steelyard.judging.planning import LabelPlan
 from steelyard.judging.results import JudgeReport
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Intervals, Matrix, interval_panel
+from steelyard.report.figures.speaking import shown
 from steelyard.report.figures.style import Chart, alt, finish, label, labels, number, plot
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.labels import worth_of_labels
@@ -133,6 +134,7 @@ def confusion(found: JudgeReport) -> Chart:
         matrix = Matrix(
             rows=names, columns=names, values=shares, size=size, numbers=size > 28, texts=texts,
             title=label(card.name), row_labels=k % 3 == 0,
+            tip="people say {row}, the judge {column}: {percent}",
         )  # fmt: skip
         panels.append(matrix.chart())
     chart = alt.concat(*panels, columns=3)
@@ -188,8 +190,12 @@ def planned(plan: LabelPlan) -> Chart:
 
 def _widths(lines: Mapping[str, Sequence[tuple[int, float]]]) -> Chart:
     """Draw half-widths of a corrected mean by the number of labels."""
-    rows = [{"judge": label(name), "labels": n, "half": number(half)}
-            for name, own in lines.items() for n, half in own]  # fmt: skip
+    rows: list[style.Row] = []
+    for name, own in lines.items():
+        ends = (f"half-width {shown(half)} with {n:,} labels" for n, half in (own[0], own[-1]))
+        tip = f"{label(name)}: {', '.join(ends)}"  # a line is one mark
+        rows += [{"judge": label(name), "labels": n, "half": number(half), "tip": tip}
+                 for n, half in own]  # fmt: skip
     chart = plot(rows, width=380, height=230).mark_line(point=False)
     chart = chart.encode(
         x=alt.X("labels:Q", scale=alt.Scale(type="log"), title="labels of people"),
