@@ -142,7 +142,7 @@ def test_a_benchmark_says_who_is_first_and_what_is_missing():
     told = board(Standing("x", 0.8, 1.0, 1), Standing("y", 0.7, 2.0, 1), absent=("s",)).words()
     assert told.settled == ("x ranks first of 2 metrics on toy (average 0.800).",)
     assert told.undecided == ("The tests leave open whether x agrees more with people than y.",)
-    assert told.sureness[-1] == "It is partial: 1 of 1 set are not here (s)."
+    assert told.sureness[-1] == "It is partial: 1 of 1 set is not here (s)."
     tied = board(Standing("x", 0.8, 1.0), Standing("y", 0.8, 2.0)).words()
     assert tied.settled == ("x and y share the first place of 2 metrics on toy (average 0.800).",)
     ranked = board(Standing("x", 0.8, 1.0), Standing("y", 0.8, 2.0), order="rank").words()
