@@ -158,7 +158,7 @@ def test_several_scores_agree_or_not():
 
 
 def test_autorank_tests_nothing():
-    es = made([STEP, STEP + 1, STEP + 2], n=[STEP, STEP + 2, STEP + 1])
+    es = made([STEP, STEP + 1, STEP + 2], n=[STEP, STEP + 1, STEP + 1.5])
     told = sy.compare_scores(es, ["m", "n"], by="autorank", n_bootstrap=50).words()
     checked(told)
     assert "by AutoRank of m and n over 20 segments" in told.settled[0]
