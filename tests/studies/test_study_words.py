@@ -25,8 +25,9 @@ from steelyard.studies.planning.units import study_units
 from steelyard.studies.results import Study
 from steelyard.studies.systems.disagreement import disagree
 from steelyard.studies.systems.instances import study_instances
+from steelyard.studies.systems.options import Design
 from steelyard.studies.systems.rankingmodels import weigh_models
-from steelyard.studies.systems.simulation import Design, simulate
+from steelyard.studies.systems.simulation import simulate
 from steelyard.studies.words import SAID
 
 SOME = ["learned-refA", "estimator-src", "chars-refA"]
@@ -59,7 +60,7 @@ FIRST = {
     "disagreement": "Mean and median order ",
     "distinct": "spa tells ",
     "domains": "spa: ",
-    "hybrids": "hybrids are mixtures",
+    "hybrids": "Hybrids are mixtures",
     "judges": "A reliability of 0.8 takes 11 ratings of an output (raw; ",
     "models": "bt with ",
     "outliers": "By pearson, ",

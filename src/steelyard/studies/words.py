@@ -157,10 +157,8 @@ def _simulation(found: Study) -> Iterator[Told]:
         return
     order = sorted(rows, key=lambda row: -float(row["tau"]))
     shown = all_of([f"{row['ranking']} {row['tau']}" for row in order])
-    yield (
-        "settled",
-        f"By Kendall's tau with the true order, {order[0]['ranking']} is first: {shown}.",
-    )
+    first = f"By Kendall's tau with the true order, {order[0]['ranking']} is first"
+    yield "settled", f"{first}: {shown}."
     claims = _rows(found.parts["claims"])
     hold = sum(row["holds"] == "yes" for row in claims)
     yield "sureness", f"{hold} of {plural(len(claims), 'claim')} of the paper hold here."
@@ -191,6 +189,11 @@ def _noted(found: Study) -> Iterator[Told]:
             yield "undecided" if open_ else "settled", stopped(text)
 
 
+def _hybrids(found: Study) -> Iterator[Told]:
+    for part, text in _noted(found):
+        yield part, sentence(text)  # which starts with no name
+
+
 def _models(found: Study) -> Iterator[Told]:
     for note in next(iter(found.parts.values())).notes:
         if "predicts best" in note:
@@ -215,7 +218,7 @@ SAID: Mapping[str, Callable[[Study], Iterator[Told]]] = {
     "disagreement": _disagreement,
     "distinct": _distinct,
     "domains": _noted,
-    "hybrids": _noted,
+    "hybrids": _hybrids,
     "instances": _instances,
     "judges": _judges,
     "models": _models,
