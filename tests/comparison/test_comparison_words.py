@@ -125,8 +125,8 @@ def test_battles_are_told_as_battles():
     told = found.words()
     checked(told)
     assert told.settled[0] == (
-        "A is the best of 3 systems by Bradley-Terry strength over 240 battles: its lead over every "
-        "other one is significant at 5 %."
+        "A is the best of 3 systems by Bradley-Terry strength over 240 battles: its lead over "
+        "every other one is significant at 5 %."
     )
     assert "A ranks first by Bradley-Terry strength and share of battles won." in told.settled
     assert (
@@ -158,7 +158,7 @@ def test_several_scores_agree_or_not():
 
 
 def test_autorank_tests_nothing():
-    es = made([STEP, STEP + 1, STEP + 2], n=[STEP, STEP + 2, STEP + 1])
+    es = made([STEP, STEP + 1, STEP + 2], n=[STEP, STEP + 1, STEP + 1.5])
     told = sy.compare_scores(es, ["m", "n"], by="autorank", n_bootstrap=50).words()
     checked(told)
     assert "by AutoRank of m and n over 20 segments" in told.settled[0]

@@ -103,8 +103,8 @@ def test_a_row_for_every_set_and_score():
         found = [NAN if x is None else x for x in list(row.values())[3:]]
         assert found == pytest.approx(expected.ravel().tolist(), abs=1e-12, nan_ok=True)
     alone = disagree(sets["one"], sizes=[])
-    assert "setups" not in alone.tables
-    assert "sampled_scores" not in alone.tables
+    assert "setups" not in alone.parts
+    assert "sampled_scores" not in alone.parts
 
 
 def test_samples_of_every_size_count_once():

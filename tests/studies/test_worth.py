@@ -196,7 +196,7 @@ def test_too_few():
         difference_worth([], "people")
     study = difference_worth(make(n=8), "people", metrics=["good"], draws=20)
     assert any("calibration is not checked" in text for text in study.warnings)
-    assert "calibration" not in study.tables
+    assert "calibration" not in study.parts
 
 
 def test_bad_tables_of_pvalues(tmp_path):

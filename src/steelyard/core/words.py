@@ -75,4 +75,15 @@ def sentence(text: str) -> str:
     >>> sentence("people agree"), sentence("So it is.")
     ('People agree.', 'So it is.')
     """
-    return f"{text[:1].upper()}{text[1:].removesuffix('.')}."
+    return stopped(f"{text[:1].upper()}{text[1:]}")
+
+
+def stopped(text: str) -> str:
+    """End a text with one full stop; what it starts with may be a name, and stays as it is.
+
+    Examples
+    --------
+    >>> stopped("chrF agrees"), stopped("So it is.")
+    ('chrF agrees.', 'So it is.')
+    """
+    return f"{text.removesuffix('.')}."

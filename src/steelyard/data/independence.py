@@ -173,11 +173,31 @@ class UnitEffect:
         return f"design effect {self.design_effect:.1f}{ends}"
 
     def told(self) -> str:
-        """Say what was taken as independent, in a sentence."""
+        """Say what was taken as independent, in a sentence.
+
+        Examples
+        --------
+        >>> UnitEffect("segment", 450, 1.0).told()
+        'Tests and intervals take 450 segments as independent.'
+        >>> UnitEffect("document", 52, 1.62, 1.1, 2.4).told()
+        'Tests and intervals take 52 documents as independent: the variance of a difference is 1.6
+        times (1.1 to 2.4) that of independent segments (design effect).'
+        """
         told, known = f"Tests and intervals take {self.counted()} as independent", self.coarser
         if known is not None:
-            return f"{told}, although these are of {known.counted()} ({known.shown()})."
-        return f"{told}." if self.design_effect == 1 else f"{told}, {self.shown()}."
+            return f"{told}, although these are of {known.counted()}{known._times('would be')}."
+        return f"{told}{self._times('is')}."
+
+    def _times(self, be: str) -> str:
+        """Say what units do to a variance; nothing where each is a single segment."""
+        if self.design_effect == 1.0:
+            return ""
+        if np.isnan(self.design_effect):
+            return " (what that changes is not known)"
+        ends = "" if np.isnan(self.low) else f" ({self.low:.1f} to {self.high:.1f})"
+        single = "battles" if self.of_battles else "segments"
+        times = f"{self.design_effect:.1f} times{ends} that of independent {single}"
+        return f": the variance of a difference {be} {times} (design effect)"
 
     def sentence(self) -> str:
         """Say it in one line."""

@@ -147,7 +147,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     >>> es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
     >>> report = make_report(es, "mqm", n_bootstrap=50)
     >>> report.words().settled[0]
-    'Amber ranks first of 3 systems by mean mqm over 450 segments, in a first tier of 2.'
+    'Amber ranks first of 3 systems by mean mqm over 450 segments.'
     """
     options = ReportOptions.of(locals())
     marks = bounds.items(Mistake, mistakes=mistakes)

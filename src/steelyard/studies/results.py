@@ -18,6 +18,7 @@ from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.words import all_of, plural
 from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
+from steelyard.studies.words import SAID
 
 # Called with how much is done and how much there is.
 Progress = Callable[[int, int], None]
@@ -63,10 +64,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Study(Shown):
-    """Tables by name (``parts``), curves, and what else a machine may want (``facts``).
-
-    ``said`` is the answer in words.
-    """
+    """Tables by name (``parts``), curves, and what else a machine may want (``facts``)."""
 
     name: str
     parts: Mapping[str, Table]
@@ -74,12 +72,12 @@ class Study(Shown):
     facts: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
-    said: Summary = field(default_factory=Summary)
 
     def words(self) -> Summary:
-        """Say what the study found; a study that says nothing by itself names its tables."""
-        if self.said.sentences():
-            return self.said
+        """Say what the study found; one that has nothing to say names its tables."""
+        told = Summary.of(SAID[self.name](self) if self.name in SAID else ())
+        if told.sentences():
+            return told
         tables = f"{plural(len(self.parts), 'table')}: {all_of(list(self.parts))}"
         return Summary(settled=(f"The study '{self.name}' gives {tables}.",))
 

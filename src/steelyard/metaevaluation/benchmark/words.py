@@ -59,4 +59,5 @@ def _rests_on(found: BenchmarkResult) -> Iterator[Told]:
     yield "sureness", f"The average is over {tasks} on {sets}, each task scaled to 0..1."
     if found.absent:
         whole = f"{len(found.absent)} of {plural(len(found.sets) + len(found.absent), 'set')}"
-        yield "sureness", f"It is partial: {whole} are not here ({all_of(found.absent)})."
+        be = "is" if len(found.absent) == 1 else "are"
+        yield "sureness", f"It is partial: {whole} {be} not here ({all_of(found.absent)})."

@@ -1,0 +1,133 @@
+"""What scores of texts, and KoBE, say in words: who is first, and that nothing was tested."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import steelyard as sy
+from steelyard.core.summary import Summary
+from steelyard.kobe.findings import KobeReport, SystemEntities
+
+NAN = float("nan")
+
+
+def scores(lower: tuple[str, ...] = (), **values: Any) -> sy.Scores:
+    tables = {name: np.asarray(own, dtype=float) for name, own in values.items()}
+    n, s = next(iter(tables.values())).shape
+    es = sy.EvalSet(
+        tuple("ABCD"[:n]),
+        sy.Segments(tuple(map(str, range(s)))),
+        {name: sy.ScoreTable(own, higher_is_better=name not in lower)
+         for name, own in tables.items()},
+    )  # fmt: skip
+    return sy.Scores(es, tuple(tables), dict.fromkeys(tables, "v1"))
+
+
+def checked(told: Summary) -> None:
+    assert told.sentences()
+    assert 1 <= len(told.brief()) <= 3
+    for text in told.sentences():
+        assert text.endswith(".")
+        assert "nan" not in text
+        assert " better" not in text.replace("lower is better", "")
+        assert " best" not in text
+
+
+def test_the_first_system_stands_with_the_number_of_the_table():
+    found = scores(chrf=[[60.0, 61.0], [40.0, 42.0]], ter=[[0.2, 0.3], [0.5, 0.5]], lower=("ter",))
+    told = found.words()
+    assert told.settled == (
+        "A ranks first of 2 systems on 2 segments by chrf (60.50).", "Both metrics put A first.",
+    )  # fmt: skip
+    assert "60.50" in found.table().text()
+    assert told.sureness == (
+        "No test was made: steelyard compare says whether a lead is more than chance.",
+    )
+
+
+def test_less_can_be_better():
+    told = scores(ter=[[0.2], [0.1]], lower=("ter",)).words()
+    assert told.settled[0] == (
+        "B ranks first of 2 systems on 1 segment by ter (0.1000, lower is better)."
+    )
+
+
+def test_ties_and_disagreement_are_named():
+    told = scores(chrf=[[1.0], [1.0], [0.0]], bleu=[[0.0], [0.0], [5.0]]).words()
+    assert told.settled[0].startswith("A and B share the first place of 3 systems on 1 segment by")
+    assert told.undecided[0] == (
+        "The metrics do not agree on the first place (chrf: A and B; bleu: C)."
+    )
+
+
+def test_one_system_and_no_score_are_said():
+    told = scores(chrf=[[50.0, 52.0]]).words()
+    assert told.settled == ("A has 51.00 by chrf on 2 segments.",)
+    assert told.undecided == ("A is the only system: there is nothing to compare.",)
+    nothing = scores(chrf=[[NAN], [NAN]]).words()
+    assert nothing.sentences() == ("No output has a score by chrf.",)
+    some = scores(chrf=[[NAN], [NAN]], bleu=[[1.0], [2.0]]).words()
+    assert some.settled[0].startswith("B ranks first")
+    assert some.undecided == ("No output has a score by chrf.",)
+
+
+@given(st.integers(1, 4).flatmap(lambda n: arrays(
+    float, (2, n, 3), elements=st.sampled_from([-1.0, 0.0, 1.0, NAN]))))  # fmt: skip
+def test_words_never_fail(values):
+    found = scores(a=values[0], b=values[1], lower=("b",))
+    checked(found.words())
+    assert len(repr(found)) < 200
+
+
+def entities(
+    name: str, score: float, kept: int, *, reference: bool = False, recall: float = NAN
+) -> SystemEntities:
+    return SystemEntities(name, score, recall, 1.0, score, kept, 10, 12, 0, reference)
+
+
+def kobe(*systems: SystemEntities, **more: Any) -> KobeReport:
+    return KobeReport(
+        src="de", tgt="en", against="src", signature="", systems=systems, categories=(),
+        n_segments=8, n_without_entities=2, n_source_entities=10, **more,
+    )  # fmt: skip
+
+
+def test_kobe_says_what_is_kept():
+    person = entities("refA", 95.0, 9, reference=True, recall=95.04)
+    told = kobe(entities("A", 90.0, 9), entities("B", 70.0, 7), person).words()
+    assert told.settled == (
+        (
+            "A ranks first of 2 systems by KoBE (90.00): 9 of 10 mentions of the source are in its "
+            "output."
+        ),
+    )
+    assert told.sureness[:2] == (
+        "This rests on 10 entities in 6 of 8 segments.",
+        (
+            "The human translation refA keeps 95.0 of 100 entities: what people leave out, no "
+            "system need keep."
+        ),
+    )
+
+
+def test_kobe_of_ties_of_one_and_of_none():
+    told = kobe(entities("A", 90.0, 9), entities("B", 90.0, 9)).words()
+    assert told.settled == ("A and B share the first place of 2 systems by KoBE (90.00).",)
+    alone = kobe(entities("A", 90.0, 9)).words()
+    assert alone.undecided == ("A is the only system: there is nothing to compare.",)
+    told = kobe(entities("A", NAN, 0)).words()
+    assert told.sentences() == ("KoBE says nothing here: no entity was found in the source.",)
+
+
+@pytest.mark.parametrize("measure", ["recall", "precision", "f"])
+@settings(max_examples=20)
+@given(st.lists(st.sampled_from([NAN, 0.0, 50.0]), max_size=4))
+def test_words_of_kobe_never_fail(measure, values):
+    systems = [entities("ABCD"[i], x, 5, reference=i == 3) for i, x in enumerate(values)]
+    checked(kobe(*systems, measure=measure).words())
