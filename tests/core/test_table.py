@@ -322,3 +322,10 @@ def test_dumps_writes_what_json_would(value, rows, columns, indent):
     expected = json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=indent)
     raw = re.sub("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]", lambda m: f"\\u{ord(m[0]):04x}", expected)
     assert dumps(everything, indent=indent) == raw
+
+
+def test_a_table_is_printed_as_text_and_named_in_a_line():
+    table = Table("", (Column("system"), Column("mean")), (("A", 1.0), ("B", 2.0)))
+    assert str(table) == table.text()
+    assert repr(table) == "<Table of 2 rows: system, mean>"
+    assert table._repr_html_() == table.html()

@@ -135,11 +135,20 @@ def emit(  # noqa: PLR0913 - every option has a default
         echo(result_text(words, blocks if text is None else [text], screen), screen)
         said = {_bare(text) for text in words}
         warnings = [text for text in warnings if _bare(text) not in said]
-    mind(warnings, () if says_read and not output.json else read, output, names_in(tables))
+    read = () if says_read and not output.json else read
+    if not output.json and (read or warnings or done or then):
+        _stand_apart(output)
+    mind(warnings, read, output, names_in(tables))
     for path in done:
         note(f"wrote {path}", output)
     if not output.json:
         follow(then, output)
+
+
+def _stand_apart(output: OutputOptions) -> None:
+    """Leave a line between the result and what is said of it, where both are on a screen."""
+    if not output.quiet and Screen.of(sys.stderr).width is not None:
+        click.echo(err=True)
 
 
 def _bare(text: str) -> str:
@@ -205,8 +214,6 @@ def mind(
 
     ``names`` are those of systems and metrics, by which warnings of a kind differ.
     """
-    if not output.json and not output.quiet and Screen.of(sys.stderr).width is not None:
-        click.echo(err=True)
     for line in taken_alike(read):
         note(f"read {line}", output)
     told = {

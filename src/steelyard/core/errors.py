@@ -54,6 +54,8 @@ def printable(text: str) -> str:
     >>> printable("a\u200b"), printable("\u0645\u06cc\u200c\u062e") == "\u0645\u06cc\u200c\u062e"
     ('a\\u200b', True)
     """
+    if text.isascii() and text.isprintable():
+        return text
     framed = f" {text} "
     return "".join(
         _escape(c) if _steers(c) or _hidden(before, c, after) else c

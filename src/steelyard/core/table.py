@@ -13,11 +13,13 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.core.errors import MissingDependencyError, UsageError, hint, printable
+from steelyard.core.oneline import named, one_line
+from steelyard.core.words import plural
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -103,6 +105,18 @@ class Table:
         from steelyard.core.terminal import table_text  # it lays out tables, and imports this one
 
         return table_text(self, PLAIN if screen is None else screen)
+
+    def __str__(self) -> str:
+        from steelyard.core.screen import Screen
+
+        return self.text(replace(Screen.of(sys.stdout), colour=False))
+
+    def __repr__(self) -> str:
+        names = named([column.name for column in self.columns], 6)
+        return one_line(self, f"of {plural(len(self.rows), 'row')}: {names}")
+
+    def _repr_html_(self) -> str:
+        return self.html()
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
         """Give the cells as markup, those in bold put into ``stress``."""

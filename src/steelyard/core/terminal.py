@@ -34,6 +34,7 @@ class _Part:
     key: str
     head: tuple[str, ...]
     cells: tuple[str, ...]
+    room: int  # that the cells take
     importance: int
     place: int | None
     right: bool = False
@@ -43,15 +44,14 @@ class _Part:
     @property
     def natural(self) -> int:
         """The cells that it takes if nothing is cut."""
-        return max(map(text_width, (*self.head, *self.cells)), default=0)
+        return max(self.room, *map(text_width, self.head))
 
     def least(self, *, hard: bool) -> int:
         """The cells that it needs; fewer if need be."""
         if self.place is None:
             return self.natural
         if self.right:
-            numbers = max(map(text_width, self.cells), default=0)
-            return min(self.natural, max(numbers, _LEAST if hard else _HEAD))
+            return min(self.natural, max(self.room, _LEAST if hard else _HEAD))
         return min(self.natural, _LEAST if hard else _WORDS if self.words else _NAME)
 
     def stacked(self) -> _Part:
@@ -59,7 +59,7 @@ class _Part:
         if self.place is None or len(self.head) != 1:
             return self
         head = self.head[0].replace(" ↑", _ARROWS["↑"]).replace(" ↓", _ARROWS["↓"])
-        room = max(*map(text_width, head.split(" ")), *map(text_width, self.cells or ("",)))
+        room = max(self.room, *map(text_width, head.split(" ")))
         lines = (line.replace("\xa0", " ") for line in wrapped(head, room, ""))
         return replace(self, head=tuple(lines))
 
@@ -104,11 +104,13 @@ def _parts(table: Table, screen: Screen) -> list[_Part]:
     right = [table.right(j) for j in range(len(table.columns))]
     parts = []
     for j, column in enumerate(table.columns):
+        cells = tuple(row[j] for row in shown)
         parts.append(
             _Part(
                 key=keys[j],
                 head=(printable(column.heading),),
-                cells=tuple(row[j] for row in shown),
+                cells=cells,
+                room=_room(cells),
                 importance=column.importance if j or len(table.columns) == 1 else _FIRST,
                 place=j,
                 right=right[j],
@@ -130,7 +132,12 @@ _FIRST = 99  # the importance of what a row is about
 
 def _drawn(bar: Bar, table: Table) -> _Part:
     importance = table.columns[bar.value].importance - 2
-    return _Part(f"bar of {bar.name}", (bar.head,), bar.cells, importance, None)
+    key, head = f"bar of {bar.name}", (bar.head,)
+    return _Part(key, head, bar.cells, _room(bar.cells), importance, None)
+
+
+def _room(cells: Sequence[str]) -> int:
+    return max(map(text_width, cells), default=0)
 
 
 def _total(parts: Sequence[_Part], widths: Iterable[int]) -> int:
@@ -147,15 +154,22 @@ def _fitting(parts: list[_Part], width: int) -> list[_Part]:
         if _total(kept, (part.natural for part in kept)) <= width:
             break
         kept = [part for part in kept if part.bar != bar]
-    for hard in (False, True):
-        while len(kept) > (1 if hard else 2):
-            if _total(kept, (part.least(hard=hard) for part in kept)) <= width:
-                break
-            least = min(part.importance for part in kept)
-            if least == _FIRST:
-                break
-            kept.remove([part for part in kept if part.importance == least][-1])
-    return kept
+    kept = _important(kept, width, hard=False)
+    return _important(kept, width, hard=True)
+
+
+def _important(parts: list[_Part], width: int, *, hard: bool) -> list[_Part]:
+    """Leave out what matters least, the last first, until the rest fits; something stays."""
+    least = [part.least(hard=hard) for part in parts]
+    total = _total(parts, least)
+    left: set[int] = set()
+    fewest = 1 if hard else 2
+    for k in sorted(range(len(parts)), key=lambda k: (parts[k].importance, -k)):
+        if total <= width or len(parts) - len(left) <= fewest or parts[k].importance == _FIRST:
+            break
+        left.add(k)
+        total -= least[k] + _GAP
+    return [part for k, part in enumerate(parts) if k not in left]
 
 
 def _widths(parts: Sequence[_Part], width: int | None) -> list[int]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import printable
 from steelyard.core.oneline import one_line
-from steelyard.core.provenance import taken_alike
+from steelyard.core.provenance import Provenance, taken_alike
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
@@ -120,6 +120,7 @@ class Overview(Shown):
             },
             "inputs": [i.to_dict() for i in es.inputs],
             "read": [i.taken_for() for i in es.inputs],
+            "provenance": Provenance.of("data info", {"human": self.human}, es.inputs).to_dict(),
             "warnings": self.warnings,
         }
 
