@@ -296,6 +296,7 @@ def _page(content: sections.Content, told: Summary, title: str | None) -> str:
     es, signed = content.es, content.signed
     environment = sections.environment()
     style, script = (sections.template_text(f"page.{kind}") for kind in ("css", "js"))
+    style += sections.template_text("strips.css")
     stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
     named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]

@@ -27,6 +27,9 @@ from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
 from steelyard.report.judgesection import judge_blocks
+from steelyard.report.parts.distributions import distribution_blocks
+from steelyard.report.parts.domains import domain_blocks
+from steelyard.report.parts.lengths import length_blocks
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -136,8 +139,9 @@ class Writer:
 def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment)
-    makers = (_rankings, _significance, _disagreement, _scores, _leaderboard, _judges, _ties,
-              _missing, _people, _segments, _methods, _provenance)  # fmt: skip
+    makers = (_rankings, _significance, _disagreement, _domains, _distributions, _lengths, _scores,
+              _leaderboard, _judges, _ties, _missing, _people, _segments, _methods,
+              _provenance)  # fmt: skip
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
 
@@ -210,6 +214,35 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
         *([writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []),
     ]
     return Section("disagreement", "Disagreement", tuple(blocks))
+
+
+def _of_systems(
+    name: str, title: str, content: Content, make: Callable[[Comparison], tuple[Markup, ...]]
+) -> Section | None:
+    """Make a section that looks at the compared systems once more, if it has anything to say."""
+    blocks = () if content.comparison is None else make(content.comparison)
+    return Section(name, title, blocks) if blocks else None
+
+
+def _domains(content: Content, writer: Writer) -> Section | None:
+    def make(found: Comparison) -> tuple[Markup, ...]:
+        return domain_blocks(content.es, found, content.meta, writer)
+
+    return _of_systems("domains", "Domains", content, make)
+
+
+def _distributions(content: Content, writer: Writer) -> Section | None:
+    def make(found: Comparison) -> tuple[Markup, ...]:
+        return distribution_blocks(content.es, found, writer)
+
+    return _of_systems("distributions", "Distributions", content, make)
+
+
+def _lengths(content: Content, writer: Writer) -> Section | None:
+    def make(found: Comparison) -> tuple[Markup, ...]:
+        return length_blocks(content.es, found, writer)
+
+    return _of_systems("length", "Length", content, make)
 
 
 def _scores(content: Content, writer: Writer) -> Section | None:

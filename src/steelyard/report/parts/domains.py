@@ -1,0 +1,154 @@
+"""The section "Domains": systems and metrics in each domain, and whether the domain matters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from steelyard.comparison.groups import Groups, compare_groups, units_behind
+from steelyard.comparison.results import Comparison
+from steelyard.core.errors import UsageError
+from steelyard.core.words import all_of, plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.independence import counted
+from steelyard.metaevaluation.groups import weigh_groups
+from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.report.parts.groupstrips import metric_strips, system_strips
+from steelyard.stats.arrays import Counts
+from steelyard.stats.paired.interactions import Interaction, interaction_test
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from steelyard.report.sections import Writer
+
+_FEWEST_SEGMENTS, _FEWEST_UNITS = 10, 5  # of a domain that is looked at
+_DEALS = 999  # how often domains are dealt out anew
+_METRICS = 20  # that are weighed in each domain, the best ones
+_TURNS = 10  # changes of places that are listed
+_FOLDED = "The numbers, with their intervals"
+
+
+def domain_blocks(
+    es: EvalSet, found: Comparison, meta: MetaEvaluation | None, writer: Writer
+) -> tuple[Markup, ...]:
+    """Write the blocks of the section; none where fewer than two domains have enough segments."""
+    groups, left_out = domains_of(es, found)
+    if len(groups) < 2 or len(found.systems) < 2:
+        return ()
+    ranked = compare_groups(es, found, groups)
+    lines = [ranked.led("domain"), *order_sentences(es, found, ranked, groups)]
+    if left_out:
+        lines.append(f"Too small to be looked at: {all_of(left_out)}.")
+    if len(ranked.systems) < len(found.systems):
+        lines.append(f"The best {len(ranked.systems)} of {len(found.systems)} systems are shown.")
+    turns = [turn.sentence() for turn in ranked.turns()]
+    caption = (
+        f"Rank and mean {found.score} of each system in each domain. A dot is the mean, its line "
+        "the 95 % interval; each domain has a scale of its own, better is "
+        f"{'to the right' if found.higher_is_better else 'to the left'}. The first is bold."
+    )
+    table = writer.table(ranked.table("domain"), "Systems in each domain")
+    blocks = [
+        writer.words(*lines),
+        *([writer.findings(turns[:_TURNS])] if turns else []),
+        writer.made("strips", system_strips(ranked, "Systems by domain", caption)),
+        writer.made("folded", _FOLDED, table),
+    ]
+    return (*blocks, *_metric_blocks(es, meta, groups, writer))
+
+
+def _metric_blocks(
+    es: EvalSet, meta: MetaEvaluation | None, groups: dict[str, Counts], writer: Writer
+) -> list[Markup]:
+    weighed = None if meta is None else weigh_groups(es, meta, groups, most=_METRICS)
+    if weighed is None:
+        return []
+    caption = (
+        f"Agreement of metrics with {weighed.human} by {weighed.by} (1 is perfect) in each domain: "
+        "place and value. A dot is the value, its line the 95 % interval over resampled "
+        f"{weighed.unit}s; each domain has a scale of its own, better is to the right."
+    )
+    table = writer.table(weighed.table("domain"), "Metrics in each domain")
+    return [
+        writer.words(*weighed.sentences("domain")),
+        writer.made("strips", metric_strips(weighed, "Metrics by domain", caption)),
+        writer.made("folded", _FOLDED, table),
+    ]
+
+
+def domains_of(es: EvalSet, found: Comparison) -> tuple[dict[str, Counts], list[str]]:
+    """Give the scored segments of each domain with enough of them, and the other domains."""
+    names = es.segments.domains
+    if names is None:
+        return {}, []
+    rows = [es.systems.index(name) for name in found.systems]
+    scored = ~np.isnan(es[found.score].values[rows]).all(axis=0)
+    units = units_behind(es, found)
+    codes = np.arange(es.n_segments) if units.codes is None else units.codes
+    groups, left_out = {}, []
+    for domain in es.domains:
+        own = np.flatnonzero(scored & np.array([name == domain for name in names]))
+        if len(own) >= _FEWEST_SEGMENTS and len(np.unique(codes[own])) >= _FEWEST_UNITS:
+            groups[domain] = own
+        elif len(own):
+            left_out.append(f"{domain} ({plural(len(own), 'segment')})")
+    return groups, left_out
+
+
+def order_sentences(
+    es: EvalSet, found: Comparison, ranked: Groups, groups: dict[str, Counts]
+) -> list[str]:
+    """Say whether differences between systems depend on the domain, and how many change places."""
+    n = len(ranked.systems)
+    pairs = plural(n * (n - 1) // 2, "pair")
+    test = domain_test(es, found, ranked, groups)
+    told = []
+    if test is None or np.isnan(test.p):
+        why = "too few segments that all systems have, or documents that reach over domains"
+        told.append(f"Whether the domain matters by more than chance is not tested: {why}.")
+    else:
+        shown = "p = 0.001" if test.p <= 0.001 else f"p = {test.p:.3f}"
+        how = f"{shown}; domains dealt out anew over {counted(sum(test.units), ranked.unit)}"
+        if test.p < found.alpha:
+            told.append(f"Differences between systems depend on the domain by more than chance "
+                        f"({how}).")  # fmt: skip
+        else:
+            told.append(f"Whether differences between systems depend on the domain is not decided "
+                        f"({how}): what changes below may be chance.")  # fmt: skip
+    changed, turns = ranked.changes(), len(ranked.turns())
+    if not changed:
+        told.append(f"All {pairs} of systems are in the same order in every domain.")
+        return told
+    text = f"{changed:,} of {pairs} of systems are not in the same order in every domain"
+    if turns:
+        told.append(f"{text}; {turns:,} of them significantly one way here and the other way there "
+                    "(t-tests, Holm's correction over all pairs and domains):")  # fmt: skip
+    else:
+        told.append(f"{text}; for none of them is it significant both ways (t-tests, Holm's "
+                    "correction over all pairs and domains).")  # fmt: skip
+    return told
+
+
+def domain_test(
+    es: EvalSet, found: Comparison, ranked: Groups, groups: dict[str, Counts]
+) -> Interaction | None:
+    """Test whether the domain matters, on the segments that all systems have; None if none can."""
+    rows = [es.systems.index(name) for name in ranked.systems]
+    places = np.concatenate(list(groups.values()))
+    kinds = np.repeat(np.arange(len(groups)), [len(own) for own in groups.values()])
+    scores = es[found.score].values[rows][:, places]
+    whole = ~np.isnan(scores).any(axis=0)
+    codes = units_behind(es, found).codes
+    if len(np.unique(kinds[whole])) < len(groups):
+        return None
+    try:
+        return interaction_test(
+            scores[:, whole],
+            kinds[whole],
+            None if codes is None else codes[places][whole],
+            n_resamples=_DEALS,
+        )
+    except UsageError:  # units that reach over several domains
+        return None
