@@ -17,7 +17,7 @@ from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
-from steelyard.core.provenance import Provenance, origin
+from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.summary import Summary
 from steelyard.core.table import dumps
@@ -42,7 +42,9 @@ from steelyard.report.explorer import (
     rated_mistakes,
 )
 from steelyard.report.judgesection import with_verdicts
+from steelyard.report.memory import Memory, read_memory, remember
 from steelyard.report.options import ReportOptions
+from steelyard.report.parts.changes import Changes, find_changes
 from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
@@ -62,6 +64,8 @@ class Report:
     judges: JudgeReport | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
+    changes: Changes | None = None
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -70,6 +74,8 @@ class Report:
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "judges": None if self.judges is None else self.judges.to_dict(),
+            "changes": None if self.changes is None else self.changes.to_dict(),
+            "memory": self.memory.to_dict(),
             "bytes": len(self.html.encode("utf-8")),
             **origin(self.provenance),
             "warnings": list(self.warnings),
@@ -96,6 +102,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     comparison: Comparison | None = None,
     meta: MetaEvaluation | None = None,
     judges: JudgeReport | None = None,
+    baseline: str | Path | Report | None = None,
 ) -> Report:
     """Make a report of one test set.
 
@@ -123,6 +130,8 @@ def make_report(  # noqa: PLR0913 - every option has a default
         Results of this set that are at hand, to be shown instead of new ones.
     judges
         What :func:`steelyard.judge` found, for a section of its own.
+    baseline
+        An earlier report to compare with: its page, what ``report --json`` printed, or itself.
 
     Examples
     --------
@@ -137,8 +146,17 @@ def make_report(  # noqa: PLR0913 - every option has a default
     bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
     bounds.instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
-    given = Given(tuple(marks), comparison, meta, judges=judges)
+    given = Given(tuple(marks), comparison, meta, judges=judges, baseline=earlier(baseline))
     return write_report(es, human, options, given, rng)
+
+
+def earlier(baseline: str | Path | Report | None) -> Memory | None:
+    """Give what an earlier report kept."""
+    if baseline is None or isinstance(baseline, Report):
+        return None if baseline is None else baseline.memory
+    if not isinstance(baseline, (str, Path)):
+        raise bounds.fail("baseline", "a path or a Report", baseline)
+    return read_memory(baseline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +168,7 @@ class Given:
     meta: MetaEvaluation | None = None
     notes: tuple[str, ...] = ()
     judges: JudgeReport | None = None
+    baseline: Memory | None = None
 
     def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
         """Refuse results that can't be of this set."""
@@ -217,6 +236,11 @@ def write_report(
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += sections.without_figures()
     known = {name: value for name, value in settings.items() if value is not None}
+    title = options.title or _named(es)
+    memory = remember(es, found, meta, title, installed_version())
+    changes = None
+    if given.baseline is not None:
+        changes = find_changes(es, found, given.baseline, memory, alpha)
     content = sections.Content(
         es=es,
         view=overview(es, gold),
@@ -229,11 +253,14 @@ def write_report(
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
         judges=given.judges,
+        changes=changes,
     )
     told = summarise(es, found, meta)
+    if changes is not None:
+        told = told.and_then(changes.told())
     tell(_PACKED, _WHOLE)
     return Report(
-        html=_page(content, told, options.title),
+        html=_page(content, told, title, memory),
         summary=told,
         comparison=found,
         meta=meta,
@@ -241,6 +268,8 @@ def write_report(
         judges=given.judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
+        changes=changes,
+        memory=memory,
     )
 
 
@@ -290,15 +319,19 @@ def _pair(found: Comparison | None) -> tuple[str, str] | None:
     return ranking[0], ranking[1]
 
 
-def _page(content: sections.Content, told: Summary, title: str | None) -> str:
+def _named(es: EvalSet) -> str:
+    """Give a heading: the name of the set, else that of its file."""
+    stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
+    return " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
+
+
+def _page(content: sections.Content, told: Summary, title: str, memory: Memory) -> str:
     from markupsafe import Markup
 
     es, signed = content.es, content.signed
     environment = sections.environment()
     style, script = (sections.template_text(f"page.{kind}") for kind in ("css", "js"))
     style += sections.template_text("strips.css")
-    stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
-    named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
     kinds += [plural(len(es.human), "human score")] if es.human else []
     kinds.append(plural(len(es.metrics), "metric"))
@@ -306,13 +339,14 @@ def _page(content: sections.Content, told: Summary, title: str | None) -> str:
     return environment.get_template("page.html.j2").render(
         policy=Markup(_policy(script, style)),  # noqa: S704 - hashes only
         version=signed.version,
-        title=printable(title or named),
+        title=printable(title),
         subtitle=", ".join(kinds),
         style=Markup(style),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours
         summary=shown,
         sections=sections.sections(content, environment),
         signature=printable(signed.line()),
+        memory=Markup(script_json(memory.to_dict())),  # noqa: S704 - no markup can stand in it
         explorer=None if content.explorer is None else _inlined(content.explorer, es),
     )
 

@@ -27,6 +27,7 @@ from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
 from steelyard.report.judgesection import judge_blocks
+from steelyard.report.parts.changes import Changes, change_blocks
 from steelyard.report.parts.distributions import distribution_blocks
 from steelyard.report.parts.domains import domain_blocks
 from steelyard.report.parts.lengths import length_blocks
@@ -55,6 +56,7 @@ class Content:
     speak: Callable[[str], str]
     alarms: Table | None = None
     judges: JudgeReport | None = None
+    changes: Changes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +141,17 @@ class Writer:
 def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment)
-    makers = (_rankings, _significance, _disagreement, _domains, _distributions, _lengths, _scores,
-              _leaderboard, _judges, _ties, _missing, _people, _segments, _methods,
-              _provenance)  # fmt: skip
+    makers = (_changes, _rankings, _significance, _disagreement, _domains, _distributions,
+              _lengths, _scores, _leaderboard, _judges, _ties, _missing, _people, _segments,
+              _methods, _provenance)  # fmt: skip
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
+
+
+def _changes(content: Content, writer: Writer) -> Section | None:
+    if content.changes is None:
+        return None
+    return Section("changes", "Changes", change_blocks(content.changes, writer))
 
 
 def _rankings(content: Content, writer: Writer) -> Section | None:
