@@ -66,10 +66,10 @@ class Agreements:
         """Say which metric is best where, and whether that is more than noise."""
         best, leaders = self.metrics[0], self.leaders()
         held = [name for name, own in leaders.items() if best in own]
-        first = (
-            f"{best}, which agrees most with {self.human} by {self.by} on all segments, does so "
-        )
-        told = [f"{first}in {len(held)} of {plural(len(self.names), group)} as well."]
+        held_in = f"in {len(held) or 'none'} of {plural(len(self.names), group)}"
+        told = [
+            f"{best} agrees most with {self.human} by {self.by} on all segments, and {held_in}."
+        ]
         for g, name in enumerate(self.names):
             if not leaders[name] or best in leaders[name]:
                 continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,6 @@ from steelyard.report import sections
 from steelyard.report.explorer import (
     Explorer,
     Mistake,
-    alarms_table,
     explore,
     rated_mistakes,
 )
@@ -45,6 +44,7 @@ from steelyard.report.judgesection import with_verdicts
 from steelyard.report.memory import Memory, read_memory, remember
 from steelyard.report.options import ReportOptions
 from steelyard.report.parts.changes import Changes, find_changes
+from steelyard.report.parts.raters import RatingsLike, add_ratings
 from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
@@ -103,6 +103,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     meta: MetaEvaluation | None = None,
     judges: JudgeReport | None = None,
     baseline: str | Path | Report | None = None,
+    ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike] | None = None,
 ) -> Report:
     """Make a report of one test set.
 
@@ -132,6 +133,9 @@ def make_report(  # noqa: PLR0913 - every option has a default
         What :func:`steelyard.judge` found, for a section of its own.
     baseline
         An earlier report to compare with: its page, what ``report --json`` printed, or itself.
+    ratings
+        Raw judgements behind human scores, for a section on raters and the errors they marked:
+        files or :class:`~steelyard.data.judgements.Ratings`, one or several, or by name.
 
     Examples
     --------
@@ -147,7 +151,8 @@ def make_report(  # noqa: PLR0913 - every option has a default
     bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
     bounds.instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
     given = Given(tuple(marks), comparison, meta, judges=judges, baseline=earlier(baseline))
-    return write_report(es, human, options, given, rng)
+    known = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
+    return write_report(known, human, options, given, rng)
 
 
 def earlier(baseline: str | Path | Report | None) -> Memory | None:
@@ -249,7 +254,8 @@ def write_report(
         many=many,
         findings=tuple(check(es)),
         explorer=packed,
-        alarms=alarms_table(given.mistakes, given.notes),
+        mistakes=given.mistakes,
+        mistake_notes=given.notes,
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
         judges=given.judges,

@@ -21,7 +21,7 @@ from steelyard.data.overview import Overview
 from steelyard.judging.results import JudgeReport
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report import grids, summary
-from steelyard.report.explorer import Explorer
+from steelyard.report.explorer import Explorer, Mistake
 from steelyard.report.figures import comparison as comparing
 from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
@@ -30,7 +30,9 @@ from steelyard.report.judgesection import judge_blocks
 from steelyard.report.parts.changes import Changes, change_blocks
 from steelyard.report.parts.distributions import distribution_blocks
 from steelyard.report.parts.domains import domain_blocks
+from steelyard.report.parts.entities import entity_blocks
 from steelyard.report.parts.lengths import length_blocks
+from steelyard.report.parts.raters import rater_blocks
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -54,9 +56,10 @@ class Content:
     explorer: Explorer | None
     signed: Provenance
     speak: Callable[[str], str]
-    alarms: Table | None = None
     judges: JudgeReport | None = None
     changes: Changes | None = None
+    mistakes: tuple[Mistake, ...] = ()
+    mistake_notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +145,8 @@ def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment)
     makers = (_changes, _rankings, _significance, _disagreement, _domains, _distributions,
-              _lengths, _scores, _leaderboard, _judges, _ties, _missing, _people, _segments,
-              _methods, _provenance)  # fmt: skip
+              _lengths, _scores, _leaderboard, _judges, _ties, _missing, _people, _raters,
+              _entities, _segments, _methods, _provenance)  # fmt: skip
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
 
@@ -325,12 +328,21 @@ def _missing(content: Content, writer: Writer) -> Section | None:
 
 
 def _people(content: Content, writer: Writer) -> Section | None:
-    tables = {
-        "Human scores with each other": grids.human_table(content.es),
-        "Raters": grids.raters_table(content.es),
-    }
-    blocks = [writer.table(found, label) for label, found in tables.items() if found is not None]
-    return Section("people", "Human agreement", tuple(blocks)) if blocks else None
+    found = grids.human_table(content.es)
+    if found is None:
+        return None
+    block = writer.table(found, "Human scores with each other")
+    return Section("people", "Human agreement", (block,))
+
+
+def _raters(content: Content, writer: Writer) -> Section | None:
+    blocks = rater_blocks(content.es, writer)
+    return Section("raters", "Raters", blocks) if blocks else None
+
+
+def _entities(content: Content, writer: Writer) -> Section | None:
+    blocks = entity_blocks(content.es, content.mistakes, content.mistake_notes, writer)
+    return Section("entities", "Entities", blocks) if blocks else None
 
 
 def _segments(content: Content, writer: Writer) -> Section | None:
@@ -339,9 +351,7 @@ def _segments(content: Content, writer: Writer) -> Section | None:
     notes = [printable(content.speak(note)) for note in content.explorer.notes]
     if not content.explorer.facts["has"]["outputs"]:
         notes.append("The input holds no outputs: scores only")
-    alarms = content.alarms
-    listed = () if alarms is None else (writer.table(alarms, alarms.title),)
-    return Section("segments", "Segments", (*listed, writer.made("explorer", notes)))
+    return Section("segments", "Segments", (writer.made("explorer", notes),))
 
 
 def _methods(content: Content, writer: Writer) -> Section:

@@ -394,12 +394,14 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
         "comparison",
         "meta",
         "judges",
+        "changes",
+        "memory",
         "bytes",
         "provenance",
         "read",
         "warnings",
     }
-    assert "Raters with each other" in out.read_text(encoding="utf-8")
+    assert "Krippendorff" in out.read_text(encoding="utf-8")
 
 
 def test_results_at_hand_are_shown_as_they_are():

@@ -166,8 +166,8 @@ class Changes:
             *(Column(name, digits=digits) for name in ("before", "now", "change", "low", "high")),
             Column("p", digits=3), Column("verdict"),
         )  # fmt: skip
-        notes = (self.how, "low, high: 95 % interval of the change; p: Holm's correction")
-        return Table("", columns, tuple(rows), notes)
+        note = "low, high: 95 % interval of the change; p: Holm's correction"
+        return Table("", columns, tuple(rows), (note,))
 
     def metric_table(self) -> Table:
         """Give a row per metric of both reports: agreement before and now."""
@@ -405,5 +405,5 @@ def change_blocks(found: Changes, writer: Writer) -> tuple[Markup, ...]:
         blocks.append(writer.table(found.system_table(), "Systems before and now"))
     if found.metrics:
         inner = writer.table(found.metric_table(), "Metrics before and now")
-        blocks.append(writer.made("folded", "Agreement of metrics before and now", inner))
+        blocks.append(writer.made("numbers", "Agreement of metrics before and now", inner))
     return tuple(blocks)
