@@ -184,10 +184,7 @@ def compare_groups(
         counts.append(len(np.unique(codes[own][some])))
     i, j = pair_index(len(systems))
     every = np.stack(tests)
-    upper = every[:, i, j]
-    known = ~np.isnan(upper)
-    upper[known] = adjust(upper[known], "holm")
-    every[:, i, j] = every[:, j, i] = upper
+    every[:, i, j] = every[:, j, i] = adjust(every[:, i, j], "holm")
     return Groups(
         score=found.score,
         systems=systems,

@@ -301,14 +301,7 @@ def _weighed(names: tuple[str, ...], gained: Floats, units: Counts) -> Moves:
     upper, lower = t_tails(mean, error, freedom)
     p = np.where(np.isnan(error), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower)))
     reach = error * stdtrit(freedom, (1 + LEVEL) / 2)
-    return Moves(names, mean, mean - reach, mean + reach, _holm(p))
-
-
-def _holm(p: Floats) -> Floats:
-    known = ~np.isnan(p)
-    result = np.full(p.shape, np.nan)
-    result[known] = adjust(p[known], "holm")
-    return result
+    return Moves(names, mean, mean - reach, mean + reach, adjust(p, "holm"))
 
 
 def _by_intervals(
@@ -320,7 +313,7 @@ def _by_intervals(
     with np.errstate(invalid="ignore"):
         p = np.where(change == 0, 1.0, 2 * ndtr(-np.abs(ratio(change, error))))
     p = np.where(np.isnan(error) | np.isnan(change), np.nan, p)
-    return Moves(tuple(names), change, change - _Z * error, change + _Z * error, _holm(p))
+    return Moves(tuple(names), change, change - _Z * error, change + _Z * error, adjust(p, "holm"))
 
 
 def _apart(

@@ -8,15 +8,14 @@ import numpy as np
 
 from steelyard.comparison.groups import Groups, compare_groups, units_behind
 from steelyard.comparison.results import Comparison
-from steelyard.core.errors import UsageError
-from steelyard.core.words import all_of, plural
+from steelyard.core.words import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import counted
 from steelyard.metaevaluation.groups import weigh_groups
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report.parts.groupstrips import metric_strips, system_strips
 from steelyard.stats.arrays import Counts
-from steelyard.stats.paired.interactions import Interaction, interaction_test
+from steelyard.stats.paired.interactions import interactions
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from steelyard.report.sections import Writer
 
 _FEWEST_SEGMENTS, _FEWEST_UNITS = 10, 5  # of a domain that is looked at
-_DEALS = 999  # how often domains are dealt out anew
 _METRICS = 20  # that are weighed in each domain, the best ones
 _TURNS = 10  # changes of places that are listed
 _FOLDED = "The numbers, with their intervals"
@@ -103,52 +101,54 @@ def order_sentences(
     """Say whether differences between systems depend on the domain, and how many change places."""
     n = len(ranked.systems)
     pairs = plural(n * (n - 1) // 2, "pair")
-    test = domain_test(es, found, ranked, groups)
-    told = []
-    if test is None or np.isnan(test.p):
-        why = "too few segments that all systems have, or documents that reach over domains"
-        told.append(f"Whether the domain matters by more than chance is not tested: {why}.")
-    else:
-        shown = "p = 0.001" if test.p <= 0.001 else f"p = {test.p:.3f}"
-        how = f"{shown}; domains dealt out anew over {counted(sum(test.units), ranked.unit)}"
-        if test.p < found.alpha:
-            told.append(f"Differences between systems depend on the domain by more than chance "
-                        f"({how}).")  # fmt: skip
-        else:
-            told.append(f"Whether differences between systems depend on the domain is not decided "
-                        f"({how}): what changes below may be chance.")  # fmt: skip
+    told = stand_outs(es, found, ranked, groups)
     changed, turns = ranked.changes(), len(ranked.turns())
     if not changed:
         told.append(f"All {pairs} of systems are in the same order in every domain.")
         return told
     text = f"{changed:,} of {pairs} of systems are not in the same order in every domain"
+    how = "t-tests, Holm's correction over all pairs and domains"
     if turns:
-        told.append(f"{text}; {turns:,} of them significantly one way here and the other way there "
-                    "(t-tests, Holm's correction over all pairs and domains):")  # fmt: skip
+        both = "significantly one way here and the other way there"
+        told.append(f"{text}; {turns:,} of them {both} ({how}):")
     else:
-        told.append(f"{text}; for none of them is it significant both ways (t-tests, Holm's "
-                    "correction over all pairs and domains).")  # fmt: skip
+        told.append(f"{text}; for none of them is it significant both ways ({how}).")
     return told
 
 
-def domain_test(
+def stand_outs(
     es: EvalSet, found: Comparison, ranked: Groups, groups: dict[str, Counts]
-) -> Interaction | None:
-    """Test whether the domain matters, on the segments that all systems have; None if none can."""
+) -> list[str]:
+    """Say which systems do better or worse in a domain, against the others, than elsewhere.
+
+    That is tested on the segments that all systems have.
+    """
     rows = [es.systems.index(name) for name in ranked.systems]
     places = np.concatenate(list(groups.values()))
     kinds = np.repeat(np.arange(len(groups)), [len(own) for own in groups.values()])
-    scores = es[found.score].values[rows][:, places]
+    scores = es[found.score].oriented[rows][:, places]
     whole = ~np.isnan(scores).any(axis=0)
     codes = units_behind(es, found).codes
+    blocks = (np.arange(es.n_segments) if codes is None else codes)[places][whole]
     if len(np.unique(kinds[whole])) < len(groups):
-        return None
-    try:
-        return interaction_test(
-            scores[:, whole],
-            kinds[whole],
-            None if codes is None else codes[places][whole],
-            n_resamples=_DEALS,
-        )
-    except UsageError:  # units that reach over several domains
-        return None
+        why = "too few segments have scores of all systems"
+        return [f"Whether the domain matters by more than chance is not tested: {why}."]
+    gain, p = interactions(scores[:, whole], kinds[whole], blocks)
+    if np.isnan(p).all():
+        why = f"too few {ranked.unit}s"
+        return [f"Whether the domain matters by more than chance is not tested: {why}."]
+    how = f"t-tests over {counted(len(np.unique(blocks)), ranked.unit)}, Holm's correction"
+    lines = []
+    for g, name in enumerate(groups):
+        sure = sorted(np.flatnonzero(p[:, g] < found.alpha), key=lambda i: -abs(gain[i, g]))
+        better = [ranked.systems[i] for i in sure if gain[i, g] > 0]
+        worse = [ranked.systems[i] for i in sure if gain[i, g] < 0]
+        sides = [f"{word}: {listed(own)}" for word, own in (("better than elsewhere", better),
+                                                            ("worse than elsewhere", worse)) if own]  # fmt: skip
+        lines += [f"In {name}, against the others, {'; '.join(sides)}."] if sides else []
+    if lines:
+        return [f"Differences between systems depend on the domain by more than chance ({how}).",
+                *lines]  # fmt: skip
+    none = "none does better or worse against the others in one domain than elsewhere by more than"
+    told = "Whether differences between systems depend on the domain is not decided"
+    return [f"{told}: {none} noise explains ({how})."]

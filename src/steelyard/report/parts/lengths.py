@@ -14,7 +14,6 @@ from steelyard.core.words import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.report.parts.groupstrips import system_strips
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.paired.clustered import t_tails
 from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.paired.interactions import Contrast, contrast
 from steelyard.stats.permutation.pvalues import pair_index
@@ -124,9 +123,8 @@ def length_sentences(
         return told
     i, j = pair_index(len(top))
     moved = contrast(sign * (top[i] - top[j]), long, short, blocks)
-    p = _two_sided(moved)
+    p = adjust(moved.p, "holm")
     known = ~np.isnan(p)
-    p[known] = adjust(p[known], "holm")
     gains: dict[str, list[str]] = {}
     for k in np.flatnonzero(known):
         if p[k] < found.alpha:
@@ -143,12 +141,6 @@ def length_sentences(
     return told
 
 
-def _two_sided(found: Contrast) -> Floats:
-    upper, lower = t_tails(found.difference, found.error, found.freedom)
-    both = np.minimum(1.0, 2 * np.minimum(upper, lower))
-    return np.where(np.isnan(found.freedom), np.nan, both)
-
-
 def _harder(
     found: Contrast,
     comparison: Comparison,
@@ -160,7 +152,7 @@ def _harder(
     means = [float(row_means(every[:, own])[0]) for own in ends]
     gap = float(found.difference[0])
     reach = float(found.error[0] * stdtrit(found.freedom[0], (1 + LEVEL) / 2))
-    p = float(_two_sided(found)[0])
+    p = float(found.p[0])
     shown = (
         f"mean {comparison.score} of all systems is {means[1]:.3g} on the longest {part} and "
         f"{means[0]:.3g} on the shortest"

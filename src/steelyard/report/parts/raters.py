@@ -103,9 +103,8 @@ def severity(ratings: Ratings) -> Severity:
             if not np.isnan(error[0]):
                 upper, lower = t_tails(mean, error, freedom)
                 p[code] = min(1.0, 2 * min(upper[0], lower[0]))
-    known = ~np.isnan(p)
-    p[known] = adjust(p[known], "holm")
-    return Severity(ratings.raters, others.n, others.bias, low, high, p, others.r)
+    corrected = adjust(p, "holm")
+    return Severity(ratings.raters, others.n, others.bias, low, high, corrected, others.r)
 
 
 def rater_blocks(es: EvalSet, writer: Writer, alpha: float = 0.05) -> tuple[Markup, ...]:
