@@ -275,14 +275,15 @@ def _number(value: Any) -> float:
 
 
 def _read_kept(value: Mapping[str, Any]) -> KeptScores:
+    names = _unpacked(_need(value, "ids", str))
     try:
-        ids = json.loads(_unpacked(_need(value, "ids", str)))
+        ids = json.loads(names)
     except (ValueError, RecursionError):
         raise _FieldError("'ids' can't be read") from None
     systems = _need(value, "systems", list)
-    for names in (ids, systems):
-        texts = isinstance(names, list) and all(isinstance(one, str) for one in names)
-        if not texts or len(set(names)) != len(names):
+    for own in (ids, systems):
+        texts = isinstance(own, list) and all(isinstance(one, str) for one in own)
+        if not texts or len(set(own)) != len(own):
             raise _FieldError("names of systems or segments are no list of different texts")
     codes = np.frombuffer(_unpacked(_need(value, "codes", str)), dtype=np.uint8)
     if len(codes) != 2 * len(systems) * len(ids):

@@ -143,8 +143,8 @@ def stand_outs(
         sure = sorted(np.flatnonzero(p[:, g] < found.alpha), key=lambda i: -abs(gain[i, g]))
         better = [ranked.systems[i] for i in sure if gain[i, g] > 0]
         worse = [ranked.systems[i] for i in sure if gain[i, g] < 0]
-        sides = [f"{word}: {listed(own)}" for word, own in (("better than elsewhere", better),
-                                                            ("worse than elsewhere", worse)) if own]  # fmt: skip
+        both = (("better", better), ("worse", worse))
+        sides = [f"{word} than elsewhere: {listed(own)}" for word, own in both if own]
         lines += [f"In {name}, against the others, {'; '.join(sides)}."] if sides else []
     if lines:
         return [f"Differences between systems depend on the domain by more than chance ({how}).",

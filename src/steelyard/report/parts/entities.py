@@ -119,7 +119,7 @@ def strips(mistakes: Sequence[Mistake], systems: Sequence[str], hit: Floats) -> 
 def linked(mistakes: Sequence[Mistake], writer: Writer) -> Markup:
     """List the mistakes to look at first, each with a link to its segment."""
     sure = any(one.confidence is not None for one in mistakes)
-    order = sorted(mistakes, key=lambda one: -1.0 if one.confidence is None else -one.confidence)
+    order = sorted(mistakes, key=lambda one: -(one.confidence or 0.0))
     rows: list[tuple[str, list[Any]]] = []
     for one in order[:_LISTED]:
         cells: list[Any] = [one.system, one.segment, one.kind, _cut(one.text or ""), one.side]
