@@ -36,7 +36,7 @@ ELEMENT = "report-memory"  # the id of the script element
 _CELLS = 400_000  # segment scores that are kept
 _LARGEST = 64 << 20  # bytes that anything packed may have
 _BLOCK = re.compile(rf'<script type="application/json" id="{ELEMENT}">(.*?)</script>', re.DOTALL)
-_EXPECTED = "expected a page that 'steelyard report' wrote, or what it prints with --json"
+_EXPECTED = "expected the page of a report, or its results as JSON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +189,7 @@ def read_memory(path: str | Path) -> Memory:
             found = f"an HTML page that is no report; {_EXPECTED}"
             if ours:
                 found = "a report of an older Steelyard, which keeps nothing to compare with"
-                found += "; write it anew, or give what it printed with --json"
+                found += "; write it anew, or give its results as JSON"
             raise InputError(found, path=place)
         return _checked(files.parse_json(block[1], place, 1), place)
     if not start.startswith(("{", "[")):

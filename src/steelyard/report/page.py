@@ -44,7 +44,7 @@ from steelyard.report.judgesection import with_verdicts
 from steelyard.report.memory import Memory, read_memory, remember
 from steelyard.report.options import ReportOptions
 from steelyard.report.parts.changes import Changes, find_changes
-from steelyard.report.parts.raters import RatingsLike, add_ratings
+from steelyard.report.parts.severity import RatingsLike, add_ratings
 from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.

@@ -27,12 +27,12 @@ from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
 from steelyard.report.judgesection import judge_blocks
+from steelyard.report.parts.bydomain import domain_blocks
 from steelyard.report.parts.changes import Changes, change_blocks
 from steelyard.report.parts.distributions import distribution_blocks
-from steelyard.report.parts.domains import domain_blocks
-from steelyard.report.parts.entities import entity_blocks
+from steelyard.report.parts.entitymistakes import entity_blocks
 from steelyard.report.parts.lengths import length_blocks
-from steelyard.report.parts.raters import rater_blocks
+from steelyard.report.parts.severity import rater_blocks
 
 if TYPE_CHECKING:
     from jinja2 import Environment

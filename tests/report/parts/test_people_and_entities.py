@@ -15,7 +15,7 @@ from steelyard.data.segments import Segments
 from steelyard.report import sections
 from steelyard.report.explorer import Mistake
 from steelyard.report.page import make_report
-from steelyard.report.parts import entities, raters
+from steelyard.report.parts import entitymistakes, severity
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def judged(
 
 def test_who_is_severe():
     es = made()
-    found = raters.severity(judged(es))
+    found = severity.severity(judged(es))
     assert found.bias[2] == pytest.approx(-2, abs=0.2)
     assert found.p[2] < 0.001
     assert found.low[2] < -2 + 0.2 < found.high[2] + 0.4
@@ -69,7 +69,7 @@ def test_who_is_severe():
 def test_bias_and_interval_are_those_of_a_loop():
     es = made(12)
     ratings = judged(es)
-    found = raters.severity(ratings)
+    found = severity.severity(ratings)
     columns = (ratings.rater, ratings.system, ratings.segment, ratings.value)
     table = {(ratings.raters[r], ratings.systems[s], ratings.segments[g]): value
              for r, s, g, value in zip(*columns, strict=True)}  # fmt: skip
@@ -86,7 +86,7 @@ def test_chance_is_not_called_severity():
         who, where = zip(*[(r, f"s{k}") for k in range(30) for r in "xyz"], strict=True)
         ratings = Ratings.from_labels(rater=who, system=["A"] * 90, segment=where,
                                       value=rng.normal(size=90))  # fmt: skip
-        alarms += bool((raters.severity(ratings).p < 0.05).any())
+        alarms += bool((severity.severity(ratings).p < 0.05).any())
     assert alarms <= 12  # 5 are expected; more than 12 once in a thousand
 
 
@@ -108,7 +108,7 @@ def test_flat_and_odd_raters_are_named():
     value[odd] = np.random.default_rng(3).permutation(value[odd])
     flat = Ratings(**{**{name: getattr(ratings, name) for name in ("raters", "systems", "segments",
                    "rater", "system", "segment")}, "value": value})  # fmt: skip
-    told = " ".join(raters.sentences("r", flat, raters.severity(flat), 0.05))
+    told = " ".join(severity.sentences("r", flat, severity.severity(flat), 0.05))
     assert "x gives one and the same score to everything." in told
     assert "y hardly goes with the others" in told
 
@@ -116,10 +116,10 @@ def test_flat_and_odd_raters_are_named():
 def test_ratings_come_as_paths_objects_or_lists():
     es = made()
     one = judged(es)
-    assert set(raters.add_ratings(es, [one, one]).ratings) == {"ratings 1", "ratings 2"}
-    assert raters.add_ratings(es, None) is es
+    assert set(severity.add_ratings(es, [one, one]).ratings) == {"ratings 1", "ratings 2"}
+    assert severity.add_ratings(es, None) is es
     with pytest.raises(UsageError, match="ratings"):
-        raters.add_ratings(es, [3])  # type: ignore[list-item]
+        severity.add_ratings(es, [3])  # type: ignore[list-item]
 
 
 HOSTILE = "</script><img src=x onerror=1>"
@@ -149,7 +149,7 @@ def test_who_was_not_looked_at_is_told():
 
 
 def test_links_hold_any_name():
-    link = entities.segment_link('a"b<c>&d', "x\u202ey z#")
+    link = entitymistakes.segment_link('a"b<c>&d', "x\u202ey z#")
     assert not set('"<> ') & set(link)
     assert link.count("#") == 1
 
@@ -159,10 +159,10 @@ def test_noise_is_not_called_a_difference():
     rng = np.random.default_rng(5)
     marks = [Mistake(system, segment, "k") for system in es.systems for segment in es.segments.ids
              if rng.random() < 0.3]  # fmt: skip
-    hit = entities.outputs_hit(es, marks, es.systems)
+    hit = entitymistakes.outputs_hit(es, marks, es.systems)
     assert hit.sum() == len(marks)
     assert "for none of 1 pair of systems the difference is more than noise" in " ".join(
-        entities.sentences(es, marks, es.systems, hit)
+        entitymistakes.sentences(es, marks, es.systems, hit)
     )
 
 

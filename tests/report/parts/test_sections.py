@@ -13,7 +13,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.report import sections
 from steelyard.report.page import make_report
-from steelyard.report.parts import distributions, domains, lengths
+from steelyard.report.parts import bydomain, distributions, lengths
 from steelyard.stats.arrays import Floats
 
 
@@ -93,7 +93,7 @@ def test_small_domains_are_named_and_gaps_are_no_numbers():
     topics = (*TOPICS[:-4], "rare", "rare", None, None)
     es = made(values, topics=topics)
     found = compared(es)
-    groups, left_out = domains.domains_of(es, found)
+    groups, left_out = bydomain.domains_of(es, found)
     assert {name: len(own) for name, own in groups.items()} == {"news": 30, "talks": 26}
     assert left_out == ["rare (2 segments)"]
     html = part(make_report(es, "s", n_bootstrap=20).html, "domains")

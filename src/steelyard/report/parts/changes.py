@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from steelyard.comparison.groups import units_behind
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.segmentgroups import units_behind
 from steelyard.core.summary import Told
 from steelyard.core.table import Cell, Column, Table, decimals
 from steelyard.core.words import all_of, listed, plural

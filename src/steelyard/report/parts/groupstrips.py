@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.comparison.groups import Groups
+from steelyard.comparison.segmentgroups import Groups
 from steelyard.core.errors import printable
 from steelyard.core.words import plural
-from steelyard.metaevaluation.groups import Agreements
+from steelyard.metaevaluation.metricgroups import Agreements
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.arrays import Floats
 

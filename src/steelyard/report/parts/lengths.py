@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import stdtrit
 
-from steelyard.comparison.groups import compare_groups, units_behind
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.segmentgroups import compare_groups, units_behind
 from steelyard.core.words import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.report.parts.groupstrips import system_strips

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.comparison.groups import Groups, compare_groups, units_behind
 from steelyard.comparison.results import Comparison
+from steelyard.comparison.segmentgroups import Groups, compare_groups, units_behind
 from steelyard.core.words import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import counted
-from steelyard.metaevaluation.groups import weigh_groups
+from steelyard.metaevaluation.metricgroups import weigh_groups
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report.parts.groupstrips import metric_strips, system_strips
 from steelyard.stats.arrays import Counts

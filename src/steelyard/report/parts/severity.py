@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from steelyard.report.sections import Writer
 
 RatingsLike = str | Path | Ratings
+_EXPECTED = "files of raw judgements, or Ratings"
 _MOST = 40  # raters that are shown
 _DRAWS = 500
 _ENOUGH, _ODD = 20, 0.1  # outputs to judge a rater by, and a correlation that is hardly one
@@ -55,6 +56,8 @@ def add_ratings(
         return es
     if isinstance(ratings, (str, Path, Ratings)):
         ratings = [ratings]
+    if not isinstance(ratings, (Mapping, Sequence)):
+        raise fail("ratings", _EXPECTED, ratings)
     named = ratings.items() if isinstance(ratings, Mapping) else enumerate(ratings, 1)
     for name, one in named:
         if isinstance(one, Ratings):
@@ -62,7 +65,7 @@ def add_ratings(
         elif isinstance(one, (str, Path)):
             es = with_ratings(es, Path(one))
         else:
-            raise fail("ratings", "files of raw judgements, or Ratings", one)
+            raise fail("ratings", _EXPECTED, one)
     return es
 
 
