@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files as package_files
@@ -28,6 +28,7 @@ from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
 from steelyard.report.judgesection import judge_blocks
 from steelyard.report.parts.bydomain import domain_blocks
+from steelyard.report.parts.captions import captions
 from steelyard.report.parts.changes import Changes, change_blocks
 from steelyard.report.parts.distributions import distribution_blocks
 from steelyard.report.parts.entitymistakes import entity_blocks
@@ -96,8 +97,9 @@ def without_figures() -> list[str]:
 class Writer:
     """Makes blocks: each method gives HTML that is safe to put into the page."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, seen: Mapping[str, str] | None = None) -> None:
         self.environment = environment
+        self.seen = seen or {}  # what is to be seen in a chart, by its name
         self.blocks: Any = environment.get_template("blocks.html.j2").module
         self.draws = not without_figures()
 
@@ -133,7 +135,9 @@ class Writer:
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
             safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
-            about = [printable(line) for line in (picture.about, caption) if line]
+            about = [
+                printable(line) for line in (self.seen.get(name), picture.about, caption) if line
+            ]
             yield self.made("chart", safe, printable(picture.title), about, name)
 
     def side_by_side(self, drawn: list[_Drawn]) -> Markup:
@@ -143,7 +147,7 @@ class Writer:
 
 def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
-    writer = Writer(environment)
+    writer = Writer(environment, captions(content.comparison, content.meta))
     makers = (_changes, _rankings, _significance, _disagreement, _domains, _distributions,
               _lengths, _scores, _leaderboard, _judges, _ties, _missing, _people, _raters,
               _entities, _segments, _methods, _provenance)  # fmt: skip
