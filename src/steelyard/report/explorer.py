@@ -68,12 +68,14 @@ def explore(
     """Pack segments for the explorer, which shows ``pair`` first and marks ``mistakes``.
 
     ``names`` are scores in the order of their importance. The page holds at most ``cells`` scores
-    and ``most`` characters of packed texts; segments on which systems differ least are left out.
+    (but all human ones) and ``most`` characters of packed texts; segments on which systems differ
+    least are left out.
     """
     notes: list[str] = []
     known = [name for name in names if es[name].has_segments]
     room = max(1, cells // max(1, es.n_systems * es.n_segments))
-    kept = known[:room]
+    # Every human score is here, however many metrics have to give way.
+    kept = [name for k, name in enumerate(known) if k < room or es[name].kind == "human"]
     if len(kept) < len(known):
         notes.append(
             f"{len(kept)} of {len(known)} scores are here, the human ones and the metrics that "

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.results import Comparison
+from steelyard.comparison.words import RANKINGS, TESTS
 from steelyard.core.errors import printable
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import Overview
 from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.report.glossary import CORRECTIONS, SCHEMES
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson, kendall_b
 from steelyard.stats.kendall.counting import count_pairs
@@ -26,12 +28,16 @@ _SMALL = 20  # rows beyond which cells hold signs instead of numbers
 
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
-    """One cell: the class of its colour, what it shows, its p-value, and the pair it stands for."""
+    """One cell: the class of its colour, what it shows, its p-value, and the pair it stands for.
+
+    ``exact`` is the p-value as it was computed.
+    """
 
     kind: str
     text: str = ""
     p: str = ""
     pair: str = ""
+    exact: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +63,17 @@ class Grid:
     def marks(self) -> tuple[str, str, str]:
         """The signs of a win, of an open case and of a loss, where cells hold signs."""
         return ("▲", "·", "▽") if self.small else ("", "", "")
+
+    def table(self) -> Table:
+        """List all pairs, each once, with who is better and the exact p-value."""
+        told = {"w": "first is better", "l": "second is better", "u": "not decided"}
+        rows: list[tuple[Cell, ...]] = []
+        for i, (name, cells) in enumerate(self.rows):
+            for other, cell in list(zip(self.names, cells, strict=True))[i + 1 :]:
+                verdict = "no test" if np.isnan(cell.exact) else told[cell.kind[0]]
+                rows.append((name, other, verdict, cell.exact))
+        columns = _columns("first", "second", "verdict", "p")
+        return Table(self.title, columns, tuple(rows))
 
 
 def shown_p(p: float) -> str:
@@ -94,7 +111,7 @@ def _rows(
         else:
             kind, sign, shown = "u", "·", float(np.nanmin([p, back]))
         told = (sign, shown_p(shown)) if small else (shown_p(shown), "")
-        return MatrixCell(kind, *told, pair)
+        return MatrixCell(kind, *told, pair, shown)
 
     places = range(len(names))
     return tuple((name, tuple(cell(i, j) for j in places)) for i, name in enumerate(names))
@@ -125,10 +142,13 @@ def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
         if test.alternative == "two-sided":
             ranks = found.aggregations[by].ranks[index]
             p = _ahead(p, ranks[:, None] < ranks[None, :], found.alpha)
-        shown = [printable(system) for system in order]
-        rows = _rows(shown, p, found.alpha, [place[s] for s in order])
-        caption = f"p-values ({test.alternative}, {test.correction}); {test.reason}."
-        title = f"By {found.shown(by)}: {name} test"
+        names = [printable(system) for system in order]
+        rows = _rows(names, p, found.alpha, [place[s] for s in order])
+        sides = "either way" if test.alternative == "two-sided" else "in favour of the row"
+        correction = CORRECTIONS.get(test.correction, test.correction)
+        caption = f"p-values of a difference {sides}, {correction}; {test.reason}."
+        shown_by = RANKINGS.get(found.shown(by), found.shown(by))
+        title = f"Systems by {shown_by} ({TESTS.get(name, name)})"
         grids.append(Grid(title, caption, rows, f"{found.alpha:g}"))
     return grids
 
@@ -145,8 +165,14 @@ def metric_grids(meta: MetaEvaluation, alpha: float) -> list[Grid]:
             own = np.array([values[m] for m in order])
             p = _ahead(p, own[:, None] > own[None, :], alpha)
         rows = _rows([printable(metric) for metric in order], p, alpha)
-        caption = f"p-values of pairs of metrics by {by} (scheme {test.scheme}, {test.correction})."
-        grids.append(Grid(f"Metrics by {by}", caption, rows, f"{alpha:g}"))
+        swapped = SCHEMES.get(test.scheme, test.scheme)
+        correction = CORRECTIONS.get(test.correction, test.correction)
+        caption = (
+            f"p-values of a difference in agreement with people by {by}, {correction}; {swapped}."
+        )
+        grids.append(
+            Grid(f"Metrics by {by}: which agree more with people", caption, rows, f"{alpha:g}")
+        )
     return grids
 
 

@@ -42,7 +42,7 @@ def judge_blocks(found: JudgeReport, writer: Writer) -> tuple[Markup, ...]:
     ]
     return (
         writer.words(*_paragraphs(found.summary())),
-        writer.table(found.table(), "Judges"),
+        writer.table(found.table(), "How far judges agree with people"),
         writer.side_by_side(charts),
         *(writer.table(table, table.title) for table in read if table.rows),
     )

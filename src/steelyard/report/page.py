@@ -20,7 +20,6 @@ from steelyard.core.errors import UsageError, printable
 from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.summary import Summary
-from steelyard.core.table import dumps
 from steelyard.core.telling import tell
 from steelyard.core.words import plural
 from steelyard.data.choosing import chosen_metrics
@@ -40,6 +39,7 @@ from steelyard.report.explorer import (
     explore,
     rated_mistakes,
 )
+from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import with_verdicts
 from steelyard.report.memory import Memory, read_memory, remember
 from steelyard.report.options import ReportOptions
@@ -49,7 +49,6 @@ from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
 _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
-_ESCAPES = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +305,7 @@ def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) ->
 def _explored(
     es: EvalSet, first: Sequence[str], meta: MetaEvaluation | None, rivals: Sequence[str]
 ) -> list[str]:
-    """Order scores by how much a reader will want them: asked for, gold, good metrics, the rest."""
+    """Order scores by how much a reader wants them: asked for, human, good metrics, the rest."""
     for name in first:
         es[name]
     best: list[str] = []
@@ -314,7 +313,7 @@ def _explored(
         values = meta.values(meta.results[0].by if meta.results else "")
         known = {metric: value for metric, value in values.items() if not np.isnan(value)}
         best = sorted(known, key=lambda metric: (-known[metric], metric))
-    return list(dict.fromkeys([*first, *best, *es.human, *rivals]))
+    return list(dict.fromkeys([*first, *es.human, *best, *rivals]))
 
 
 def _pair(found: Comparison | None) -> tuple[str, str] | None:
@@ -336,8 +335,8 @@ def _page(content: sections.Content, told: Summary, title: str, memory: Memory) 
 
     es, signed = content.es, content.signed
     environment = sections.environment()
-    style, script = (sections.template_text(f"page.{kind}") for kind in ("css", "js"))
-    style += sections.template_text("strips.css")
+    style = sections.template_text("page.css") + sections.template_text("strips.css")
+    script = sections.script_text()
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
     kinds += [plural(len(es.human), "human score")] if es.human else []
     kinds.append(plural(len(es.metrics), "metric"))
@@ -367,17 +366,6 @@ def _inlined(explorer: Explorer, es: EvalSet) -> dict[str, Any]:
         "texts": explorer.texts,
         "scores": explorer.scores,
     }
-
-
-def script_json(value: object) -> str:
-    r"""Write JSON that can stand in a script element: no character of it can begin markup.
-
-    Examples
-    --------
-    >>> print(script_json({"name": "</script><b>&"}))
-    {"name": "\u003c/script\u003e\u003cb\u003e\u0026"}
-    """
-    return dumps(value, indent=None).translate(_ESCAPES)
 
 
 def _policy(script: str, style: str) -> str:

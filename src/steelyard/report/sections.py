@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import html
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files as package_files
@@ -20,12 +22,13 @@ from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
 from steelyard.judging.results import JudgeReport
 from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.report import grids, summary
+from steelyard.report import glossary, grids, summary, warned
 from steelyard.report.explorer import Explorer, Mistake
 from steelyard.report.figures import comparison as comparing
 from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
+from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import judge_blocks
 from steelyard.report.parts.bydomain import domain_blocks
 from steelyard.report.parts.captions import captions
@@ -42,6 +45,12 @@ if TYPE_CHECKING:
 _Drawn = tuple[str, Callable[[], Chart], str]  # the name of a chart, what draws it, a caption
 _TALL = 25  # rows beyond which a table scrolls
 _LISTED = 30  # disagreements that are explained
+_NOTES = 3  # notes below a table that stand open
+# Pixels up to which a chart is scaled alike: tiny and small ones share a line with another one.
+_SIZES = ((480, "tiny"), (640, "small"), (800, "middle"), (960, ""))
+_SCRIPT = ("base", "tables", "marks", "contents", "segments", "cards", "address", "explorer")
+_SIDE = re.compile(r'<td (?:class="(number)"|dir="auto")>')
+_HEAD = re.compile(r'<th scope="col">([^<]*)</th>')
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +94,12 @@ def template_text(name: str) -> str:
     return (package_files("steelyard.report") / "templates" / name).read_text(encoding="utf-8")
 
 
+def script_text() -> str:
+    """Give the script of the page: its parts, which see each other, and nobody else sees them."""
+    parts = "".join(template_text(f"js/{name}.js") for name in _SCRIPT)
+    return f'"use strict";\n(() => {{\n{parts}}})();\n'
+
+
 def without_figures() -> list[str]:
     """Say that figures are left out, and what to install, if the libraries are not there."""
     try:
@@ -116,17 +131,43 @@ class Writer:
         """Write a list."""
         return self.made("findings", [printable(line) for line in lines])
 
+    def terms(self, *names: str) -> Markup:
+        """Explain the short words among these names, in a part that folds away."""
+        return self.made("terms", glossary.explained(names))
+
+    def folded(self, title: str, *blocks: Markup, note: str = "") -> Markup:
+        """Put blocks into a part that is closed until the reader opens it."""
+        return self.made("folded", printable(title), blocks, printable(note))
+
     def table(self, table: Table, label: str) -> Markup:
-        """Write a table in a region that scrolls by itself."""
+        """Write a table in a region that scrolls by itself, with its exact values to download."""
         from markupsafe import Markup
 
         # A Table escapes its cells. Notes stand below the part that scrolls.
-        cells, end, notes = table.html().partition("</table>")
-        safe = Markup(cells + end), Markup(notes)  # noqa: S704
-        return self.made("table", *safe, label, tall=len(table.rows) > _TALL)
+        cells, end, _ = table.html().partition("</table>")
+        safe = Markup(_with_headings(cells) + end)  # noqa: S704
+        notes = [printable(note) for note in table.notes]
+        cut = len(notes) if len(notes) <= _NOTES + 1 else _NOTES
+        tall = len(table.rows) > _TALL
+        return self.made("table", safe, (notes[:cut], notes[cut:]), printable(label), tall=tall,
+                         csv=self.csv(table))  # fmt: skip
+
+    def csv(self, table: Table) -> Markup:
+        """Give the exact values of a table as a JSON string that can stand in a script element."""
+        from markupsafe import Markup
+
+        return Markup(script_json(table.csv()))  # noqa: S704 - no markup can stand in it
+
+    def matrix(self, grid: grids.Grid) -> Markup:
+        """Write a matrix of p-values that folds away, with a download as a list of pairs."""
+        return self.made("matrix", grid, csv=self.csv(grid.table()))
 
     def charts(self, drawn: list[_Drawn]) -> Iterator[Markup]:
-        """Draw charts, each a name, a function and a caption; what can't be drawn is left out."""
+        """Draw charts, each a name, a function and a caption; what can't be drawn is left out.
+
+        A mark says what it stands for by the field ``tip`` of its row, or else by the fields of its
+        tooltip; see :mod:`steelyard.report.figures.drawing`.
+        """
         from markupsafe import Markup
 
         for name, draw, caption in drawn if self.draws else ():
@@ -135,22 +176,55 @@ class Writer:
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
             safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
-            about = [
-                printable(line) for line in (self.seen.get(name), picture.about, caption) if line
-            ]
-            yield self.made("chart", safe, printable(picture.title), about, name)
+            lines = (self.seen.get(name), picture.about, caption)
+            about = [printable(line).rstrip(".") for line in lines if line]
+            size = next((kind for most, kind in _SIZES if picture.width <= most), "wide")
+            yield self.made("chart", safe, printable(picture.title), about, name, size)
 
     def side_by_side(self, drawn: list[_Drawn]) -> Markup:
         """Draw charts next to each other, where the page is wide enough."""
         return self.made("side_by_side", list(self.charts(drawn)))
 
 
+def _with_headings(cells: str) -> str:
+    """Give headings their meaning, which the page shows on hover and focus, and their side."""
+    body = cells.partition("<tbody>")[2].partition("</tr>")[0]
+    sides = iter(_SIDE.findall(body))
+
+    def heading(found: re.Match[str]) -> str:
+        number = ' class="number"' if next(sides, "") else ""
+        meaning = glossary.meaning(html.unescape(found[1]))
+        tip = "" if meaning is None else f' data-tip="{html.escape(meaning)}"'
+        text = found[1].replace(" ↑", "\u00a0↑").replace(" ↓", "\u00a0↓")
+        return f'<th scope="col"{number}{tip}>{text}</th>'
+
+    return _HEAD.sub(heading, cells)
+
+
 def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment, captions(content.comparison, content.meta))
-    makers = (_changes, _rankings, _significance, _disagreement, _domains, _distributions,
-              _lengths, _scores, _leaderboard, _judges, _ties, _missing, _people, _raters,
-              _entities, _segments, _methods, _provenance)  # fmt: skip
+    makers = (
+        _changes,
+        _rankings,
+        _disagreement,
+        _domains,
+        _distributions,
+        _lengths,
+        _scores,
+        _leaderboard,
+        _judges,
+        _people,
+        _raters,
+        _entities,
+        _significance,
+        _ties,
+        _missing,
+        _warnings,
+        _segments,
+        _methods,
+        _provenance,
+    )
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
 
@@ -183,11 +257,18 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
             "Systems in one tier are not told apart by the tests; "
             "that does not make them equally good."
         ),
-        *writer.charts([("chart-forest", lambda: comparing.forest(found), "")]),
+        *writer.charts([("chart-forest", lambda: comparing.forest(found), _in_words(found))]),
         writer.table(found.table(), "Ranking of systems"),
+        writer.terms(*found.aggregations, "tier", *found.tests),
         writer.side_by_side(beside),
     ]
     return Section("rankings", "Rankings", tuple(blocks))
+
+
+def _in_words(found: Comparison) -> str:
+    """Say what the short names of rankings stand for."""
+    short = {by: words.RANKINGS[by] for by in found.aggregations if by in words.RANKINGS}
+    return "; ".join(f"{by}: {name}" for by, name in short.items() if by != name)
 
 
 def _significance(content: Content, writer: Writer) -> Section | None:
@@ -195,15 +276,14 @@ def _significance(content: Content, writer: Writer) -> Section | None:
     if found is None or not found.tests:
         return None
     note = (
-        "A cell shows the p-value of row against column. Choose a cell to read the segments of "
-        "that pair."
+        "Which differences between two systems are more than chance. A cell shows the p-value of "
+        "row against column: how often chance alone would give so clear a difference. Choose a "
+        "cell to read the segments of that pair."
     )
     blocks = [writer.words(note)]
     if len(found.systems) > grids.MOST:
         blocks.append(writer.words(f"The best {grids.MOST} of {len(found.systems)} are shown."))
-    blocks += [
-        writer.made("matrix", grid) for grid in grids.system_grids(found, content.es.systems)
-    ]
+    blocks += [writer.matrix(grid) for grid in grids.system_grids(found, content.es.systems)]
     return Section("significance", "Significance", tuple(blocks))
 
 
@@ -293,9 +373,10 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
             "told apart by the tests; which of them agrees more with people stays open."
         ),
         writer.table(meta.table(), "Leaderboard of metrics"),
+        writer.terms(*(result.by for result in meta.results), "without", "alike", "gap"),
         *writer.charts([("chart-metrics", forest, "")]),
         writer.side_by_side(beside),
-        *(writer.made("matrix", grid) for grid in grids.metric_grids(meta, alpha)[:1]),
+        *(writer.matrix(grid) for grid in grids.metric_grids(meta, alpha)[:1]),
     ]
     return Section("metrics", "Metrics", tuple(blocks))
 
@@ -317,18 +398,39 @@ def _ties(content: Content, writer: Writer) -> Section | None:
 
 
 def _missing(content: Content, writer: Writer) -> Section | None:
-    blocks = []
-    if content.es.scores and content.es.n_segments:
-        blocks.append(writer.table(grids.missing_table(content.es), "Missing scores"))
-    notes = [*without_figures(), *content.es.notes]
-    for found in (content.comparison, content.meta, content.judges):
-        notes += [] if found is None else found.warnings
-    if notes:
-        blocks.append(writer.findings([content.speak(note) for note in dict.fromkeys(notes)]))
-    lines = [f"{one.severity}: {content.speak(one.message)}" for one in content.findings]
-    if lines:
-        blocks += [writer.words("What the checks of the data found:"), writer.findings(lines)]
-    return Section("missing", "Missing data", tuple(blocks)) if blocks else None
+    if not content.es.scores or not content.es.n_segments:
+        return None
+    block = writer.table(grids.missing_table(content.es), "Missing scores")
+    return Section("missing", "Missing data", (block,))
+
+
+def _warnings(content: Content, writer: Writer) -> Section | None:
+    """List warnings by what they are about; those of one wording stand together."""
+    told: dict[str, Iterable[str]] = {
+        "About the page": without_figures(),
+        "About the files": content.es.notes,
+        "About the comparison of systems": _warned(content.comparison),
+        "About the metrics": _warned(content.meta),
+        "About the judges": _warned(content.judges),
+    }
+    known = {line for lines in told.values() for line in lines}
+    told["Found by the checks of the data"] = [
+        f"{one.severity}: {one.message}" for one in content.findings if one.message not in known
+    ]
+    hide = warned.without_folders(content.signed.inputs)
+    spoken = {
+        title: [printable(warned.shortened(hide(content.speak(line)))) for line in lines]
+        for title, lines in told.items()
+    }
+    found = warned.kinds(spoken)
+    if not found:
+        return None
+    note = "What to bear in mind when reading the results, and what to do about it."
+    return Section("warnings", "Warnings", (writer.words(note), writer.made("warnings", found)))
+
+
+def _warned(found: Comparison | MetaEvaluation | JudgeReport | None) -> tuple[str, ...]:
+    return () if found is None else tuple(found.warnings)
 
 
 def _people(content: Content, writer: Writer) -> Section | None:
@@ -371,5 +473,6 @@ def _provenance(content: Content, writer: Writer) -> Section:
     lines = [run.line() for run in (content.signed, *runs) if run is not None]
     inputs = content.signed.inputs
     lines += [f"{i.path} ({i.format}) sha256 {i.sha256 or 'unknown'}" for i in inputs]
-    block = writer.made("provenance", [printable(line) for line in lines])
+    hide = warned.without_folders(inputs)
+    block = writer.made("provenance", [printable(hide(line)) for line in lines])
     return Section("provenance", "Provenance", (block,))

@@ -8,22 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from tests.report.page.sets import hostile_set, read_set
 
-from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.segments import Segments
-from steelyard.report.explorer import Mistake
+from steelyard.cli.main import run
 from steelyard.report.page import make_report
-
-HOSTILE = (
-    "<script>window.hacked=1</script>",
-    "javascript:window.hacked=1",
-    "{{7*7}}{%raw%}${7*7}",
-    '</script><img src="x" onerror="window.hacked=1">',
-    "\"' onmouseover=window.hacked=1 x='",
-    "a\u2028b\u2029c & <!-- --> =1+1 \u202e\x1b[31m",
-)
 
 
 @pytest.fixture(scope="session")
@@ -41,33 +30,6 @@ def browser() -> Iterator[Any]:
         found.close()
 
 
-def hostile_set() -> tuple[EvalSet, list[Mistake]]:
-    """Give a set in which every name and every text tries to be code."""
-    rng = np.random.default_rng(0)
-    n, s = len(HOSTILE), 12
-    ids = tuple(f"{HOSTILE[k % n]}{k}" for k in range(s))
-    texts = tuple(HOSTILE[k % n] for k in range(s))
-    values = rng.normal(size=(n, s)) + np.arange(n)[:, None]
-    es = EvalSet(
-        HOSTILE,
-        Segments(ids, texts, texts, texts, {HOSTILE[0]: texts, HOSTILE[3]: texts}),
-        {
-            "human</script>": ScoreTable(values, kind="human"),
-            **{f"{name}m": ScoreTable(values + rng.normal(size=(n, s))) for name in HOSTILE[:3]},
-        },
-        {system: tuple(reversed(texts)) for system in HOSTILE},
-        name=HOSTILE[3],
-        language_pair='"><b>-x',
-        notes=HOSTILE,
-    )
-    marks = [
-        Mistake(system, ids[k], HOSTILE[k % n], 1, 5, HOSTILE[0])
-        for system in HOSTILE
-        for k in (0, 3)
-    ]
-    return es, marks
-
-
 @pytest.fixture(scope="session")
 def hostile_page(tmp_path_factory) -> Path:
     """A report of the hostile set."""
@@ -75,4 +37,45 @@ def hostile_page(tmp_path_factory) -> Path:
     path: Path = tmp_path_factory.mktemp("hostile") / "report.html"
     found = make_report(es, "human</script>", mistakes=marks, n_bootstrap=20, n_resamples=20)
     found.save(path)
+    return path
+
+
+METRICS = "COMET-refA,MetricX-23-refA,GEMBA-MQM-src,BLEU-refA,chrF-refA,Random-sysname-src"
+
+
+@pytest.fixture(scope="session")
+def wmt_page(shared, tmp_path_factory) -> Path:
+    """The report of WMT23 en-de, with entity mistakes and the errors that raters marked."""
+    pytest.importorskip("altair")
+    folder = shared / "wmt23-metrics"
+    out: Path = tmp_path_factory.mktemp("wmt") / "report.html"
+    mistakes = out.with_name("mistakes.jsonl")
+    mistakes.write_text(
+        '{"system": "ONLINE-B", "segment": "3", "kind": "missing number", "start": 0, "end": 4}\n',
+        encoding="utf-8",
+    )
+    names = ("human.csv.gz", "metrics.seg.csv.gz", "metrics.sys.csv", "text.jsonl.gz")
+    inputs = [str(folder / f"en-de.{name}") for name in names]
+    options = ["--human", "mqm", "--lp", "en-de", "--metrics", METRICS, "--bootstrap", "50",
+               "--resamples", "50", "--entities", str(mistakes), "--quiet",
+               "--ratings", str(folder / "en-de.mqm_errors.jsonl.gz")]  # fmt: skip
+    assert run(["report", *inputs, *options, "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory) -> Path:
+    """Where screenshots go."""
+    named = os.environ.get("STEELYARD_SCREENSHOTS")
+    folder: Path = Path(named) if named else tmp_path_factory.mktemp("screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def read_page(tmp_path_factory) -> Path:
+    """A report of a small set that has everything, made once."""
+    pytest.importorskip("altair")
+    path: Path = tmp_path_factory.mktemp("read") / "report.html"
+    make_report(read_set(), "mqm", n_bootstrap=50, n_resamples=50).save(path)
     return path

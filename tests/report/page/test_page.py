@@ -27,7 +27,8 @@ from steelyard.demo import embedded
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import explorer, sections, summary
 from steelyard.report.figures import comparison, drawing
-from steelyard.report.page import make_report, script_json
+from steelyard.report.inlined import script_json
+from steelyard.report.page import make_report
 from steelyard.stats.arrays import Floats
 
 
@@ -132,7 +133,7 @@ def test_tables_and_controls_are_labelled(hostile):
             if key in attributes:
                 assert attributes[key] in ids
     assert re.search(r"<html lang=\"en\">", hostile)
-    assert len(re.findall(r"<label[^>]*>[^<]+<(?:select|input)", hostile)) == 8
+    assert len(re.findall(r"<label[^>]*>[^<]+<(?:select|input)", hostile)) == 11
 
 
 def test_texts_come_back(hostile):

@@ -23,6 +23,7 @@ from steelyard.report.figures.pairmatrices import (
     size_of,
 )
 from steelyard.report.figures.panels import Intervals, Matrix, cell_size, interval_panel, name_axes
+from steelyard.report.figures.speaking import shown
 from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot, typed
 from steelyard.report.figures.versus import draw_pair, segment_label, wins
 from steelyard.stats.arrays import Floats
@@ -149,6 +150,7 @@ def ranks(found: RankedSystems) -> Chart:
             title=found.shown(by),
             row_labels=not panels,
             angle=0,
+            tip="{row} takes place {column} in {percent} of the resampled sets",
             numbers=len(names) <= 20,
         )
         panels.append(drawn.chart())
@@ -215,11 +217,12 @@ def _slopes(
 ) -> Chart:
     """Draw the places of each system as a line through the rankings."""
     rows = [
-        {"by": one, "place": number(places[one][i]), "i": i, "system": name, "moved": name in moved}
+        {"by": one, "place": number(places[one][i]), "i": i, "system": name, "moved": name in moved,
+         "tip": f"{name}: place {shown(number(places[one][i]))} by {one}"}
         for i, name in enumerate(names)
         for one in by
         if np.isfinite(places[one][i])
-    ]
+    ]  # fmt: skip
     top = alt.Axis(orient="top", labelAngle=0, domain=False, ticks=False)
     x = alt.X("by:N", scale=alt.Scale(domain=list(by), padding=0.1), title=None, axis=top)
     step = 1 + len(names) // 25
@@ -255,6 +258,10 @@ def _odd_matrix(
     colours = [style.SKY, style.GREEN, style.RED, style.PINK, style.ORANGE, style.GREY][
         : len(kinds)
     ]
+    told = (
+        "{row} and {column}: {alone} stands alone" if len(by) > 2 else "{row} and {column}: {alone}"
+    )
+    odd = [{**r, "tip": told.format(**r)} for r in odd]
     both = [*odd, *({**r, "row": r["column"], "column": r["row"]} for r in odd)]
     blank = [{"row": a, "column": b, "alone": None} for a in names for b in names if a != b]
     x, y = name_axes(names, names)

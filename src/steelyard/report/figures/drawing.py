@@ -19,6 +19,7 @@ from xml.etree import ElementTree as ET
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.formats import files
+from steelyard.report.figures.speaking import speak
 from steelyard.report.figures.style import Chart, held_rows, need_plots
 
 SUFFIXES = ("png", "svg", "pdf")
@@ -41,6 +42,7 @@ _DEFAULTS = frozenset(
 )
 _LONG = re.compile(r"-?\d+\.\d{3,}(?:e-?\d+)?")
 _URL = re.compile(r"url\(#([^)]*)\)")
+_WIDTH = re.compile(r' width="([\d.]+)"')
 _ROOM = 12
 
 
@@ -51,27 +53,33 @@ class Drawing:
     svg: str
     title: str = ""
     about: str = ""
+    width: float = 0.0
 
 
 def draw(make: Callable[[], Chart], name: str) -> Drawing:
     """Make a chart and draw it; ``name`` makes its inner ids unique on the page.
 
-    Titles become text of the page, where they break into lines. What a mark stands for is its
-    ``data-tip``, which the page shows on hover.
+    Titles become text of the page, where they break into lines, and the label of the picture. What
+    a mark stands for is its ``data-tip``, which the page shows on hover and on focus.
     """
     need_plots()
     vl_convert: Any = import_module("vl_convert")
     # Checking every part of a chart against the schema takes longer than drawing it.
     with import_module("altair.utils.schemapi").debug_mode(False), held_rows() as rows:
         spec = make().to_dict(validate=False)
+    speak(spec, rows)
     spec["datasets"] = {**spec.get("datasets", {}), **rows}
     spec["config"] = {**spec.get("config", {}), "background": "transparent"}
     titles = spec.pop("title", {})
     titles = titles if isinstance(titles, dict) else {"text": titles}
     about = titles.get("subtitle", "")
     lines = [about] if isinstance(about, str) else about
+    title, about = str(titles.get("text", "")), "; ".join(line for line in lines if line)
     picture = clean(vl_convert.vegalite_to_svg(spec), name)
-    return Drawing(picture, str(titles.get("text", "")), "; ".join(line for line in lines if line))
+    told = html.escape(". ".join(part for part in (title, about) if part))
+    picture = picture.replace("<svg", f'<svg role="img" aria-label="{told}"', 1)
+    width = _WIDTH.search(picture)
+    return Drawing(picture, title, about, float(width[1]) if width else 0.0)
 
 
 def clean(source: str, name: str) -> str:

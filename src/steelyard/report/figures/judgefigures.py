@@ -11,6 +11,7 @@ from steelyard.judging.card import JudgeCard
 from steelyard.judging.results import JudgeReport
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Intervals, Matrix, interval_panel
+from steelyard.report.figures.speaking import shown
 from steelyard.report.figures.style import Chart, alt, finish, label, labels, number, plot
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.labels import worth_of_labels
@@ -132,6 +133,7 @@ def confusion(found: JudgeReport) -> Chart:
         matrix = Matrix(
             rows=names, columns=names, values=shares, size=size, numbers=size > 28, texts=texts,
             title=label(card.name), row_labels=k % 3 == 0,
+            tip="people say {row}, the judge {column}: {percent}",
         )  # fmt: skip
         panels.append(matrix.chart())
     chart = alt.concat(*panels, columns=3)
@@ -167,13 +169,19 @@ def label_curve(found: JudgeReport) -> Chart:
         raise UsageError("figure 'labels': too few labels, or all the same")
     spread = float(known.std(ddof=1))
     sizes = np.unique(np.geomspace(15, max(total, 16), 24).astype(int))
-    rows = []
+    rows: list[style.Row] = []
     cards = [card for card in found.cards if card.rho.known][:_MOST]
     for name, rho in [("people alone", 0.0), *((c.name, max(c.rho.value, 0.0)) for c in cards)]:
         for n in sizes:
             worth = worth_of_labels(rho, float(n), float(max(total - n, 0)))
             rows.append({"judge": label(name), "labels": int(n),
                          "half": number(_Z * spread / np.sqrt(worth))})  # fmt: skip
+        own = rows[-len(sizes) :]
+        ends = (f"half-width {shown(row['half'])} with {row['labels']:,} labels"
+                for row in (own[0], own[-1]))  # fmt: skip
+        tip = f"{label(name)}: {', '.join(ends)}"
+        for row in own:  # a line is one mark
+            row["tip"] = tip
     chart = plot(rows, width=380, height=230).mark_line(point=False)
     chart = chart.encode(
         x=alt.X("labels:Q", scale=alt.Scale(type="log"), title="labels of people"),

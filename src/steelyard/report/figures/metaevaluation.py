@@ -114,7 +114,12 @@ def leaderboard(found: BenchmarkResult) -> Chart:
     names = labels(one.metric for one in found.standings)
     ranks = [one.rank for one in found.standings]
     average, place = (
-        Intervals(names, np.array([getattr(one, of) for one in found.standings]), groups=ranks)
+        Intervals(
+            names,
+            np.array([getattr(one, of) for one in found.standings]),
+            groups=ranks,
+            called="rank",
+        )
         for of in ("average", "average_rank")
     )
     panels = [
@@ -153,7 +158,9 @@ def forest(found: MetaEvaluation) -> Chart:
         ends = [own[m].ci or (np.nan, np.nan) if m in own else (np.nan, np.nan) for m in order]
         low, high = np.array(ends).T.reshape(2, -1)
         span = (low, high) if np.isfinite(low).any() else None
-        drawn = Intervals(shown, values, span, [own[m].rank if m in own else None for m in order])
+        drawn = Intervals(
+            shown, values, span, [own[m].rank if m in own else None for m in order], "rank"
+        )
         some = next(iter(own.values()))
         axis = "systems" if some.level == "sys" else f"segments, grouped by {some.group_by}"
         width = 260 if len(names) < 3 else 200
@@ -207,7 +214,9 @@ def calibration(found: Mapping[str, Calibration], *, by: str = "acc-eq") -> Char
         place = _thinned(own)
         rows = [{"epsilon": number(own.epsilons[k]), "value": number(own.values[k])} for k in place]
         text = f"{own.value:.3f} at {own.epsilon:.3g}"
-        best = [{"epsilon": number(own.epsilon), "value": number(own.value), "text": text}]
+        tip = f"{label(name)}: {by} {own.value:.3f} if differences up to {own.epsilon:.3g} are ties"
+        at = {"epsilon": number(own.epsilon), "value": number(own.value)}
+        best = [{**at, "text": text, "tip": tip}]
         x = alt.X("epsilon:Q", title="differences up to this are ties")
         low, high = float(own.values[place].min()), own.value
         room = 0.12 * (high - low) or 0.05  # for the label above the best
@@ -223,7 +232,7 @@ def calibration(found: Mapping[str, Calibration], *, by: str = "acc-eq") -> Char
             line.encode(**typed(x=x, y=y)),
             base.mark_rule(color=style.RED, strokeDash=[4, 3]).encode(**typed(x=x)),
             base.mark_point(filled=True, size=60, color=style.RED, opacity=1).encode(
-                **typed(x=x, y=y)
+                **typed(x=x, y=y, tooltip=["tip:N"])
             ),
             base.mark_text(dy=-10, color=style.INK, **aside).encode(
                 **typed(x=x, y=y, text="text:N")

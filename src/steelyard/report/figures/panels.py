@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from steelyard.report.figures import style
+from steelyard.report.figures.speaking import interval, shown
 from steelyard.report.figures.style import Chart, alt, number, plot, titled, typed
 from steelyard.stats.arrays import Floats
 
@@ -30,22 +32,30 @@ def name_axes(
 
 @dataclass(frozen=True, slots=True)
 class Intervals:
-    """A row per name, from best to worst: a value, its interval, and its group."""
+    """A row per name, from best to worst: a value, its interval, and its group.
+
+    ``called`` is what a group is called where a mark speaks.
+    """
 
     names: Sequence[str]
     values: Floats
     span: tuple[Floats, Floats] | None = None
     groups: Sequence[int | None] | None = None
+    called: str = "tier"
 
-    def row(self, i: int) -> style.Row:
-        """Give the data of one row; groups alternate in colour and shape."""
+    def row(self, i: int, what: str = "") -> style.Row:
+        """Give the data of one row of a panel titled ``what``; groups alternate in looks."""
         low, high = (None, None) if self.span is None else (number(end[i]) for end in self.span)
         group = None if self.groups is None else self.groups[i]
+        name, value = self.names[i], number(self.values[i])
+        told = f"{name}, {what}: " if what else f"{name}: "
+        told += interval({"value": value, "low": low, "high": high})
         return {
-            "name": self.names[i],
-            "value": number(self.values[i]),
+            "name": name,
+            "value": value,
             "low": low,
             "high": high,
+            "tip": told if group is None else f"{told}, {self.called} {group}",
             "group": group,
             "odd": "no" if group is None or group % 2 else "yes",
             "label": "" if group is None else str(group),
@@ -75,7 +85,7 @@ def interval_panel(
         return alt.X(field, title=axis or None, scale=alt.Scale(zero=False))
 
     height = cell_size(n, most=22, least=13, whole=640) * n
-    base = plot([drawn.row(i) for i in range(n)], width=width, height=height).encode(
+    base = plot([drawn.row(i, title) for i in range(n)], width=width, height=height).encode(
         **typed(y=y, color=of_groups(alt.Color, style.BLUE, style.RED))
     )
     layers = []
@@ -107,7 +117,8 @@ class Matrix:
     """A matrix of coloured cells, with texts where these can be read; NaN is no cell.
 
     ``size`` is the side of a cell, ``numbers`` says whether texts are shown, and ``ends`` are the
-    values of the outermost colours, which go two ways if ``diverging``.
+    values of the outermost colours, which go two ways if ``diverging``. ``tip`` is what a cell
+    says, of its ``row``, ``column``, ``text`` and ``percent``.
     """
 
     rows: Sequence[str]
@@ -122,6 +133,7 @@ class Matrix:
     legend: str | None = None
     row_labels: bool = True
     angle: int = -50
+    tip: str = "{row}, {column}: {text}"
 
     def cells(self) -> list[style.Row]:
         """List the defined cells, and how far their colour is from the middle."""
@@ -134,7 +146,11 @@ class Matrix:
                 if value is not None:
                     text = "" if self.texts is None else self.texts[i][j]
                     far = number((value - middle) / reach)
-                    cell = {"row": row, "column": column, "value": value, "text": text, "far": far}
+                    named = {"row": row, "column": column}
+                    tip = self.tip.format(
+                        **named, text=text or shown(value), percent=f"{100 * value:.3g} %"
+                    )
+                    cell = {**named, "value": value, "text": text, "far": far, "tip": tip}
                     found.append(cell)
         return found
 
@@ -228,9 +244,10 @@ def cloud(
     px, py = (x - x0) / (x1 - x0) * width, (y1 - y) / (y1 - y0) * height
     spots = {name: where for name, *where in place_labels(px, py, names, width, height)}
     rows: list[style.Row] = [
-        {"name": name, "x": number(a), "y": number(b)}
+        {"name": name, "x": number(a), "y": number(b),
+         "tip": f"{name}: {titles[0]} {shown(number(a))}, {titles[1]} {shown(number(b))}"}
         for name, a, b in zip(names, x, y, strict=True)
-    ]
+    ]  # fmt: skip
     horizontal = alt.X("x:Q", title=titles[0], scale=alt.Scale(domain=[x0, x1], nice=False))
     vertical = alt.Y("y:Q", title=titles[1], scale=alt.Scale(domain=[y0, y1], nice=False))
     layers = [
@@ -268,10 +285,13 @@ def heat(
     """Draw how many points fall into each cell of a grid; as lean as the grid, however many."""
     counts, xs, ys = np.histogram2d(x, y, bins=[edges[0], edges[1]])
     across, up = ([number(edge) for edge in own] for own in (xs, ys))
+    spans = [[f"{shown(a)} to {shown(b)}" for a, b in pairwise(own)] for own in (across, up)]
     rows = [
-        {"x": across[i], "x2": across[i + 1], "y": up[j], "y2": up[j + 1], "n": int(counts[i, j])}
+        {"x": across[i], "x2": across[i + 1], "y": up[j], "y2": up[j + 1], "n": int(counts[i, j]),
+         "tip": f"{int(counts[i, j]):,} {legend}: {titles[0]} {spans[0][i]}, "
+                f"{titles[1]} {spans[1][j]}"}
         for i, j in np.argwhere(counts > 0)
-    ]
+    ]  # fmt: skip
     below = {"gradientLength": 120, "orient": "bottom", "titleOrient": "left"}
     scale = alt.Scale(type="sqrt", range=["#E8F1F9", "#083D6B"], domainMin=0)
     return (

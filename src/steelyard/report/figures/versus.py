@@ -13,6 +13,7 @@ from steelyard.core.rng import Rng
 from steelyard.report.figures import style
 from steelyard.report.figures.otherpairings import draw_pairings
 from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
+from steelyard.report.figures.speaking import shown
 from steelyard.report.figures.style import (
     Chart,
     alt,
@@ -134,13 +135,14 @@ def density(
     ends = [{"x": low, "y": low}, {"x": high, "y": high}]
     layers.append(plot(ends).mark_line(color=style.INK, strokeWidth=1).encode(**typed(x=x, y=y)))
     middles = {"mean": (a.mean(), b.mean()), "median": (np.median(a), np.median(b))}
-    for (u, v), look in zip(middles.values(), _LINES, strict=True):
-        one = plot([{"x": number(u), "y": number(v)}])
+    for (of, (u, v)), look in zip(middles.items(), _LINES, strict=True):
+        tip = f"{of}: {first} {shown(number(u))}, {second} {shown(number(v))}"
+        one = plot([{"x": number(u), "y": number(v), "tip": tip}])
         layers += [
             one.mark_rule(**look).encode(**typed(x=x)),
             one.mark_rule(**look).encode(**typed(y=y)),
             one.mark_point(filled=True, size=60, opacity=1, color=look["color"]).encode(
-                **typed(x=x, y=y)
+                **typed(x=x, y=y, tooltip=["tip:N"])
             ),
         ]
     centre = alt.layer(*layers)
@@ -259,7 +261,10 @@ def wins(systems: Sequence[str], scores: Floats) -> Chart:
             end = start + (n / total if total else 0.0)
             text = f"{100 * n / total:.0f}" if total and n / total > 0.06 else ""
             place = {"from": number(start), "to": number(end), "middle": number((start + end) / 2)}
-            rows.append({"system": name, "kind": kind, **place, "n": int(n), "text": text})
+            share = f"{100 * n / total:.1f} %" if total else "none"
+            tip = f"{name}: {int(n):,} {kind} ({share} of its comparisons)"
+            told = {"n": int(n), "text": text, "tip": tip}
+            rows.append({"system": name, "kind": kind, **place, **told})
             start = end
     left = alt.Axis(grid=False, labelOverlap=False)
     y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None, axis=left)

@@ -52,7 +52,7 @@ def domain_blocks(
         writer.words(*lines),
         *([writer.findings(turns[:_TURNS])] if turns else []),
         writer.made("strips", system_strips(ranked, "Systems by domain", caption)),
-        writer.made("numbers", _FOLDED, table),
+        writer.folded(_FOLDED, table),
     ]
     return (*blocks, *_metric_blocks(es, meta, groups, writer))
 
@@ -72,7 +72,7 @@ def _metric_blocks(
     return [
         writer.words(*weighed.sentences("domain")),
         writer.made("strips", metric_strips(weighed, "Metrics by domain", caption)),
-        writer.made("numbers", _FOLDED, table),
+        writer.folded(_FOLDED, table),
     ]
 
 

@@ -398,5 +398,5 @@ def change_blocks(found: Changes, writer: Writer) -> tuple[Markup, ...]:
         blocks.append(writer.table(found.system_table(), "Systems before and now"))
     if found.metrics:
         inner = writer.table(found.metric_table(), "Metrics before and now")
-        blocks.append(writer.made("numbers", "Agreement of metrics before and now", inner))
+        blocks.append(writer.folded("Agreement of metrics before and now", inner))
     return tuple(blocks)

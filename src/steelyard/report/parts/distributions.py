@@ -46,7 +46,7 @@ def distribution_blocks(es: EvalSet, found: Comparison, writer: Writer) -> tuple
     return (
         writer.words(*lines),
         writer.made("strips", strips),
-        writer.made("numbers", "The numbers: quantiles of each system", inner),
+        writer.folded("The numbers: quantiles of each system", inner),
     )
 
 

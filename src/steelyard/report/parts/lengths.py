@@ -55,7 +55,7 @@ def length_blocks(es: EvalSet, found: Comparison, writer: Writer) -> tuple[Marku
     return (
         writer.words(*lines),
         writer.made("strips", system_strips(ranked, "Systems by length", caption)),
-        writer.made("numbers", "The numbers, with their intervals", table),
+        writer.folded("The numbers, with their intervals", table),
     )
 
 

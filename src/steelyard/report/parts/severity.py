@@ -123,7 +123,7 @@ def rater_blocks(es: EvalSet, writer: Writer, alpha: float = 0.05) -> tuple[Mark
                 blocks.append(writer.made("strips", strips(name, ratings, found)))
             table = rater_table(ratings, rater_scale(ratings), ratings.value, None)
             inner = writer.table(table, f"Raters of {name}")
-            blocks.append(writer.made("numbers", "The numbers of each rater", inner))
+            blocks.append(writer.folded("The numbers of each rater", inner))
     return tuple(blocks)
 
 
