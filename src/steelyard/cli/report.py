@@ -70,6 +70,12 @@ if TYPE_CHECKING:
     default="",
     help="Columns of --verdicts that are labels of people.",
 )
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="An earlier report (.html, or .json of --json): say what changed, and what is noise.",
+)
 @from_fields(ReportOptions, "title", "alpha", "n_bootstrap", "n_resamples")
 @input_options
 @partial(output_options, suffixes=("html", "htm"), usual="steelyard-report.html")
@@ -82,10 +88,11 @@ def report(
     Texts among them can be read in the page.
     """
     from steelyard.report import explorer
-    from steelyard.report.page import Given, write_report
+    from steelyard.report.page import Given, earlier, write_report
 
     need_inputs(inputs)
     assert output.out is not None  # it has a usual name
+    baseline = earlier(settings["baseline"])  # a wrong one is refused before anything is worked out
     es = options.load(inputs)
     for path in settings["ratings"]:
         es = explorer.with_ratings(es, path)
@@ -94,7 +101,11 @@ def report(
     if entities is not None:
         notes = explorer.not_shown(entities, es)
         given = Given(explorer.read_mistakes(entities, es), notes=notes)
-    given = replace(given, judges=_judges(settings["verdicts"], settings["raters"]))
+    given = replace(
+        given,
+        judges=_judges(settings["verdicts"], settings["raters"]),
+        baseline=baseline,
+    )
     shown = ReportOptions.of(settings)
     with shown_progress("making the report", output):
         made = write_report(es, options.human, shown, given, output.seed, spoken)

@@ -44,6 +44,11 @@ class Summary:
         every = list(told)
         return cls(*(tuple(text for own, text in every if own == part) for part in _HEADINGS))
 
+    def and_then(self, told: Iterable[Told]) -> Summary:
+        """Add sentences, each at the end of its part."""
+        own = [(part, text) for part in _HEADINGS for text in getattr(self, part)]
+        return Summary.of([*own, *told])
+
     def to_dict(self) -> dict[str, list[str]]:
         """Give the sentences by heading."""
         return {part: list(getattr(self, part)) for part in _HEADINGS}

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, printable
-from steelyard.core.table import Column, Table
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
@@ -26,7 +25,6 @@ MISSING = 65535  # the code of a missing score
 CELLS = 400_000  # scores that a page holds
 TEXTS = 1_400_000  # characters of base64 that the texts of a page may take
 SIDES = ("output", "source")
-_LISTED = 30  # mistakes that a table names, the surest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,22 +297,6 @@ def not_shown(path: Path, es: EvalSet) -> tuple[str, ...]:
     return (f"{told} on names and numbers below a confidence of {min(cuts):.2f} not marked",)
 
 
-def alarms_table(mistakes: Sequence[Mistake], notes: tuple[str, ...] = ()) -> Table | None:
-    """List the mistakes that have a confidence, the surest first; None if none has."""
-    weighed = [(one.confidence, one) for one in mistakes if one.confidence is not None]
-    if not weighed:
-        return None
-    weighed.sort(key=lambda pair: -pair[0])
-    columns = (Column("system"), Column("segment"), Column("what"), Column("text"),
-               Column("confidence", digits=2))  # fmt: skip
-    rows = tuple(
-        (one.system, one.segment, one.kind, one.text or "", sure) for sure, one in weighed[:_LISTED]
-    )
-    left = len(weighed) - len(rows)
-    more = (f"{plural(left, 'more alarm')} are marked in the segments",) if left else ()
-    return Table("Names and numbers to look at", columns, rows, (*notes, *more))
-
-
 def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
     """Give the errors that raters marked, where the set holds their judgements."""
     for ratings in es.ratings.values():
@@ -340,10 +322,15 @@ def with_ratings(es: EvalSet, path: Path) -> EvalSet:
     form, value, _ = read_any(path)
     if not isinstance(value, Ratings):
         raise InputError(f"holds no ratings ({form})", path=path)
-    kept = value.select(systems=es.systems, segments=es.segments.ids)
+    return joined(es, path.name.split(".gz")[0], value)
+
+
+def joined(es: EvalSet, name: str, ratings: Ratings) -> EvalSet:
+    """Add raw judgements, as far as they concern the set's systems and segments."""
+    kept = ratings.select(systems=es.systems, segments=es.segments.ids)
     if kept.errors is not None and np.isnan(kept.value).all():
         kept = replace(kept, value=np.array([_cost(errors) for errors in kept.errors]))
-    return replace(es, ratings={**es.ratings, path.name.split(".gz")[0]: kept})
+    return replace(es, ratings={**es.ratings, name: kept})
 
 
 def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:

@@ -17,7 +17,6 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import Overview
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report.glossary import CORRECTIONS, SCHEMES
-from steelyard.stats.agreement import krippendorff_alpha
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson, kendall_b
 from steelyard.stats.kendall.counting import count_pairs
@@ -245,22 +244,3 @@ def human_table(es: EvalSet) -> Table | None:
     columns = _columns("score", "and", "cells", ("Pearson r", 3), "systems", ("tau-b", 3))
     notes = ("Pearson r over cells that both scored; tau-b of the systems' means over those cells",)
     return Table("Human scores with each other", columns, tuple(rows), notes)
-
-
-def raters_table(es: EvalSet) -> Table | None:
-    """Give how far the raters behind each human score agree, where their judgements are known."""
-    rows: list[tuple[Cell, ...]] = []
-    for name, ratings in es.ratings.items():
-        unit = ratings.system.astype(np.int64) * max(1, len(ratings.segments)) + ratings.segment
-        value = ratings.value
-        if value is None or np.isnan(value).all():
-            continue
-        found = krippendorff_alpha(unit, value, n_resamples=500)
-        sizes = len(ratings.raters), len(ratings), found.n_units
-        rows.append((name, *sizes, found.value, found.low, found.high))
-    if not rows:
-        return None
-    columns = _columns("ratings", "raters", "judgements", "rated twice", ("alpha", 3), ("low", 3),
-                       ("high", 3))  # fmt: skip
-    note = "Krippendorff's alpha (interval) with its 95 % interval; 1 is perfect, 0 is chance"
-    return Table("Raters with each other", columns, tuple(rows), (note,))

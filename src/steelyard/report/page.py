@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.oneline import one_line
 from steelyard.core.options import spelled
-from steelyard.core.provenance import Provenance, origin
+from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
@@ -40,13 +40,15 @@ from steelyard.report import sections
 from steelyard.report.explorer import (
     Explorer,
     Mistake,
-    alarms_table,
     explore,
     rated_mistakes,
 )
 from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import with_verdicts
+from steelyard.report.memory import Memory, read_memory, remember
 from steelyard.report.options import ReportOptions
+from steelyard.report.parts.changes import Changes, find_changes
+from steelyard.report.parts.severity import RatingsLike, add_ratings
 from steelyard.report.summary import summarise
 
 #: How much is done after each part of the work, of a whole of 100: about what they take.
@@ -65,6 +67,8 @@ class Report(Shown):
     judges: JudgeReport | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
+    changes: Changes | None = None
+    memory: Memory = field(default_factory=Memory, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -73,6 +77,8 @@ class Report(Shown):
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "judges": None if self.judges is None else self.judges.to_dict(),
+            "changes": None if self.changes is None else self.changes.to_dict(),
+            "memory": self.memory.to_dict(),
             "bytes": len(self.html.encode("utf-8")),
             **origin(self.provenance),
             "warnings": list(self.warnings),
@@ -115,6 +121,8 @@ def make_report(  # noqa: PLR0913 - every option has a default
     comparison: Comparison | None = None,
     meta: MetaEvaluation | None = None,
     judges: JudgeReport | None = None,
+    baseline: str | Path | Report | None = None,
+    ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike] | None = None,
 ) -> Report:
     """Make a report of one test set.
 
@@ -142,6 +150,11 @@ def make_report(  # noqa: PLR0913 - every option has a default
         Results of this set that are at hand, to be shown instead of new ones.
     judges
         What :func:`steelyard.judge` found, for a section of its own.
+    baseline
+        An earlier report to compare with: its page, what ``report --json`` printed, or itself.
+    ratings
+        Raw judgements behind human scores, for a section on raters and the errors they marked:
+        files or :class:`~steelyard.data.judgements.Ratings`, one or several, or by name.
 
     Examples
     --------
@@ -156,8 +169,18 @@ def make_report(  # noqa: PLR0913 - every option has a default
     bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
     bounds.instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
-    given = Given(tuple(marks), comparison, meta, judges=judges)
-    return write_report(es, human, options, given, rng)
+    given = Given(tuple(marks), comparison, meta, judges=judges, baseline=earlier(baseline))
+    known = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
+    return write_report(known, human, options, given, rng)
+
+
+def earlier(baseline: str | Path | Report | None) -> Memory | None:
+    """Give what an earlier report kept."""
+    if baseline is None or isinstance(baseline, Report):
+        return None if baseline is None else baseline.memory
+    if not isinstance(baseline, (str, Path)):
+        raise bounds.fail("baseline", "a path or a Report", baseline)
+    return read_memory(baseline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +192,7 @@ class Given:
     meta: MetaEvaluation | None = None
     notes: tuple[str, ...] = ()
     judges: JudgeReport | None = None
+    baseline: Memory | None = None
 
     def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
         """Refuse results that can't be of this set."""
@@ -236,6 +260,11 @@ def write_report(
     warnings += [text for name in rivals for text in direction_warnings(name, es[name])]
     warnings += sections.without_figures()
     known = {name: value for name, value in settings.items() if value is not None}
+    title = options.title or _named(es)
+    memory = remember(es, found, meta, title, installed_version())
+    changes = None
+    if given.baseline is not None:
+        changes = find_changes(es, found, given.baseline, memory, alpha)
     content = sections.Content(
         es=es,
         view=overview(es, gold),
@@ -244,15 +273,19 @@ def write_report(
         many=many,
         findings=tuple(check(es)),
         explorer=packed,
-        alarms=alarms_table(given.mistakes, given.notes),
+        mistakes=given.mistakes,
+        mistake_notes=given.notes,
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
         judges=given.judges,
+        changes=changes,
     )
     told = summarise(es, found, meta)
+    if changes is not None:
+        told = told.and_then(changes.told())
     tell(_PACKED, _WHOLE)
     return Report(
-        html=_page(content, told, options.title),
+        html=_page(content, told, title, memory),
         said=told,
         comparison=found,
         meta=meta,
@@ -260,6 +293,8 @@ def write_report(
         judges=given.judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
+        changes=changes,
+        memory=memory,
     )
 
 
@@ -309,14 +344,19 @@ def _pair(found: Comparison | None) -> tuple[str, str] | None:
     return ranking[0], ranking[1]
 
 
-def _page(content: sections.Content, told: Summary, title: str | None) -> str:
+def _named(es: EvalSet) -> str:
+    """Give a heading: the name of the set, else that of its file."""
+    stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
+    return " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
+
+
+def _page(content: sections.Content, told: Summary, title: str, memory: Memory) -> str:
     from markupsafe import Markup
 
     es, signed = content.es, content.signed
     environment = sections.environment()
-    style, script = sections.template_text("page.css"), sections.script_text()
-    stem = Path(es.inputs[0].path).name.split(".")[0] if es.inputs else ""
-    named = " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
+    style = sections.template_text("page.css") + sections.template_text("strips.css")
+    script = sections.script_text()
     kinds = [plural(es.n_systems, "system"), plural(es.n_segments, "segment")]
     kinds += [plural(len(es.human), "human score")] if es.human else []
     kinds.append(plural(len(es.metrics), "metric"))
@@ -324,13 +364,14 @@ def _page(content: sections.Content, told: Summary, title: str | None) -> str:
     return environment.get_template("page.html.j2").render(
         policy=Markup(_policy(script, style)),  # noqa: S704 - hashes only
         version=signed.version,
-        title=printable(title or named),
+        title=printable(title),
         subtitle=", ".join(kinds),
         style=Markup(style),  # noqa: S704 - a file of ours
         script=Markup(script),  # noqa: S704 - a file of ours
         summary=shown,
         sections=sections.sections(content, environment),
         signature=printable(signed.line()),
+        memory=Markup(script_json(memory.to_dict())),  # noqa: S704 - no markup can stand in it
         explorer=None if content.explorer is None else _inlined(content.explorer, es),
     )
 

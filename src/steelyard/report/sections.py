@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files as package_files
@@ -23,13 +23,20 @@ from steelyard.data.overview import Overview
 from steelyard.judging.results import JudgeReport
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report import glossary, grids, summary, warned
-from steelyard.report.explorer import Explorer
+from steelyard.report.explorer import Explorer, Mistake
 from steelyard.report.figures import comparison as comparing
 from steelyard.report.figures import drawing
 from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
 from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import judge_blocks
+from steelyard.report.parts.bydomain import domain_blocks
+from steelyard.report.parts.captions import captions
+from steelyard.report.parts.changes import Changes, change_blocks
+from steelyard.report.parts.distributions import distribution_blocks
+from steelyard.report.parts.entitymistakes import entity_blocks
+from steelyard.report.parts.lengths import length_blocks
+from steelyard.report.parts.severity import rater_blocks
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -59,8 +66,10 @@ class Content:
     explorer: Explorer | None
     signed: Provenance
     speak: Callable[[str], str]
-    alarms: Table | None = None
     judges: JudgeReport | None = None
+    changes: Changes | None = None
+    mistakes: tuple[Mistake, ...] = ()
+    mistake_notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +112,9 @@ def without_figures() -> list[str]:
 class Writer:
     """Makes blocks: each method gives HTML that is safe to put into the page."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, seen: Mapping[str, str] | None = None) -> None:
         self.environment = environment
+        self.seen = seen or {}  # what is to be seen in a chart, by its name
         self.blocks: Any = environment.get_template("blocks.html.j2").module
         self.draws = not without_figures()
 
@@ -166,7 +176,8 @@ class Writer:
             except (UsageError, DegenerateError):
                 continue  # such a figure needs more systems, or scores, than there are
             safe = Markup(picture.svg)  # noqa: S704 - cleaned by drawing.py
-            about = [printable(line).rstrip(".") for line in (picture.about, caption) if line]
+            lines = (self.seen.get(name), picture.about, caption)
+            about = [printable(line).rstrip(".") for line in lines if line]
             size = next((kind for most, kind in _SIZES if picture.width <= most), "wide")
             yield self.made("chart", safe, printable(picture.title), about, name, size)
 
@@ -192,14 +203,20 @@ def _with_headings(cells: str) -> str:
 
 def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
-    writer = Writer(environment)
+    writer = Writer(environment, captions(content.comparison, content.meta))
     makers = (
+        _changes,
         _rankings,
         _disagreement,
+        _domains,
+        _distributions,
+        _lengths,
         _scores,
         _leaderboard,
         _judges,
         _people,
+        _raters,
+        _entities,
         _significance,
         _ties,
         _missing,
@@ -210,6 +227,12 @@ def sections(content: Content, environment: Environment) -> list[Section]:
     )
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
+
+
+def _changes(content: Content, writer: Writer) -> Section | None:
+    if content.changes is None:
+        return None
+    return Section("changes", "Changes", change_blocks(content.changes, writer))
 
 
 def _rankings(content: Content, writer: Writer) -> Section | None:
@@ -286,6 +309,35 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
         *([writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []),
     ]
     return Section("disagreement", "Disagreement", tuple(blocks))
+
+
+def _of_systems(
+    name: str, title: str, content: Content, make: Callable[[Comparison], tuple[Markup, ...]]
+) -> Section | None:
+    """Make a section that looks at the compared systems once more, if it has anything to say."""
+    blocks = () if content.comparison is None else make(content.comparison)
+    return Section(name, title, blocks) if blocks else None
+
+
+def _domains(content: Content, writer: Writer) -> Section | None:
+    def make(found: Comparison) -> tuple[Markup, ...]:
+        return domain_blocks(content.es, found, content.meta, writer)
+
+    return _of_systems("domains", "Domains", content, make)
+
+
+def _distributions(content: Content, writer: Writer) -> Section | None:
+    def make(found: Comparison) -> tuple[Markup, ...]:
+        return distribution_blocks(content.es, found, writer)
+
+    return _of_systems("distributions", "Distributions", content, make)
+
+
+def _lengths(content: Content, writer: Writer) -> Section | None:
+    def make(found: Comparison) -> tuple[Markup, ...]:
+        return length_blocks(content.es, found, writer)
+
+    return _of_systems("length", "Length", content, make)
 
 
 def _scores(content: Content, writer: Writer) -> Section | None:
@@ -382,12 +434,21 @@ def _warned(found: Comparison | MetaEvaluation | JudgeReport | None) -> tuple[st
 
 
 def _people(content: Content, writer: Writer) -> Section | None:
-    tables = {
-        "Human scores with each other": grids.human_table(content.es),
-        "Raters": grids.raters_table(content.es),
-    }
-    blocks = [writer.table(found, label) for label, found in tables.items() if found is not None]
-    return Section("people", "Human agreement", tuple(blocks)) if blocks else None
+    found = grids.human_table(content.es)
+    if found is None:
+        return None
+    block = writer.table(found, "Human scores with each other")
+    return Section("people", "Human agreement", (block,))
+
+
+def _raters(content: Content, writer: Writer) -> Section | None:
+    blocks = rater_blocks(content.es, writer)
+    return Section("raters", "Raters", blocks) if blocks else None
+
+
+def _entities(content: Content, writer: Writer) -> Section | None:
+    blocks = entity_blocks(content.es, content.mistakes, content.mistake_notes, writer)
+    return Section("entities", "Entities", blocks) if blocks else None
 
 
 def _segments(content: Content, writer: Writer) -> Section | None:
@@ -396,9 +457,7 @@ def _segments(content: Content, writer: Writer) -> Section | None:
     notes = [printable(content.speak(note)) for note in content.explorer.notes]
     if not content.explorer.facts["has"]["outputs"]:
         notes.append("The input holds no outputs: scores only")
-    alarms = content.alarms
-    listed = () if alarms is None else (writer.table(alarms, alarms.title),)
-    return Section("segments", "Segments", (*listed, writer.made("explorer", notes)))
+    return Section("segments", "Segments", (writer.made("explorer", notes),))
 
 
 def _methods(content: Content, writer: Writer) -> Section:

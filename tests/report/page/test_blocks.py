@@ -126,7 +126,9 @@ def test_every_meta_metric_and_ranking_has_words():
 
 def test_matrices_are_folded_and_come_after_the_findings(made):
     assert made.index('id="metrics"') < made.index('id="significance"')
-    assert made.count('<table class="matrix') == made.count('<details class="folded">')
+    parts = made.split('<details class="folded">')[1:]
+    inside = sum('<table class="matrix' in part.partition("</details>")[0] for part in parts)
+    assert inside == made.count('<table class="matrix') > 0
     assert "<details open" not in made
 
 

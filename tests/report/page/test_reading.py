@@ -163,7 +163,7 @@ def test_what_is_too_wide_says_so(browser, read_page, width):
     with opened(browser, read_page, width) as page:
         regions = page.evaluate(
             "[...document.querySelectorAll('main .held .scroll')]"
-            ".filter(s => s.clientWidth).map(s => ({name: s.getAttribute('aria-label'),"
+            ".filter(s => s.checkVisibility()).map(s => ({name: s.getAttribute('aria-label'),"
             " over: s.scrollWidth - s.clientWidth, faded: s.classList.contains('more-right'),"
             " told: s.nextElementSibling.classList.contains('hint')}))"
         )
