@@ -13,7 +13,7 @@ from steelyard.cli import demostory as story
 from steelyard.cli.main import run
 from steelyard.core.table import Table
 from steelyard.demo import embedded, folder
-from steelyard.report.explorer import with_ratings
+from steelyard.report.explorer import rated_mistakes, with_ratings
 
 _KINDS = {"data": 0, "human": 1, "compare": 2, "meta": 3, "judge": 4, "score": 5}
 
@@ -48,7 +48,7 @@ def test_the_demo_says_the_same_in_the_terminal_on_the_page_and_in_json(tmp_path
     assert {"data", "compare", "meta", "judge", "kobe", "warnings"} <= set(result)
     html = page.read_text(encoding="utf-8")
     assert len(html) < 3_000_000
-    assert "demo (simulated) de-en" in html
+    assert "<h1>Demo: twelve invented systems, German to English</h1>" in html
     tables = re.findall(r"<table>.*?</table>", html, re.DOTALL)
     shown = [[re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", table)]
              for table in tables]  # fmt: skip
@@ -149,3 +149,13 @@ def test_a_file_in_the_way_is_an_error(tmp_path, capsys):
     (tmp_path / "d").write_text("")
     assert run(["demo", "--files", str(tmp_path / "d"), "--no-report"]) == 2
     assert "error:" in capsys.readouterr().err
+
+
+def test_errors_that_several_raters_marked_are_one(told):
+    marks: dict[tuple[str, str], set[str]] = {}
+    for one in rated_mistakes(told.es):
+        marks.setdefault((one.system, one.segment), set()).add(one.kind)
+    kinds = marks["Basalt", "6"]
+    assert "major accuracy/mistranslation (3 of 3 raters)" in kinds
+    assert {kind.rpartition(" (")[2] for kind in kinds} <= {f"{n} of 3 raters)" for n in (1, 2, 3)}
+    assert not any("raters" in kind for kind in marks["Basalt", "38"])

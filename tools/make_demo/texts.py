@@ -37,6 +37,7 @@ _OF_THE_DOCUMENT = ("town", "town2", "person", "pet")
 _SLIPS = {",": (" ,", ",,"), ".": (" .", ".."), "?": (" ?",), "!": (" !",), ":": (" :",)}
 #: Systems that go wrong in a way of their own: one with names and numbers, one leaves words out.
 _WEAK_AT_NAMES, _WEAK_AT_PHRASES, _OFTEN = "Basalt", "Granite", 4.0
+_COSTS = {"major": 5, "minor": 1}
 _NONSENSE = 25  # the cost of what is no translation
 
 
@@ -50,10 +51,17 @@ class Planted:
     end: int
     in_source: bool = False
 
+    @property
+    def cost(self) -> float:
+        """What it costs by the weights of WMT."""
+        if self.category == NOT_TRANSLATED:
+            return _NONSENSE
+        return 0.1 if self.category == PUNCTUATION else _COSTS[self.severity]
+
     def to_dict(self) -> dict[str, Any]:
         """Give the error as files of ratings have it."""
         said: dict[str, Any] = {"start": self.start, "end": self.end}
-        said |= {"category": self.category, "severity": self.severity}
+        said |= {"category": self.category, "severity": self.severity, "score": self.cost}
         return said | ({"is_source_error": True} if self.in_source else {})
 
 

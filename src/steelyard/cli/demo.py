@@ -48,6 +48,7 @@ def demo(folder: Path | None, page: Path, no_report: bool, output: OutputOptions
             made = make_report(
                 story.es,
                 "mqm",
+                title="Demo: twelve invented systems, German to English",
                 comparison=story.comparison,
                 meta=story.meta,
                 judges=story.judges,

@@ -9,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import compare
 from steelyard.core.errors import MissingDependencyError
@@ -160,19 +158,24 @@ def _counted(es: EvalSet) -> str:
 def _marked(es: EvalSet, ratings: Ratings) -> tuple[str, ...]:
     """Say how many errors there are, and show an output with its own."""
     lists = [errors or () for errors in ratings.errors or ()]
-    count = sum(map(len, lists))
-    severe = sum(one.severity == "major" for errors in lists for one in errors)
-    outputs = len(set(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True)))
+    places = list(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True))
+    # What several raters marked is one error, and major if one of them says so.
+    marks = [
+        ((where, one.start, one.end, one.in_source), one.severity)
+        for where, errors in zip(places, lists, strict=True)
+        for one in errors
+    ]
+    count = len({mark for mark, _ in marks})
+    severe = len({mark for mark, severity in marks if severity == "major"})
     system, segment = _EXAMPLE
-    who, where = ratings.systems.index(system), ratings.segments.index(segment)
-    row = int(np.flatnonzero((ratings.system == who) & (ratings.segment == where))[0])
+    row = places.index((ratings.systems.index(system), ratings.segments.index(segment)))
     place = es.segments.ids.index(segment)
     source, output = (es.segments.sources or ())[place], es.outputs[system][place]
     score = es["mqm"].values[es.systems.index(system), place]
     found = (
-        f"{len(ratings.raters)} experts read {outputs:,} outputs and marked {count:,} errors, "
-        f"{severe:,} of them major. A major error costs 5, a minor one 1, a wrong comma 0.1; "
-        "minus the cost is the score mqm."
+        f"{len(ratings.raters)} experts read {len(set(places)):,} outputs and marked {count:,} "
+        f"errors, {severe:,} of them major. A major error costs 5, a minor one 1, a wrong comma "
+        "0.1; minus the cost is the score mqm."
     )
     return (
         found,
