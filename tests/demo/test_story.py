@@ -70,6 +70,19 @@ def test_a_part_is_a_question_a_command_and_words(told):
         assert all(word.rstrip() == word for word in part.words)
 
 
+def test_alarms_on_names_are_errors_that_experts_marked(told):
+    named = re.findall(r"(\w+) writes (.+?) for .+?[;.]", told.parts[5].words[-1])
+    assert len(named) == 4
+    place = {name: k for k, name in enumerate(told.es.segments.ids)}
+    marked = [
+        (one.system, told.es.outputs[one.system][place[one.segment]][one.start : one.end])
+        for one in rated_mistakes(told.es)
+        if one.side == "output"
+    ]
+    for system, output in named:
+        assert any(system == who and output in text for who, text in marked)
+
+
 def test_the_example_shows_both_kinds_of_errors(told):
     shown = told.parts[1].words[-1]
     assert re.search(r"\[\[[^]]+\]\]", shown)

@@ -37,13 +37,15 @@ CLOSING = (
     "    system,segment,quality",
     "    A,1,0.71",
     "    B,1,0.64",
-    "Then ask: steelyard compare FILE.csv (who is better?), or, if it has scores of people,",
-    "steelyard meta FILE.csv --human COLUMN (which metric agrees with them?).",
-    "Logs of LLM evaluations, arenas and MT tasks are read as they are: steelyard data formats.",
+    "Then ask:",
+    "    steelyard compare FILE.csv              who is better?",
+    "    steelyard meta FILE.csv --human COLUMN  which score agrees with people's?",
+    "    steelyard data formats                  which other files can be read?",
 )
 
 _DECLARED = "--human mqm --kind human:da --lower-is-better edit-rate-refA"
 _NAMED = ("Kaolin", "Dolomite", "Basalt")  # systems whose names and numbers are looked at
+_ALARMS = 4  # of these that are told
 _DOCUMENT = "news-017"  # where they are looked up
 _EXAMPLE = ("Basalt", "38")  # an output with a few errors, to be read
 
@@ -208,7 +210,18 @@ def _names(es: EvalSet) -> tuple[KobeReport | None, tuple[str, ...]]:
         return None, (f"({error})",)
     kept = (f"{own.system} keeps {own.matched}" for own in found.systems if not own.is_reference)
     plain = f"Of {found.n_source_entities} names and numbers in the source, {', '.join(kept)}."
-    return found, _brief(found, plain)
+    return found, (*_brief(found, plain), *_surest(found))
+
+
+def _surest(found: KobeReport) -> tuple[str, ...]:
+    """Tell the alarms that are surest, where one name or number stands for another."""
+    told = [
+        f"{alarm.system} writes {one.output.text} for {one.source.text}"
+        for alarm in found.alarms
+        for one in alarm.findings
+        if one.source is not None and one.output is not None
+    ]
+    return (f"The surest: {'; '.join(told[:_ALARMS])}.",) if told else ()
 
 
 def _brief(found: object, *otherwise: str) -> tuple[str, ...]:
