@@ -58,6 +58,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	@echo "installing Steelyard and what it needs into $(VENV): a few minutes, once"
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --editable '.[all]'
 	@touch $@
 

@@ -14,7 +14,6 @@ import contextlib
 import doctest
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -143,12 +142,10 @@ def _commands(body: str) -> Iterator[tuple[list[str], str]]:
 
 
 def copy_demo(folder: Path) -> None:
-    """Do what ``steelyard demo --export`` does, without running the demo for every page."""
-    from steelyard.demo import embedded
+    """Do what ``steelyard demo --files`` does, without running the demo for every page."""
+    from steelyard.demo.folder import write_files
 
-    folder.mkdir()
-    for path in embedded.FILES:
-        shutil.copyfile(path, folder / path.name)
+    write_files(folder)
 
 
 def check(path: Path, *, update: bool = False) -> list[str]:

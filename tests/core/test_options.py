@@ -280,7 +280,7 @@ CASES = [
           "options": "settings?", "annotations": "object?"}),
     Case(sy.spa, {"human": np.ones((3, 12)), "metric": np.ones((3, 12))},
          {"human": "matrix", "metric": "matrix"}, ("options",)),
-    Case(sy.demo_set, {}, {}),
+    Case(sy.demo_set, {}, {"texts": "flag"}),
     Case(sy.kobe.score, {"sources": ["Wien"], "outputs": ["Vienna"], "src": "de", "tgt": "en"},
          {"sources": "texts", "outputs": "texts", "src": "language", "tgt": "language",
           "references": "texts?", "kb": "knowledge?", "options": "object?",

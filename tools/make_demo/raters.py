@@ -4,22 +4,22 @@ The systems and segments are those of :mod:`make_demo.simulator`; the errors tha
 counts are what the raters see. Raters differ in mean, spread and care, and three of them should
 be caught: one gives the same score to everything, one looks at nothing, one is too fast.
 
-Run ``PYTHONPATH=tools python -m make_demo.raters`` to write the shipped files anew.
+The experts of MQM mark what :mod:`make_demo.texts` planted.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from make_demo import simulator
+from make_demo.sentences import CATEGORIES, PUNCTUATION
 from make_demo.simulator import Array, SimulatedSet
+from make_demo.texts import Output, Planted, Segment
 from steelyard.core.table import delimited, dumps
-from steelyard.demo import embedded
 from steelyard.formats import files
 
 SEED = 20240608
@@ -28,12 +28,10 @@ ERRORS_FILE = "errors.jsonl.gz"
 N_SEGMENTS = 150  # the first ones that people judged
 _RATERS = 12
 _FLAT, _CARELESS, _HASTY = 3, 7, 10
+AWKWARD = CATEGORIES["w"]
 _EXPERTS = ("expert-1", "expert-2", "expert-3")
-_SHARED = 15  # segments that all experts judged
-_CATEGORIES = ("accuracy/mistranslation", "accuracy/omission", "accuracy/addition",
-               "fluency/grammar", "fluency/spelling", "terminology/inappropriate for context",
-               "style/unnatural or awkward")  # fmt: skip
-_SHARES = (0.34, 0.1, 0.06, 0.2, 0.08, 0.1, 0.12)
+# How often who is strict changes, how often severities are mixed up, or errors missed.
+_MIXED, _BLURRED, _MISSED = 0.5, 0.25, 0.7
 
 
 def _judged(simulated: SimulatedSet) -> tuple[list[int], Array]:
@@ -81,53 +79,64 @@ def ratings(simulated: SimulatedSet, rng: np.random.Generator) -> Iterator[tuple
                    round(float(seconds), 1))  # fmt: skip
 
 
-def error_lists(simulated: SimulatedSet, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """Draw MQM ratings: each segment goes to one expert, the first fifteen to all of them.
+def error_lists(
+    simulated: SimulatedSet, written: Sequence[Segment], rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Draw MQM ratings: each document goes to one expert, the first of each domain to all.
 
-    An expert misses some of the errors, and sometimes takes a minor one for major.
+    An expert marks what was planted, so that ``mqm`` is what the ratings say. Where three of them
+    rate an output they differ now and then, and their mean is the score.
     """
-    columns, cost = _judged(simulated)
-    care, severe = (0.95, 0.85, 0.7), (0.03, 0.1, 0.0)
-    for s, column in enumerate(columns):
-        experts = range(len(_EXPERTS)) if s < _SHARED else [s % len(_EXPERTS)]
-        for n, system in enumerate(simulated.systems):
-            marks = _true_errors(float(cost[n, s]), rng)
-            for expert in experts:
-                seen = [mark for mark in marks if rng.random() < care[expert]]
-                errors = []
-                for category, severity in seen:
-                    harsh = severity == "minor" and rng.random() < severe[expert]
-                    punctuation = category == "fluency/punctuation"
-                    known = severity if punctuation or not harsh else "major"
-                    errors.append({"category": category, "severity": known})
-                yield {"rater": _EXPERTS[expert], "system": system,
-                       "segment": simulated.segment_ids[column], "errors": errors}  # fmt: skip
+    judged = ~np.isnan(simulated.scores["mqm"]).any(axis=0)
+    documents = list(dict.fromkeys(simulated.documents))
+    firsts = {domain: name for name, domain in reversed(
+        list(zip(simulated.documents, simulated.domains, strict=True)))}  # fmt: skip
+    for column in np.flatnonzero(judged).tolist():
+        document = simulated.documents[column]
+        shared = document in firsts.values()
+        for system, output in zip(simulated.systems, written[column].outputs, strict=True):
+            if shared:
+                marked = dict(zip(_EXPERTS, _opinions(output, rng), strict=True))
+            else:
+                marked = {_EXPERTS[documents.index(document) % len(_EXPERTS)]: output.errors}
+            for expert, errors in marked.items():
+                yield {"rater": expert, "system": system,
+                       "segment": simulated.segment_ids[column],
+                       "errors": [one.to_dict() for one in errors]}  # fmt: skip
 
 
-def _true_errors(cost: float, rng: np.random.Generator) -> list[tuple[str, str]]:
-    """Split a cost into errors: five for a major one, one for a minor, a tenth for a comma."""
-    tenths = round(cost * 10)
-    if tenths >= 250:
-        return [("non-translation!", "major")]
-    major, rest = divmod(tenths, 50)
-    minor, commas = divmod(rest, 10)
-    kinds = rng.choice(len(_CATEGORIES), size=major + minor, p=_SHARES)
-    marks = [(_CATEGORIES[k], "major" if i < major else "minor") for i, k in enumerate(kinds)]
-    return marks + [("fluency/punctuation", "minor")] * commas
+def _opinions(
+    output: Output, rng: np.random.Generator
+) -> tuple[tuple[Planted, ...], tuple[Planted, ...], tuple[Planted, ...]]:
+    """Give what three experts mark: one all that is there, the others more, and less.
+
+    What one of them adds to the cost, another takes away.
+    """
+    right = output.errors
+    minor = [e for e in right if e.severity == "minor" and e.category != PUNCTUATION]
+    major = [e for e in right if e.severity == "major"]
+    draw = rng.random()
+    order = rng.permutation(3) if rng.random() < _MIXED else (0, 1, 2)
+    strict, lenient = right, right
+    if minor and major and draw < _BLURRED:
+        one, other = minor[rng.integers(len(minor))], major[rng.integers(len(major))]
+        strict = tuple(replace(e, severity="major") if e is one else e for e in right)
+        lenient = tuple(replace(e, severity="minor") if e is other else e for e in right)
+    elif minor and output.fine and draw < _MISSED:
+        start, end = output.fine[rng.integers(len(output.fine))]
+        missed = minor[rng.integers(len(minor))]
+        strict = (*right, Planted(AWKWARD, "minor", start, end))
+        lenient = tuple(e for e in right if e is not missed)
+    opinions = (right, strict, lenient)
+    return (opinions[order[0]], opinions[order[1]], opinions[order[2]])
 
 
-def write(path: Path | str) -> tuple[Path, Path]:
+def write(path: Path | str, simulated: SimulatedSet, written: Sequence[Segment]) -> list[Path]:
     """Write both files to a folder, always with the same seed; give their paths."""
-    simulated = simulator.simulate(np.random.default_rng(simulator.SEED))
     one, other = np.random.default_rng(SEED).spawn(2)
     header = ("rater", "unit", "system", "segment", "type", "raw", "seconds")
     table, lists = Path(path) / RATINGS_FILE, Path(path) / ERRORS_FILE
     files.write_text(table, delimited(header, ratings(simulated, one), ","))
-    rows = (dumps(row, indent=None) + "\n" for row in error_lists(simulated, other))
-    files.write_text(lists, "".join(rows))
-    return table, lists
-
-
-if __name__ == "__main__":
-    for file in write(sys.argv[1] if len(sys.argv) > 1 else embedded.FOLDER):
-        sys.stdout.write(f"{file}: {file.stat().st_size} bytes\n")
+    rows = error_lists(simulated, written, other)
+    files.write_text(lists, "".join(dumps(row, indent=None) + "\n" for row in rows))
+    return [table, lists]

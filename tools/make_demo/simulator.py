@@ -4,8 +4,8 @@ Real human judgements come with licences and hundreds of megabytes. This module 
 with the same awkward properties instead: many ties at zero, segments nobody judged, documents
 whose segments belong together, a metric that is nearly the copy of another, metrics with a bias.
 
-Run ``PYTHONPATH=tools python -m make_demo.simulator`` to write the shipped files anew; it prints
-how well every score agrees with the human one.
+``PYTHONPATH=tools python -m make_demo.simulator`` prints how well every score agrees with the human
+one; ``python -m make_demo`` writes all shipped files anew.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -298,20 +299,31 @@ def not_shown(path: Path, es: EvalSet) -> tuple[str, ...]:
 
 
 def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
-    """Give the errors that raters marked, where the set holds their judgements."""
+    """Give the errors that raters marked, where the set holds their judgements.
+
+    What several raters of an output marked alike is one error, which says how many they were.
+    """
     for ratings in es.ratings.values():
         if ratings.errors is None:
             continue
-        for row, errors in enumerate(ratings.errors):
-            for one in errors or ():
-                yield Mistake(
-                    system=ratings.systems[ratings.system[row]],
-                    segment=ratings.segments[ratings.segment[row]],
-                    kind=f"{one.severity} {one.category}",
-                    start=one.start,
-                    end=one.end,
-                    side="source" if one.in_source else "output",
-                )
+        places = list(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True))
+        rated = Counter(place for place, own in zip(places, ratings.errors, strict=True)
+                        if own is not None)  # fmt: skip
+        marked = Counter(
+            (place, f"{one.severity} {one.category}", one.start, one.end, one.in_source)
+            for place, errors in zip(places, ratings.errors, strict=True)
+            for one in errors or ()
+        )
+        for (place, kind, start, end, in_source), count in marked.items():
+            of = f" ({count} of {rated[place]} raters)" if rated[place] > 1 else ""
+            yield Mistake(
+                system=ratings.systems[place[0]],
+                segment=ratings.segments[place[1]],
+                kind=f"{kind}{of}",
+                start=start,
+                end=end,
+                side="source" if in_source else "output",
+            )
 
 
 def with_ratings(es: EvalSet, path: Path) -> EvalSet:
