@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import FIGURES, F, Names, OutputOptions
+from steelyard.cli.options import FIGURES, F, OutputOptions
+from steelyard.cli.values import Names
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, printable, shown_path
 from steelyard.core.provenance import taken_alike

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import InputOptions, Names, Parsed, as_object
+from steelyard.cli.options import InputOptions, as_object
+from steelyard.cli.values import Names, Parsed
 from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
