@@ -53,6 +53,8 @@ PLAIN = ["score", "new.en", "old.en"]
          [*PLAIN, "--ref", "ref.en", "--metric", "chrf"]),
         ([*PLAIN, "--ref", "ref.en", "--score-file", "mine=mine.csv"],
          [*PLAIN, "--ref", "ref.en", "--scores", "mine=mine.csv"]),
+        ([*PLAIN, "--ref", "ref.en", "--metrics", "chrf"],
+         [*PLAIN, "--refs", "ref.en", "--metrics", "chrf"]),
         (["score", "texts.jsonl", "--ref", "refA", "--metrics", "chrf"],
          ["score", "texts.jsonl", "--refs", "refA", "--metrics", "chrf"]),
         (["score", "texts.jsonl", "--ref", "refA,refB", "--metrics", "chrf"],

@@ -22,9 +22,7 @@ from steelyard.cli.emit import (
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import BATTLES, SCORES, command
 from steelyard.cli.options import (
-    FileName,
     InputOptions,
-    Names,
     OutputOptions,
     figure_options,
     given,
@@ -35,6 +33,7 @@ from steelyard.cli.options import (
     worker_options,
 )
 from steelyard.cli.texts import TextOptions, text_options
+from steelyard.cli.values import FileName, Names
 from steelyard.cli.wording import spoken
 from steelyard.comparison.options import (
     AUTORANK,

@@ -15,15 +15,14 @@ from steelyard.cli.emit import emit, mind, progress_of
 from steelyard.cli.helping import ANY, JUDGED, TEXTS, command
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
-    FileName,
     InputOptions,
-    Names,
     OutputOptions,
     input_options,
     need_inputs,
     output_options,
     settled_options,
 )
+from steelyard.cli.values import FileName, Names
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, harmless
 from steelyard.core.table import Column, Table, dumps

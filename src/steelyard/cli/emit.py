@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard import __version__
-from steelyard.cli.options import FIGURES, F, Names, OutputOptions
+from steelyard.cli.options import FIGURES, F, OutputOptions
+from steelyard.cli.values import Names
 from steelyard.cli.wording import spoken
 from steelyard.core.cautions import brief
 from steelyard.core.errors import UsageError, printable, shown_path

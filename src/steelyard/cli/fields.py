@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from steelyard.cli.options import Amounts, F, FileName, Finite, Known, Names, Numbers, Real
+from steelyard.cli.options import F
+from steelyard.cli.values import Amounts, FileName, Finite, Known, Names, Numbers, Real
 from steelyard.cli.wording import spoken
 from steelyard.core.options import Option, Options
 

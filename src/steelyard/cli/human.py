@@ -18,13 +18,11 @@ from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
     TABLES,
-    FileName,
-    Known,
     OutputOptions,
-    Pair,
     not_an_input,
     output_options,
 )
+from steelyard.cli.values import FileName, Known, Pair
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS, HumanOptions

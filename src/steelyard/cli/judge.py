@@ -21,13 +21,11 @@ from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
     F,
-    FileName,
-    Known,
     OutputOptions,
-    Pair,
     need_inputs,
     settled_options,
 )
+from steelyard.cli.values import FileName, Known, Pair
 from steelyard.judging.options import JudgeOptions, ReadOptions
 
 if TYPE_CHECKING:

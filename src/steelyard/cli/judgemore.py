@@ -16,12 +16,12 @@ from steelyard.cli.judge import INPUTS, OWN, reading
 from steelyard.cli.options import (
     SUFFIXES,
     TABLES,
-    FileName,
     OutputOptions,
     need_inputs,
     output_options,
     settled_options,
 )
+from steelyard.cli.values import FileName
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.judging.options import BiasOptions, CorrectOptions, DriftOptions, PlanOptions

@@ -14,13 +14,8 @@ from steelyard.cli import following
 from steelyard.cli.emit import emit, note
 from steelyard.cli.helping import command
 from steelyard.cli.lazy import LazyGroup
-from steelyard.cli.options import (
-    Finite,
-    Names,
-    OutputOptions,
-    as_object,
-    settled_options,
-)
+from steelyard.cli.options import OutputOptions, as_object, settled_options
+from steelyard.cli.values import Finite, Names
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import Column, Table
 from steelyard.core.words import listed, plural

@@ -16,9 +16,7 @@ from steelyard.cli.helping import TEXTS, command
 from steelyard.cli.kb import located
 from steelyard.cli.options import (
     TABLES,
-    FileName,
     InputOptions,
-    Known,
     OutputOptions,
     as_object,
     figure_options,
@@ -28,6 +26,7 @@ from steelyard.cli.options import (
     with_languages,
 )
 from steelyard.cli.texts import Named, settings_of
+from steelyard.cli.values import FileName, Known
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.table import Column, Table
 from steelyard.core.words import plural

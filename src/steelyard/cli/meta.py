@@ -22,10 +22,7 @@ from steelyard.cli.emit import (
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
-    FileName,
     InputOptions,
-    Known,
-    Names,
     OutputOptions,
     figure_options,
     given,
@@ -35,6 +32,7 @@ from steelyard.cli.options import (
     without_part,
     worker_options,
 )
+from steelyard.cli.values import FileName, Known, Names
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions

@@ -13,13 +13,13 @@ from steelyard.cli.emit import emit, shown_progress
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
-    FileName,
     InputOptions,
     OutputOptions,
     input_options,
     need_inputs,
     output_options,
 )
+from steelyard.cli.values import FileName
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 from steelyard.report.options import ReportOptions

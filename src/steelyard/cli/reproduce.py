@@ -10,7 +10,8 @@ import click
 
 from steelyard.cli.emit import emit, plot_option, progress_of, wanted_figures, write_figures
 from steelyard.cli.helping import command
-from steelyard.cli.options import Known, OutputOptions, figure_options
+from steelyard.cli.options import OutputOptions, figure_options
+from steelyard.cli.values import Known
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 

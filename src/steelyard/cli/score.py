@@ -25,10 +25,8 @@ from steelyard.cli.options import (
     FIGURES,
     SUFFIXES,
     TABLES,
-    FileName,
     InputOptions,
     OutputOptions,
-    Parsed,
     as_object,
     given,
     input_options,
@@ -37,6 +35,7 @@ from steelyard.cli.options import (
     with_languages,
 )
 from steelyard.cli.texts import TextOptions, text_options
+from steelyard.cli.values import FileName, Parsed
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 

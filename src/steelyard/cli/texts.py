@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.options import InputOptions, Names, Parsed, as_object
+from steelyard.cli.options import InputOptions, as_object
+from steelyard.cli.values import Names, Parsed
 from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -43,11 +44,13 @@ class TextOptions:
     links: Path | None
 
     def __post_init__(self) -> None:
-        files = tuple(Path(one) for one in self.ref if _is_file(one))
+        called = self.refs or ()
+        files: list[str | Path] = [one for one in self.ref if _is_file(one)]
+        files += [one for one in called if _is_there(one)]
         names = [name for one in self.ref if not _is_file(one) for name in Names().parse(str(one))]
-        object.__setattr__(self, "ref", files)
-        if names:
-            object.__setattr__(self, "refs", (*names, *(self.refs or ())))
+        names += [one for one in called if not _is_there(one)]
+        object.__setattr__(self, "ref", tuple(map(Path, files)))
+        object.__setattr__(self, "refs", tuple(names) if names else None)
 
     @property
     def plain(self) -> bool:
@@ -141,7 +144,16 @@ class TextOptions:
 
 def _is_file(reference: str | Path) -> bool:
     """Tell a file, also one that is missing, from the name of a reference."""
-    return Path(reference).is_file() or "." in str(reference) or "/" in str(reference)
+    return Path(reference).is_file() or _looks_like_one(str(reference))
+
+
+def _is_there(name: str) -> bool:
+    """Tell a file that was given where names are expected."""
+    return _looks_like_one(name) and Path(name).is_file()
+
+
+def _looks_like_one(name: str) -> bool:
+    return "." in name or "/" in name
 
 
 def _load_or_annotations(

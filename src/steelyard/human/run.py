@@ -20,7 +20,7 @@ from steelyard.human.options import PROTOCOLS, HumanOptions
 from steelyard.human.protocol import Protocol, read_inputs
 from steelyard.human.results import HumanScores
 from steelyard.human.rr import RR
-from steelyard.human.telling import told_protocol
+from steelyard.human.toldprotocol import told_protocol
 
 #: Every protocol by its name; a new one also stands in ``options.PROTOCOLS``, which help shows.
 REGISTRY: dict[str, Protocol] = {one.name: one for one in (DA, MQM, ESA, RR, DARR)}

@@ -371,7 +371,6 @@ def test_bad_mistakes_name_the_line(tmp_path, capsys, line, message):
     ("arguments", "message"),
     [
         (["--out", "r.pdf"], "can't write '.pdf', expected .html"),
-        ([], "--out report.html"),
         (["--score", "nope", "--out", "r.html"], "no score named 'nope'"),
         (["--explore", "nope", "--human", "mqm", "--out", "r.html"], "no score named 'nope'"),
     ],

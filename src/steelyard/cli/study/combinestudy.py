@@ -15,7 +15,6 @@ from steelyard.cli.options import (
     SUFFIXES,
     TABLES,
     InputOptions,
-    Names,
     OutputOptions,
     figure_options,
     input_options,
@@ -23,6 +22,7 @@ from steelyard.cli.options import (
     output_options,
 )
 from steelyard.cli.study.shared import INPUTS, PLOT, emit_study
+from steelyard.cli.values import Names
 from steelyard.formats import files
 from steelyard.studies.metrics.options import (
     COMBINE_META,

@@ -13,13 +13,13 @@ from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
     InputOptions,
-    Names,
     OutputOptions,
     figure_options,
     input_options,
     need_inputs,
 )
 from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study, meta_command
+from steelyard.cli.values import Names
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
     OUTLIER_META,

@@ -10,7 +10,6 @@ from steelyard.cli.emit import wants_figure
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import RATINGS, command
 from steelyard.cli.options import (
-    FileName,
     InputOptions,
     OutputOptions,
     figure_options,
@@ -18,6 +17,7 @@ from steelyard.cli.options import (
     need_inputs,
 )
 from steelyard.cli.study.shared import PLOT, emit_study
+from steelyard.cli.values import FileName
 from steelyard.studies.people.options import JudgesOptions, ThresholdOptions
 
 _INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")

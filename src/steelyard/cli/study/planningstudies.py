@@ -11,11 +11,7 @@ from steelyard.cli.emit import progress_of, wants_figure
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import SCORES, command
 from steelyard.cli.options import (
-    FileName,
-    Finite,
     InputOptions,
-    Names,
-    Numbers,
     OutputOptions,
     figure_options,
     given,
@@ -23,6 +19,7 @@ from steelyard.cli.options import (
     need_inputs,
 )
 from steelyard.cli.study.shared import INPUTS, PLOT, emit_study
+from steelyard.cli.values import FileName, Finite, Names, Numbers
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
     META,

@@ -13,14 +13,13 @@ from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import JUDGED, command
 from steelyard.cli.options import (
     F,
-    FileName,
     InputOptions,
-    Names,
     OutputOptions,
     figure_options,
     input_options,
     need_inputs,
 )
+from steelyard.cli.values import FileName, Names
 from steelyard.core.options import Options
 from steelyard.studies.metrics.options import (
     META,

@@ -12,7 +12,6 @@ from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import BATTLES, SCORES, command
 from steelyard.cli.options import (
     InputOptions,
-    Names,
     OutputOptions,
     figure_options,
     input_options,
@@ -20,6 +19,7 @@ from steelyard.cli.options import (
     worker_options,
 )
 from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study
+from steelyard.cli.values import Names
 from steelyard.core.errors import UsageError
 from steelyard.studies.systems.options import (
     Design,
