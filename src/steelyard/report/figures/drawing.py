@@ -19,6 +19,7 @@ from xml.etree import ElementTree as ET
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.formats import files
+from steelyard.report.figures.labelroom import without_idle_limits
 from steelyard.report.figures.style import Chart, held_rows, need_plots
 
 SUFFIXES = ("png", "svg", "pdf")
@@ -70,7 +71,7 @@ def draw(make: Callable[[], Chart], name: str) -> Drawing:
     titles = titles if isinstance(titles, dict) else {"text": titles}
     about = titles.get("subtitle", "")
     lines = [about] if isinstance(about, str) else about
-    picture = clean(vl_convert.vegalite_to_svg(spec), name)
+    picture = clean(vl_convert.vegalite_to_svg(without_idle_limits(spec)), name)
     return Drawing(picture, str(titles.get("text", "")), "; ".join(line for line in lines if line))
 
 
