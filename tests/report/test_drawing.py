@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from steelyard.core.errors import MissingDependencyError, UsageError
-from steelyard.report.figures import drawing, people
+from steelyard.report.figures import drawing, labelroom, people, style
 
 CURVES = {"de-en": [(1.0, 40.0), (25.0, 16.0)], "ru-en": [(1.0, 44.0), (25.0, 14.0)],
           "mean": [(1.0, 42.0), (25.0, 15.0)]}  # fmt: skip
@@ -38,6 +38,40 @@ def test_other_suffixes_are_refused(tmp_path):
     with pytest.raises(UsageError, match=r"can't draw '\.gif'; .*png"):
         drawing.write(people.threshold_curve(CURVES), tmp_path / "x.gif")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["short", "Wide Names, 20 signs", "l" * 31])
+def test_limits_that_no_label_reaches_change_nothing(monkeypatch, name):
+    pytest.importorskip("altair")
+
+    def drawn():
+        return drawing.draw(lambda: bars(name), "c").svg
+
+    config = bars(name).to_dict()["config"]
+    cut = labelroom.without_idle_limits(bars(name).to_dict())["config"]
+    assert (config["axis"]["labelLimit"], cut["axis"]["labelLimit"]) == (340, 0)
+    quick = drawn()
+    monkeypatch.setattr(drawing, "without_idle_limits", lambda spec: spec)
+    assert quick == drawn()
+
+
+@pytest.mark.parametrize("name", ["W" * 60, "\N{ARABIC LIGATURE BISMILLAH AR-RAHMAN AR-RAHEEM}"])
+def test_limits_that_a_label_may_reach_stay(name):
+    pytest.importorskip("altair")
+    spec = bars(name).to_dict()
+    assert labelroom.without_idle_limits(spec) is spec
+
+
+def test_limits_stay_where_labels_are_computed():
+    pytest.importorskip("altair")
+    spec = bars("A").to_dict()
+    spec["encoding"]["y"]["axis"] = {"labelExpr": "datum.label + datum.label"}
+    assert labelroom.without_idle_limits(spec) is spec
+
+
+def bars(name):
+    chart = style.plot([{"name": name, "value": 1}, {"name": "other", "value": 2}]).mark_bar()
+    return style.finish(chart.encode(**style.typed(y="name:N", x="value:Q")))
 
 
 def test_without_the_libraries_the_command_is_named(monkeypatch):

@@ -12,6 +12,7 @@ import click
 
 from steelyard import __version__
 from steelyard.cli.lazy import LazyGroup
+from steelyard.cli.sparing import spare
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import (
     STDIN,
@@ -115,6 +116,7 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad usage or input, 1 anything else."""
     arguments = sys.argv[1:] if argv is None else argv
+    spare()
     ending = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
     for number in ending:
         if signal.getsignal(number) is signal.SIG_DFL:  # what is ignored (nohup) stays so

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.stats.resampling import keyed as keyedunits
-from steelyard.stats.resampling.keyed import _AT_LEAST, KeyedUnits, keyed_counts
+from steelyard.stats.resampling.keyed import _AT_LEAST, KeyedUnits, keyed_counts, units_ahead
 from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
 
 BITS = 2**64
@@ -82,14 +82,31 @@ def test_counted_like_units_in_memory(made: tuple[Battles, np.ndarray], first: i
     names, codes = np.unique(key, return_inverse=True)
     held = UnitCounts.of(battles, codes)
     assert units.key.tolist() == names.tolist()
-    for mine, theirs in zip(units.ahead(), held.ahead(), strict=True):
-        assert mine.tolist() == theirs.tolist()
+    for found in (units.ahead(), units_ahead(battles, key, pairs.codes)):
+        for mine, theirs in zip(found, held.ahead(), strict=True):
+            assert mine.tolist() == theirs.tolist()
     drawn = keyed_counts(names, first, 5, seed=3).T
     expected = held.resampled(drawn)
     won, lost, tied = units.resampled(first, 5, seed=3).swapaxes(0, 1)
     assert np.array_equal(won, expected.wins[:, pairs.i, pairs.j])
     assert np.array_equal(lost, expected.wins[:, pairs.j, pairs.i])
     assert np.array_equal(tied, expected.ties[:, pairs.i, pairs.j])
+
+
+@pytest.mark.parametrize("marks", [4, 8, 24])
+@pytest.mark.parametrize("n_units", [3, 300, 30_000])
+def test_units_are_ahead_whether_battles_repeat_or_not(
+    monkeypatch: pytest.MonkeyPatch, n_units: int, marks: int
+) -> None:
+    monkeypatch.setattr(keyedunits, "_MARKS", marks)
+    rng = np.random.default_rng(n_units)
+    left = rng.integers(0, 9, 20_000).astype(np.int32)
+    right = ((left + rng.integers(1, 9, len(left))) % 9).astype(np.int32)
+    battles = Battles(left, right, rng.choice([0, 0.5, 1], len(left)), 9)
+    key = rng.choice(rng.integers(0, BITS, n_units, dtype=np.uint64), len(left))
+    codes = battle_pairs(battles).codes
+    expected = KeyedUnits.of(battles, key, codes).ahead()
+    assert np.array_equal(units_ahead(battles, key, codes), expected)
 
 
 @pytest.mark.parametrize(("units", "cells", "resamples", "exact"),

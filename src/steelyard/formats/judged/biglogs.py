@@ -31,13 +31,14 @@ from steelyard.formats.duck import literal
 from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import BattleColumns, LogColumns
 from steelyard.stats.arrays import Floats
-from steelyard.stats.resampling.keyed import KeyedUnits
+from steelyard.stats.resampling.keyed import KeyedUnits, units_ahead
 from steelyard.stats.strength.battlelog import Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
 _ROWS = 2**40  # more than a file has
 _BLOCK = 2**18  # battles counted at a time
+_FIRST = 100_000  # battles that are looked at for how many units there are
 _MOST_COUNTED = 2_000  # systems up to which all pairs are counted in a table
 _WRONG = "l = r OR o IS NULL OR no_time OR NOT coalesce(w >= 0 AND isfinite(w), false)"
 _ARRAYS = ("key", "start", "cell", "count")  # of a part, a file each
@@ -85,9 +86,12 @@ def count_rows(task: RowTask) -> dict[str, Any]:
         found = {"size": size, "whole": whole, "units": scan.has_units, "systems": systems}
         wanted = whole and all(scan.has_units) and size > task.more_than
         if task.folder is not None and wanted:
-            units = scan.keys(drawn=task.drawn, shared=task.shared)
-            cells = 3 * len(systems) ** 2 * units
-            found["counts"] = scan.split(task.folder, task.parts, alike=cells < size)
+            kinds = 3 * len(systems) ** 2  # of battles: where there are more of a unit, some repeat
+            if not (task.drawn or task.shared) and scan.has_units_beyond(size / kinds):
+                alike = False
+            else:
+                alike = kinds * scan.keys(drawn=task.drawn, shared=task.shared) < size
+            found["counts"] = scan.split(task.folder, task.parts, alike=alike)
         elif whole:
             found["counts"] = scan.counts()
     return found
@@ -136,7 +140,8 @@ class LogScan:
     def __init__(self, connection: Any, columns: LogColumns) -> None:
         self.run, self.columns = connection.execute, columns
         self.names: list[BattleColumns] = []
-        self.key = ""
+        self.key = "hash(u)"
+        self.listed = False  # whether there is a table of keys
         self.rankings: list[Path] = []
 
     @property
@@ -207,6 +212,16 @@ class LogScan:
         self._number("unit", "SELECT DISTINCT u AS name FROM log")
         return int(self.run("SELECT count(*) FROM unit").fetchone()[0])
 
+    def has_units_beyond(self, least: float) -> bool:
+        """Tell whether the first battles alone have so many units: few rows are read to see that.
+
+        Where they do, keys need not be listed beforehand: battles have those that differ.
+        """
+        [(found,)] = self.run(
+            f"SELECT count(DISTINCT u) FROM (SELECT u FROM log LIMIT {_FIRST})"
+        ).fetchall()
+        return bool(found >= least)
+
     def keys(self, *, drawn: bool, shared: bool) -> int:
         """Give all units 64 bits that stand for their names; count them.
 
@@ -217,11 +232,17 @@ class LogScan:
             self.key = "unit_key.key"
             made = "SELECT u AS name, md5_number_lower(u) AS key FROM (SELECT DISTINCT u FROM log)"
         else:
-            self.key = "hash(u)"
             ever = ", md5_number_lower(any_value(u)) AS ever" if drawn else ""
             made = f"SELECT hash(u) AS key{ever} FROM log GROUP BY hash(u)"
         self.run(f"CREATE TEMP TABLE unit_key AS {made}")
+        self.listed = True
         return int(self.run("SELECT count(*) FROM unit_key").fetchone()[0])
+
+    def _listed_keys(self) -> dict[str, NDArray[np.uint64]]:
+        units = self.run("FROM unit_key").fetchnumpy()
+        order = np.argsort(units["key"])
+        return {name: units[own][order] for name, own in (("u", "key"), ("e", "ever"))
+                if own in units}  # fmt: skip
 
     def _number(self, table: str, names: str) -> None:
         self.run(
@@ -274,11 +295,7 @@ class LogScan:
                 f"{', CAST(count(*) AS DOUBLE) AS w' if alike else ''} FROM {source}"
                 f"{' GROUP BY ALL' if alike else ''}"
             ).fetchnumpy()
-            units = self.run("FROM unit_key").fetchnumpy()
-            order = np.argsort(units["key"])
-            keys = {"u": units["key"][order]}
-            if "ever" in units:
-                keys["e"] = units["ever"][order]
+            keys = self._listed_keys() if self.listed else {"u": _distinct(found["h"])}
             aside.mkdir(parents=True)
             part, of_key = found["h"] % np.uint64(parts), keys["u"] % np.uint64(parts)
             for k in range(parts):
@@ -298,6 +315,14 @@ class LogScan:
         finally:
             shutil.rmtree(aside, ignore_errors=True)
         return self.counts() if n > _MOST_COUNTED else _counted(found, n)
+
+
+def _distinct(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Give different keys, sorted; numpy.unique takes twice as long for many."""
+    keys = np.sort(keys)
+    new = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    return keys[new]
 
 
 def _counted(found: dict[str, NDArray[Any]], n: int) -> dict[str, NDArray[Any]]:
@@ -374,10 +399,12 @@ def gather_part(task: GatherTask) -> dict[str, Any]:
         often = np.concatenate([own.get("w", np.ones(len(own["h"]))) for own in found])
     battles = Battles(left, right, outcome / 2, task.n, often)
     units = units if len(found) == 1 else np.unique(units)
+    if not task.drawn:
+        return _told(battles, len(units), *units_ahead(battles, key, task.pairs))
     counted = KeyedUnits.of(battles, key, task.pairs, units)
     if "e" in found[0]:  # the only ones
         counted = replace(counted, key=found[0]["e"])
-    return keep_part(task.part, task.folder if task.drawn else None, battles, counted)
+    return keep_part(task.part, task.folder, battles, counted)
 
 
 def keep_part(
@@ -391,9 +418,12 @@ def keep_part(
         assert folder is not None
         save = partial(np.save, arr=getattr(units, name))
         write_whole(_path(folder, part, name), save)
-    first, second = units.ahead()
+    return _told(battles, units.n_units, *units.ahead())
+
+
+def _told(battles: Battles, n_units: int, first: Floats, second: Floats) -> dict[str, Any]:
     size = len(battles) if battles.weight is None else int(battles.weight.sum())
-    return {"battles": size, "units": units.n_units, "first": first, "second": second}
+    return {"battles": size, "units": n_units, "first": first, "second": second}
 
 
 def _read_part(folder: Path, part: int, codes: NDArray[np.int32]) -> dict[str, NDArray[Any]]:

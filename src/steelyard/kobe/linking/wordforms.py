@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from steelyard.core.errors import need_extra
+from steelyard.kobe.linking.frontcoded import dictionaries
 
 _ODD = "\uf8ff"  # stands for characters that the short way can't fold one by one
 _SAME = {
@@ -209,9 +210,10 @@ def lemma(word: str, lang: str) -> str | None:
     """
     if not lemmatised(lang):
         return None
-    import simplemma
-
-    return simplemma.lemmatize(word, lang=lang) if simplemma.is_known(word, lang=lang) else None
+    opened = dictionaries()
+    if opened.words.get_lemma(unicodedata.normalize("NFC", word), lang) is None:
+        return None
+    return opened.lemmatizer.lemmatize(word, lang)
 
 
 def ordinary(word: str, lang: str) -> bool:

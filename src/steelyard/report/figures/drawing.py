@@ -19,6 +19,7 @@ from xml.etree import ElementTree as ET
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.formats import files
+from steelyard.report.figures.labelroom import without_idle_limits
 from steelyard.report.figures.speaking import speak
 from steelyard.report.figures.style import Chart, held_rows, need_plots
 
@@ -75,7 +76,7 @@ def draw(make: Callable[[], Chart], name: str) -> Drawing:
     about = titles.get("subtitle", "")
     lines = [about] if isinstance(about, str) else about
     title, about = str(titles.get("text", "")), "; ".join(line for line in lines if line)
-    picture = clean(vl_convert.vegalite_to_svg(spec), name)
+    picture = clean(vl_convert.vegalite_to_svg(without_idle_limits(spec)), name)
     told = html.escape(". ".join(part for part in (title, about) if part))
     picture = picture.replace("<svg", f'<svg role="img" aria-label="{told}"', 1)
     width = _WIDTH.search(picture)

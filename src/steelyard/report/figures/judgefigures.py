@@ -13,7 +13,7 @@ from steelyard.judging.results import JudgeReport
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Intervals, Matrix, interval_panel
 from steelyard.report.figures.speaking import shown
-from steelyard.report.figures.style import Chart, alt, finish, label, labels, number, plot
+from steelyard.report.figures.style import Chart, alt, finish, label, labels, number, plot, typed
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 
@@ -68,10 +68,12 @@ def agreement(found: JudgeReport) -> Chart:
         scale = alt.Scale(domain=["people", "best sentinel"], range=[style.GREEN, style.GREY])
         ticks = plot(marks).mark_tick(thickness=3, size=14)
         beside = ticks.encode(
-            x=alt.X("value:Q", title=axis),
-            y=alt.Y("name:N", scale=alt.Scale(domain=names), title=None),
-            color=alt.Color("what:N", scale=scale, title=None),
-            tooltip=["name:N", "what:N", "value:Q"],
+            **typed(
+                x=alt.X("value:Q", title=axis),
+                y=alt.Y("name:N", scale=alt.Scale(domain=names), title=None),
+                color=alt.Color("what:N", scale=scale, title=None),
+                tooltip=["name:N", "what:N", "value:Q"],
+            )
         )
         chart = alt.layer(chart, beside).resolve_scale(color="independent")
     subtitle = "lines: 95 % intervals; green: how far people agree; grey: who knows nothing"
@@ -99,9 +101,11 @@ def gaps(found: JudgeReport) -> Chart:
         points = plot(rows, width=230, height=200).mark_point(filled=True, color=style.BLUE)
         layers = [
             points.encode(
-                x=alt.X("judge:Q", title="mean of the judge", scale=alt.Scale(zero=False)),
-                y=alt.Y("people:Q", title="mean of people", scale=alt.Scale(zero=False)),
-                tooltip=["system:N", "judge:Q", "people:Q"],
+                **typed(
+                    x=alt.X("judge:Q", title="mean of the judge", scale=alt.Scale(zero=False)),
+                    y=alt.Y("people:Q", title="mean of people", scale=alt.Scale(zero=False)),
+                    tooltip=["system:N", "judge:Q", "people:Q"],
+                )
             )
         ]
         gap = level.gap.gap if level.gap is not None else None
@@ -110,7 +114,7 @@ def gaps(found: JudgeReport) -> Chart:
             bar = [{"from": low, "to": number(low + gap.value),
                     "at": min(row["people"] for row in rows)}]  # fmt: skip
             rule = plot(bar).mark_rule(color=style.RED, strokeWidth=4)
-            layers.append(rule.encode(x="from:Q", x2="to:Q", y="at:Q"))
+            layers.append(rule.encode(**typed(x="from:Q", x2="to:Q", y="at:Q")))
         panels.append(style.titled(alt.layer(*layers), label(card.name)))
     chart = alt.concat(*panels, columns=3).resolve_scale(x="independent", y="independent")
     text = "red: the smallest believable gap; nearer systems can't be ordered by this judge alone"
@@ -156,7 +160,7 @@ def bias(found: JudgeReport) -> Chart:
     low, high = (np.array([getattr(own, end) for _, own in rows]) for end in ("low", "high"))
     drawn = Intervals(labels((name for name, _ in rows), longest=48), values, (low, high))
     chart = interval_panel(drawn, axis="beyond people (0: none)", width=340)
-    zero = plot([{"at": 0}]).mark_rule(strokeDash=[4, 3]).encode(x="at:Q")
+    zero = plot([{"at": 0}]).mark_rule(strokeDash=[4, 3]).encode(**typed(x="at:Q"))
     text = "position: first minus second place; others: how the judge's errors move with them"
     return finish(alt.layer(zero, chart), "What sways judges", [text])
 
@@ -198,9 +202,11 @@ def _widths(lines: Mapping[str, Sequence[tuple[int, float]]]) -> Chart:
                  for n, half in own]  # fmt: skip
     chart = plot(rows, width=380, height=230).mark_line(point=False)
     chart = chart.encode(
-        x=alt.X("labels:Q", scale=alt.Scale(type="log"), title="labels of people"),
-        y=alt.Y("half:Q", title="half-width of the mean"),
-        color=alt.Color("judge:N", title=None),
-        tooltip=["judge:N", "labels:Q", "half:Q"],
+        **typed(
+            x=alt.X("labels:Q", scale=alt.Scale(type="log"), title="labels of people"),
+            y=alt.Y("half:Q", title="half-width of the mean"),
+            color=alt.Color("judge:N", title=None),
+            tooltip=["judge:N", "labels:Q", "half:Q"],
+        )
     )
     return finish(chart, "What labels buy", ["with the verdicts on all rows, corrected by labels"])

@@ -131,7 +131,21 @@ def typed(**channels: Any) -> dict[str, Any]:
     For a string or a dictionary, Altair compares all classes it has, which takes longer than the
     rest of the chart.
     """
-    return {name: _of_class(name[0].upper() + name[1:], own) for name, own in channels.items()}
+    found = {name: _of_class(name[0].upper() + name[1:], own) for name, own in channels.items()}
+    if _HELD.get() is not None:
+        for own in found.values():
+            _share(own)
+    return found
+
+
+def _share(channel: Any) -> None:
+    """Let copies of a chart have this very channel, where nobody will change it.
+
+    Altair copies a chart with all that is in it for every layer, row, title and look.
+    """
+    for own in channel if isinstance(channel, list) else [channel]:
+        if hasattr(own, "_kwds"):  # else a plain value, which is no work to copy
+            object.__setattr__(own, "__deepcopy__", lambda same: same)
 
 
 def _of_class(name: str, given: Any) -> Any:
@@ -167,12 +181,13 @@ def limited(total: int, what: str) -> str:
 
 
 def finish(figure: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Chart:
-    """Give a chart its title and the look that all figures share."""
+    """Give a chart its title and the look that all figures share; it is changed in place."""
     if title:
         lines = [text for text in subtitle if text]
         more: dict[str, Any] = {"subtitle": lines} if lines else {}
-        figure = figure.properties(title={"text": title, "anchor": "start", "offset": 12, **more})
-    return figure.configure(
+        figure.title = {"text": title, "anchor": "start", "offset": 12, **more}
+    # Altair's own methods for both put the whole chart together anew, with copies of all parts.
+    figure.config = alt.Config(
         axis={"labelColor": INK, "titleColor": INK, "titleFontWeight": "normal",
               "labelFontSize": 11, "titleFontSize": 12, "gridColor": "#E8E8E8",
               "domainColor": "#999999", "tickColor": "#999999", "labelLimit": 340},
@@ -186,12 +201,14 @@ def finish(figure: Chart, title: str = "", subtitle: Sequence[str] = ()) -> Char
         range={"category": list(PALETTE)},
         font="Helvetica, Arial, sans-serif",
     )  # fmt: skip
+    return figure
 
 
 def titled(panel: Chart, text: str) -> Chart:
-    """Give one panel of a figure its title, if there is one."""
-    title = {"text": text, "fontSize": 12, "fontWeight": 600, "anchor": "middle"}
-    return panel.properties(title=title) if text else panel
+    """Give one panel of a figure its title, if there is one; it is changed in place."""
+    if text:
+        panel.title = {"text": text, "fontSize": 12, "fontWeight": 600, "anchor": "middle"}
+    return panel
 
 
 def bins(values: Any, most: int = 48, least: int = 8) -> Any:
