@@ -44,8 +44,7 @@ from steelyard.stats.permutation.lattice import (
     lattice_width,
 )
 from steelyard.stats.permutation.pairsums import stacked_pair_sums
-from steelyard.stats.permutation.series import pair_rows, series_tails
-from steelyard.stats.permutation.tails import expansion, product_tails
+from steelyard.stats.permutation.tails import expansion, product_tails, stacked_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
@@ -161,7 +160,7 @@ def stacked_pvalues(
         if result is not None:
             found[place] = result
     others = [place for place in range(len(stack)) if place not in found]
-    way = _Way("characteristic", partial(product_tails, series=True), series_tails, _ROWS)
+    way = _Way("characteristic", partial(product_tails, series=True), stacked_tails, _ROWS)
     results = _assemble([stack[place] for place in others], blocks, way, chosen.tail)
     found.update(zip(others, results, strict=True))
     return [found[place] for place in range(len(stack))]
@@ -235,8 +234,7 @@ class _Way:
     """A method over all pairs, by its name.
 
     ``tails`` takes differences and gives P(T > t), P(T = t) and an error bound. ``quick`` takes
-    matrices and gives the same for all pairs (and a bound for each, infinite where it can't tell:
-    those pairs go to ``tails``). ``cells`` are the differences that ``tails`` gets at a time, if
+    matrices without gaps and gives the same for all pairs, with a bound for each. ``cells`` are the differences that ``tails`` gets at a time, if
     not few.
     """
 
@@ -261,10 +259,6 @@ def _assemble(
         for places, alike in _alike(matrices, blocks):
             above[places], at[places], error[places] = way.quick(alike, i, j)
             units[places] = alike[0].shape[1]
-            left = np.isinf(error[places])
-            for (which, pairs), gap in pair_rows(alike, i, j, left):
-                own = np.array(places)[which], pairs
-                above[own], at[own], error[own] = way.tails(gap)
     for x, *found in zip(matrices, above, at, error, units, strict=True):
         which = np.flatnonzero(np.isinf(found[2]))
         whole = _units(x, blocks) if len(which) else None

@@ -14,6 +14,8 @@ SCALE = np.array(SCALES, dtype=np.float64)
 _OFF = 0.01  # of all differences: what they may be off a lattice by
 _LARGE = 2.0**40  # differences from which on a lattice is not looked for
 _SAMPLE = 24  # differences, at most, that are looked at to tell a lattice
+_MORE = 256  # ... of systems that are often alike
+_MANY = 64  # ... of which so many differ
 
 Bools = NDArray[np.bool_]
 
@@ -48,13 +50,15 @@ def repeats(sizes: Floats) -> tuple[Counts, Counts]:
 
 def stepped(matrices: Sequence[Floats], i: Counts, j: Counts) -> Bools:
     """Tell which matrices of scores come in steps, by one difference per segment of some pair."""
-    segments = np.arange(matrices[0].shape[1])
+    n, width = matrices[0].shape
+    segments = np.arange(width)
     turn = segments % len(i)
-    first, second = i[turn], j[turn]
-    sizes = np.abs(np.stack([x[first, segments] - x[second, segments] for x in matrices]))
+    first, second = i[turn] * width + segments, j[turn] * width + segments
+    flat = [x.reshape(n * width) for x in matrices]
+    sizes = np.abs(np.stack([x[first] - x[second] for x in flat]))
     sizes.sort(axis=-1)
     again, active = repeats(sizes)
-    whole = nearly_whole(np.stack([x.reshape(-1)[:: x.size // _SAMPLE + 1] for x in matrices]))
+    whole = nearly_whole(np.stack([x[:: x.size // _SAMPLE + 1] for x in flat]))
     found: Bools = (2 * again > active) | whole
     return found
 
@@ -64,7 +68,19 @@ def scattered(matrices: Sequence[Floats], of: Counts, i: Counts, j: Counts) -> B
 
     They are those of systems i and j in the matrix that ``of`` says.
     """
-    sample = np.stack([sampled(x, _SAMPLE) for x in matrices])
-    again, active = repeats(np.sort(np.abs(sample[of, i] - sample[of, j]), axis=-1))
-    found: Bools = (again == 0) & (2 * active > sample.shape[-1])
+    again, active = _looked_at(matrices, of, i, j, _SAMPLE)
+    columns = sampled(np.arange(matrices[0].shape[1]), _SAMPLE).size
+    found: Bools = (again == 0) & (2 * active > columns)
+    alike = np.flatnonzero((again == 0) & ~found)
+    if alike.size:  # on most segments: look at more of them
+        again, active = _looked_at(matrices, of[alike], i[alike], j[alike], _MORE)
+        found[alike] = (again == 0) & (active >= _MANY)
     return found
+
+
+def _looked_at(
+    matrices: Sequence[Floats], of: Counts, i: Counts, j: Counts, most: int
+) -> tuple[Counts, Counts]:
+    """Count repeated sizes in a sample of each of some differences, and those that are not 0."""
+    sample = np.stack([sampled(x, most) for x in matrices])
+    return repeats(np.sort(np.abs(sample[of, i] - sample[of, j]), axis=-1))
