@@ -84,6 +84,24 @@ def pair_rows(
         yield at, gap
 
 
+def gram(x: Floats) -> tuple[Floats, Floats]:
+    """Sums of products of all pairs of rows, and of each row.
+
+    Of a matrix with itself BLAS takes twice as long as of others, if it is small: a row of ones
+    makes it another, and adds up the rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [part.tolist() for part in gram(np.array([[1.0, 2.0], [0.0, 1.0]]))]
+    [[[5.0, 2.0], [2.0, 1.0]], [3.0, 1.0]]
+    """
+    rows = np.ones((len(x) + 1, x.shape[1]))
+    rows[:-1] = x
+    found = rows @ rows[:-1].T
+    return found[:-1], found[-1]
+
+
 class _Room:
     """Memory to work in, for so many systems and segments: fresh pages cost more than powers."""
 

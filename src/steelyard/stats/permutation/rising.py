@@ -30,7 +30,7 @@ _LITTLE = SURE / 500  # in a block
 _FLOOR = np.float32(1e-3)  # of a cosine in single precision, whose angle is good to 1e-4
 
 
-def risen(sizes: Floats, t: Floats) -> Floats:
+def risen(sizes: Singles, t: Floats) -> Floats:
     r"""Bound what the nodes that a series leaves out may add, for rows of sizes in order.
 
     No cosine exceeds :math:`\exp(-y^2/2)` up to a right angle; beyond it, it is 1 at most. Where
@@ -39,7 +39,7 @@ def risen(sizes: Floats, t: Floats) -> Floats:
     beyond is taken to be ten times what independent terms of the size of the second half would
     give.
     """
-    squares = np.cumsum(sizes * sizes, axis=1)
+    squares = np.cumsum(sizes * sizes, axis=1, dtype=np.float64)
     half = lowest(np.sqrt(squares[:, -1]), t)
     # Larger sizes are beyond a right angle at the end of each block.
     turned = [np.pi / 2 / (own[-1] * half) for own in _ODD]
@@ -83,7 +83,7 @@ def _in_all(sums: Floats, late: Floats) -> Floats:
     return found
 
 
-def _up_to(ordered: Floats, limits: Sequence[Floats]) -> Counts:
+def _up_to(ordered: Floats | Singles, limits: Sequence[Floats]) -> Counts:
     """Count in each row of numbers in order those up to each of its limits: limits x rows."""
     every = np.stack(limits, axis=1)
     found = [
@@ -92,12 +92,12 @@ def _up_to(ordered: Floats, limits: Sequence[Floats]) -> Counts:
     return np.array(found, dtype=np.int64).reshape(every.shape).T
 
 
-def _distinct(sizes: Floats) -> tuple[Floats, Singles, Counts]:
+def _distinct(sizes: Singles) -> tuple[Floats, Singles, Counts]:
     """Give the different sizes of each row but 0 in order, how often each occurs, and their number.
 
     Rows that have fewer than others are filled up with sizes that never occur.
     """
-    slack = 1e-12 * sizes[:, -1:]
+    slack = np.float32(1e-12) * sizes[:, -1:]
     active = sizes > slack
     active[:, 1:] &= np.diff(sizes, axis=1) > slack
     counts = active.sum(axis=1)

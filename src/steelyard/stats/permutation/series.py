@@ -74,7 +74,7 @@ def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floa
         trusted[stepped(matrices, i, j)] = False
         at = np.nonzero(trusted)
         trusted[at] = scattered(matrices, at[0], i[at[1]], j[at[1]])
-    for at, gap in pair_rows(matrices, i, j, trusted & (bound > SURE)):
+    for at, gap in pair_rows(matrices, i, j, near & (bound > SURE)):
         p[at], bound[at] = split_p(gap, t[at])
     return p, bound, (bound > SURE) | (near & ~trusted)
 
@@ -217,16 +217,20 @@ def split_p(gap: Floats, t: Floats) -> tuple[Floats, Floats]:
     beside, and take more frequencies to die down.
     """
     square = np.einsum("rs,rs->r", gap, gap)
-    p, bound, small = _split(gap, t, _LARGE * np.sqrt(square), _ODD)
+    most = _LARGE * np.sqrt(square)
+    small = np.einsum("rs,rs->r", gap, np.where(np.abs(gap) > most[:, None], 0.0, gap))
+    p, bound = np.full(len(gap), 0.5), np.full(len(gap), np.inf)
+    first = np.flatnonzero(small > _REST * square)
+    p[first], bound[first] = _split(gap[first], t[first], most[first], _ODD)
     again = np.flatnonzero((bound > SURE) & (small < square) & (small > 0))
     if again.size:
         most = _LARGE * np.sqrt(small[again])
-        p[again], bound[again], _ = _split(gap[again], t[again], most, _MORE)
+        p[again], bound[again] = _split(gap[again], t[again], most, _MORE)
     return p, bound
 
 
-def _split(gap: Floats, t: Floats, most: Floats, odd: Counts) -> tuple[Floats, Floats, Floats]:
-    """Mid-p and bound, and the squares of the differences that do not exceed ``most``."""
+def _split(gap: Floats, t: Floats, most: Floats, odd: Counts) -> tuple[Floats, Floats]:
+    """Mid-p and bound, with differences that exceed ``most`` taken one by one."""
     size = np.abs(gap)
     row, column = np.nonzero(size > most[:, None])
     counts = np.bincount(row, minlength=len(gap))
@@ -235,8 +239,7 @@ def _split(gap: Floats, t: Floats, most: Floats, odd: Counts) -> tuple[Floats, F
     size[row, column] = 0.0
     square = np.multiply(size, size, out=size)
     second = square.sum(axis=1)
-    p, bound = series_p(t, second, *_powers(square), large=large, most=most, odd=odd)
-    return p, bound, second
+    return series_p(t, second, *_powers(square), large=large, most=most, odd=odd)
 
 
 def _powers(square: Floats) -> tuple[Floats, Floats, Floats]:

@@ -89,12 +89,12 @@ def product_tails(
     active = np.count_nonzero(gap, axis=-1)
     above, at, error = np.empty(len(gap)), np.zeros(len(gap)), np.full(len(gap), np.inf)
     few = active <= _ENUMERATE
-    sizes = np.sort(np.abs(gap), axis=-1)
+    sizes = steps.in_order(gap)
     again, known = steps.repeats(sizes)
     repeated = 2 * again > known
     # Every different size is a bit at least.
     for row in np.flatnonzero(repeated & ~few & (known - again <= _ENUMERATE_BITS)):
-        few[row] = sums_bits(sizes[row]) <= _ENUMERATE_BITS
+        few[row] = sums_bits(gap[row]) <= _ENUMERATE_BITS
     for row in np.flatnonzero(few):
         above[row], at[row] = enumerated(gap[row][gap[row] != 0].tobytes(), float(t[row]))
         error[row] = 0.0
@@ -106,10 +106,13 @@ def product_tails(
     rest = np.isinf(error)
     many = np.flatnonzero(rest & (active >= _MANY) & (series is not False))
     if many.size:
-        p, bound = _by_series(gap, t, many, series)
+        if isinstance(series, bool):
+            p, bound = split_p(gap[many], t[many])
+        else:
+            p, bound = series[0][many], series[1][many]
         often = repeated[many] & (bound <= SURE)
         bound[often] += risen(sizes[many[often]], t[many[often]])
-        clip_far(p, bound, t[many], np.einsum("rs,rs->r", sizes[many], sizes[many]))
+        clip_far(p, bound, t[many], np.einsum("rs,rs->r", gap, gap)[many])
         above[many], error[many] = p, bound
     # With many different sizes the product of cosines dies down and stays there, so that summing
     # may stop; few differences, or sizes that repeat, line up again at a higher frequency.
@@ -124,17 +127,6 @@ def product_tails(
             break
         above[again], error[again] = characteristic(gap[again], t[again], nodes=nodes)
     return above, at, error
-
-
-def _by_series(gap: Floats, t: Floats, rows: Counts, known: Series | bool) -> Series:
-    """Mid-p and bound of some rows by a series, unless what is known of them is sure enough."""
-    if isinstance(known, bool):
-        return split_p(gap[rows], t[rows])
-    p, bound = known[0][rows], known[1][rows]
-    again = np.flatnonzero(bound > SURE)
-    if again.size:
-        p[again], bound[again] = split_p(gap[rows[again]], t[rows[again]])
-    return p, bound
 
 
 def _near_lattice(gap: Floats) -> tuple[Floats, Floats, Floats | float] | None:
