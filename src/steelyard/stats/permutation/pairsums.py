@@ -84,6 +84,22 @@ def pair_rows(
         yield at, gap
 
 
+def differences(x: Floats, i: Counts, j: Counts) -> Floats:
+    """Give the differences of pairs of rows; a row at a time, which copies none of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> i, j = np.array([0, 1]), np.array([1, 0])
+    >>> differences(np.array([[5.0, 1.0], [2.0, 2.0]]), i, j).tolist()
+    [[3.0, -1.0], [-3.0, 1.0]]
+    """
+    found = np.empty((len(i), x.shape[1]))
+    for row, a, b in zip(found, i.tolist(), j.tolist(), strict=True):
+        np.subtract(x[a], x[b], out=row)
+    return found
+
+
 def gram(x: Floats) -> tuple[Floats, Floats]:
     """Sums of products of all pairs of rows, and of each row.
 
