@@ -39,7 +39,9 @@ def real_array(name: str, values: ArrayLike) -> Floats:
         result: Floats = found.astype(np.float64, copy=False) if known else np.full(1, np.inf)
     except (TypeError, ValueError):
         raise fail(name, wanted, values) from None
-    if np.isinf(result).any():
+    with np.errstate(over="ignore", invalid="ignore"):
+        doubtful = not np.isfinite(np.add.reduce(result, axis=None))
+    if doubtful and np.isinf(result).any():
         raise fail(name, wanted, np.inf if known else values)
     return result
 

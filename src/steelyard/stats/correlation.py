@@ -117,7 +117,8 @@ def kendall_b(counts: PairCounts) -> Floats:
     clear = (counts.concordant + counts.discordant).astype(np.float64)
     clear_h, clear_m = clear + counts.metric_ties, clear + counts.human_ties
     score = counts.concordant - counts.discordant
-    return np.clip(ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m)), -1, 1)
+    found = ratio(score, np.sqrt(clear_h) * np.sqrt(clear_m))
+    return np.minimum(np.maximum(found, -1), 1)
 
 
 def kendall_c(

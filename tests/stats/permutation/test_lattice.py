@@ -13,12 +13,12 @@ def test_few_bytes_hold_the_same_numbers(top):
     rng = np.random.default_rng(top)
     scores = rng.integers(-top, top + 1, (4, 25)).astype(float)
     scores[0, 0], scores[1, 0] = top, -top  # as far apart as can be
-    narrow = lattice.in_few_bytes(scores)
+    narrow = lattice.in_few_bytes(scores, 2.0 * top)
     assert narrow.dtype == (np.int16 if top < 16_384 else np.float64)
     np.testing.assert_array_equal(narrow[0] - narrow[1], scores[0] - scores[1])
     found = pvalues.pairwise_pvalues(scores)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pvalues, "in_few_bytes", lambda whole: whole)
+        patch.setattr(pvalues, "in_few_bytes", lambda whole, _: whole)
         wide = pvalues.pairwise_pvalues(scores)
     assert found.how == wide.how
     np.testing.assert_array_equal(found.p, wide.p)

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.stats.permutation import series, tails
+from steelyard.stats.permutation import rising, series, tails
 from steelyard.stats.permutation.lattice import Z
 from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues, stacked_pvalues
-from steelyard.stats.permutation.series import clip_far, far_p, risen, split_p
+from steelyard.stats.permutation.rising import risen
+from steelyard.stats.permutation.series import clip_far, far_p, split_p
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -143,5 +144,5 @@ def test_counts_up_to_limits():
     ordered = np.sort(rng.integers(0, 9, (5, 20)).astype(float), axis=1)
     limits = [rng.integers(-1, 11, 5).astype(float) for _ in range(3)]
     expected = [(ordered <= own[:, None]).sum(axis=1).tolist() for own in limits]
-    assert series._up_to(ordered, limits).tolist() == expected
-    assert series._up_to(np.zeros((0, 4)), [np.zeros(0)] * 2).shape == (2, 0)
+    assert rising._up_to(ordered, limits).tolist() == expected
+    assert rising._up_to(np.zeros((0, 4)), [np.zeros(0)] * 2).shape == (2, 0)

@@ -168,15 +168,15 @@ class Spa(MetaMetric):
         terms = 1 - np.abs(human - metrics)
         known = ~np.isnan(terms)
         n_pairs = known.sum(axis=1)
+        means = terms.mean(axis=1) if terms.shape[1] else n_pairs
         found = []
-        for k, own in enumerate(terms):
+        for k, (own, n) in enumerate(zip(terms, n_pairs.tolist(), strict=True)):
             if not has[k]:
                 found.append(Value(float("nan"), note=self.nothing(view, k)))
-            elif not n_pairs[k]:
+            elif not n:
                 found.append(Value(float("nan"), note="fewer than two systems"))
             else:
-                whole = own if n_pairs[k] == len(own) else own[known[k]]
-                found.append(Value(float(whole.mean())))
+                found.append(Value(float(means[k] if n == len(own) else own[known[k]].mean())))
         return found
 
     def _stacks(self, view: View) -> tuple[Floats, Floats, Bools]:

@@ -36,7 +36,7 @@ from steelyard.stats.permutation.pvalues import (
     block_sums,
     pair_index,
     pairwise_pvalues,
-    random_signs,
+    random_singles,
     sided,
 )
 from steelyard.stats.permutation.tails import Singles
@@ -124,11 +124,11 @@ class Swaps:
             k = min(_BATCH, self.n - start)
             columns = rows = cells = None
             if scheme in ("inputs", "rows+columns"):
-                columns = random_signs(k, n_segments, rng).astype(np.float32)
+                columns = random_singles(k, n_segments, rng)
             if scheme in ("systems", "rows+columns"):
-                rows = random_signs(k, n_systems, rng).astype(np.float32)
+                rows = random_singles(k, n_systems, rng)
             if scheme == "cells":
-                signs = random_signs(k, n_systems * n_segments, rng).astype(np.float32)
+                signs = random_singles(k, n_systems * n_segments, rng)
                 cells = signs.reshape(k, n_systems, n_segments)
             yield Signs(columns, rows, cells)
 

@@ -21,12 +21,15 @@ _TABLE = 500_000  # rows x steps up to which they are counted without sorting
 _SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
 _COMMON = 16  # steps that decide whether a frequency matters
 _FIRST = 4  # ... of which these are looked at first
+_SHORT = 2**31  # numbers that four bytes can't hold
 _SILENT = -34.0  # logarithm of a product that does not
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
 _SCALES = np.array(SCALES, dtype=np.float64)
 _FAR = 1e-6  # of a step: further off nothing is a whole number, however large
 _LARGEST = 2.0**40  # scores beyond are not looked at
 _SAMPLE = 50  # scores, at most, that may settle it for all
+_FEW = 5  # in a sample: one of so many rules out most scales
+_MORE = 1000  # scores, about, that are looked at where the sample did not see all
 _ROUNDED = 0.01  # of a declared step: what may be rounding of what was published
 _NOISE = 2.0**-48  # of the largest score: sixteen times what rounding a number takes away
 
@@ -116,6 +119,15 @@ def _ends(scores: Floats) -> tuple[float, float]:
 
 def _fits(scores: Floats, size: Floats) -> NDArray[np.bool_]:
     """Tell which scales make whole numbers of each row of scores up to a size: rows x scales."""
+    if scores.shape[1] > _FEW**2:
+        fit = _fits(scores[:, ::_FEW], size)
+        some = np.flatnonzero(fit.any(axis=1))
+        fit[some] &= _fits_all(scores[some], size[some])
+        return fit
+    return _fits_all(scores, size)
+
+
+def _fits_all(scores: Floats, size: Floats) -> NDArray[np.bool_]:
     scaled = np.multiply.outer(_SCALES, scores)
     whole = np.rint(scaled)
     off = np.abs(scaled - whole).max(axis=-1, initial=0)
@@ -135,9 +147,14 @@ def _whole(
     if scale is not None:
         return np.rint(scores * scale)
     whole = _in_steps(scores, low, high, step) if step > 0 else None
-    if whole is None:  # the sample did not see all
-        step = float(_shared_steps(np.unique(known)[None], np.array([low]), np.array([high]))[0])
-        whole = _in_steps(scores, low, high, step) if step > 0 else None
+    for stride in (len(known) // _MORE + 1, 1):  # the sample did not see all
+        if whole is not None:
+            break
+        some = np.unique(known[::stride])[None]
+        step = float(_shared_steps(some, np.array([low]), np.array([high]))[0])
+        if not step > 0:
+            break
+        whole = _in_steps(scores, low, high, step)
     return whole
 
 
@@ -192,7 +209,11 @@ def _shared_steps(scores: Floats, low: Floats, high: Floats) -> Floats:
 
 
 def lattice_tails(
-    gaps: Iterable[Floats], *, ties: bool = True
+    gaps: Iterable[Floats],
+    *,
+    ties: bool = True,
+    most: float | None = None,
+    t: Floats | None = None,
 ) -> tuple[Floats, Floats, float] | None:
     r"""P(T > t) and P(T = t) for whole-number differences, by inverting their transform.
 
@@ -203,12 +224,13 @@ def lattice_tails(
     t; Hoeffding bounds what lies beyond. Nearly all products vanish, so only those are taken that
     the commonest steps do not rule out. None if the lattice is so fine that it would not pay.
 
-    ``gaps`` are rows of differences, as many at a time as suits. Without ``ties``, the first array
-    is P(T > t) + P(T = t) / 2 and the second is 0.
+    ``gaps`` are rows of differences, as many at a time as suits; none of them is larger than
+    ``most``, and ``t`` are their sums, if that is known. Without ``ties``, the first array is
+    P(T > t) + P(T = t) / 2 and the second is 0.
     """
-    values, counts, t = _step_counts(gaps)
+    values, counts, sums = _step_counts(gaps, most, t)
     divisor = int(np.gcd.reduce(values, initial=0)) or 1
-    values, t = values // divisor, t // divisor
+    values, t = values // divisor, sums // divisor
     deviation = np.sqrt(counts @ values.astype(np.float64) ** 2)
     live = (np.abs(t) < Z * deviation) & (deviation > 0)
     mid = np.where(deviation > 0, np.where(t > 0, 0.0, 1.0), 0.5)
@@ -218,16 +240,16 @@ def lattice_tails(
         width = lattice_width(t[live], reach[live] / Z)
         if len(values) * (width // 2 + 1) > CELLS:
             return None
-        used = counts[live].any(axis=0)
-        some = counts[np.ix_(live, used)]
+        some = counts if live.all() else counts[live]
+        used = np.flatnonzero(some.any(axis=0))
+        some = some if len(used) == len(values) else some[:, used]
         mid[live], at[live] = _inverted(some, values[used], t[live], width, ties=ties)
     # So few signs that their shares are known: whole numbers of them.
     few = counts.sum(axis=1) <= _COUNTED
-    signs = 2.0 ** counts.sum(axis=1)[few]
-    mid[few], at[few] = (
-        np.rint(mid[few] * 2 * signs) / (2 * signs),
-        np.rint(at[few] * signs) / signs,
-    )
+    if few.any():
+        signs = 2.0 ** counts.sum(axis=1)[few]
+        mid[few] = np.rint(mid[few] * 2 * signs) / (2 * signs)
+        at[few] = np.rint(at[few] * signs) / signs
     return mid - at / 2, at, TAIL + 1e-12
 
 
@@ -236,37 +258,44 @@ def lattice_width(t: Floats | Counts, deviation: Floats) -> int:
     return int((np.abs(t) + Z * deviation).max()) // 2 + 2
 
 
-def in_few_bytes(whole: Floats) -> Floats:
-    """Give whole numbers in two bytes each where all of their differences fit: less to move."""
-    most = np.iinfo(np.int16).max // 2
-    fits = whole.size and whole.max() <= most and whole.min() >= -most
-    return whole.astype(np.int16) if fits else whole
+def in_few_bytes(whole: Floats, most: float) -> Floats:
+    """Give whole numbers, less the least, in two bytes each if their range fits: less to move."""
+    fits = whole.size and most <= np.iinfo(np.int16).max
+    return (whole - whole.min()).astype(np.int16) if fits else whole
 
 
-def _step_counts(gaps: Iterable[Floats]) -> tuple[Counts, Floats, Counts]:
+def _step_counts(
+    gaps: Iterable[Floats], most: float | None, sums: Floats | None
+) -> tuple[Counts, Floats, Counts]:
     """Give all sizes of differences but 0, how often each row has each, and the sum of each row."""
-    parts = []
+    steps, tables, totals = [], [], []
+    every = None if most is None or most >= _TABLE else np.arange(most + 1)
     for gap in gaps:
         size = np.abs(gap)
-        top = float(size.max(initial=0))
+        top = float(size.max(initial=0)) if most is None else most
+        rows = np.arange(len(gap))[:, None]
         if len(gap) * top < _TABLE:
-            values, codes = np.arange(top + 1), size.astype(np.int64)
+            values = np.arange(top + 1) if every is None else every
+            codes = np.add(size, rows * len(values), dtype=np.int64, casting="unsafe")
         else:
             values, inverse = np.unique(size, return_inverse=True)
-            codes = inverse.reshape(gap.shape)
-        codes += np.arange(len(gap))[:, None] * len(values)
+            codes = inverse.reshape(gap.shape) + rows * len(values)
         counts = np.bincount(codes.ravel(), minlength=len(gap) * len(values))
-        counts = counts.reshape(len(gap), len(values))
-        used = counts.any(axis=0) & (values > 0)
-        parts.append((values[used], counts[:, used], gap.sum(axis=-1)))
-    steps = np.unique(np.concatenate([values for values, _, _ in parts] or [np.zeros(0)]))
-    table = np.zeros((sum(len(t) for _, _, t in parts), len(steps)))
-    start = 0
-    for values, counts, t in parts:
-        table[start : start + len(t), np.searchsorted(steps, values)] = counts
-        start += len(t)
-    t = np.concatenate([t for _, _, t in parts] or [np.zeros(0)])
-    return steps.astype(np.int64), table, t.astype(np.int64)
+        steps.append(values)
+        tables.append(counts.reshape(len(gap), len(values)))
+        totals.append(gap.sum(axis=-1) if sums is None else sums[:0])
+    t = np.concatenate(totals or [np.zeros(0)]) if sums is None else sums
+    if steps and all(values is every for values in steps):
+        found, table = steps[0], np.concatenate(tables)
+    else:
+        found = np.unique(np.concatenate(steps or [np.zeros(0)]))
+        table = np.zeros((sum(map(len, tables)), len(found)), dtype=np.int64)
+        start = 0
+        for values, counts in zip(steps, tables, strict=True):
+            table[start : start + len(counts), np.searchsorted(found, values)] = counts
+            start += len(counts)
+    used = np.flatnonzero(table.any(axis=0) & (found > 0))
+    return found[used].astype(np.int64), table[:, used].astype(np.float64), t.astype(np.int64)
 
 
 def _inverted(
@@ -275,12 +304,16 @@ def _inverted(
     """Sum over the frequencies pi k / width up to a right angle; the others mirror them."""
     width |= 1  # odd: no frequency is its own mirror image
     angle = np.pi / width
-    log = np.log(np.abs(np.cos(np.arange(width) * angle)))
+    log = np.log(np.cos(np.arange(width // 2 + 1) * angle))
+    log = np.concatenate([log, log[:0:-1]])
     small = counts.astype(np.float32)
     inner, points = t.astype(np.float64), np.ones(len(t))
     for k in _audible(counts, values, log):
         whole, rest = _divided(values[:, None] * k, width)
-        size = np.exp(counts @ log[rest])
+        size = counts @ log[rest]
+        heard = np.flatnonzero(size.max(axis=0) > _SILENT)  # by all steps
+        k, whole, rest = k[heard], whole[:, heard], rest[:, heard]
+        size = np.exp(size[:, heard])
         whole += 2 * rest > width  # half turns, rounded
         whole &= 1
         odd = (small @ whole.astype(np.float32)).astype(np.int64) & 1
@@ -306,13 +339,15 @@ def _audible(counts: Floats, values: Counts, log: Floats) -> Iterator[Counts]:
     least = counts.min(axis=0)
     common = np.argsort(-least, kind="stable")[:_COMMON]
     least, steps = least[common], values[common]
+    if int(steps.max(initial=0)) * width < _SHORT:
+        steps = steps.astype(np.int32)  # are divided in half of the time
     found = []
     for start in range(1, width // 2 + 1, _SMALL // _FIRST):
-        k = np.arange(start, min(start + _SMALL // _FIRST, width // 2 + 1))
+        k = np.arange(start, min(start + _SMALL // _FIRST, width // 2 + 1), dtype=steps.dtype)
         # A few steps rule out nearly all.
         k = k[least[:_FIRST] @ log[_divided(steps[:_FIRST, None] * k, width)[1]] > _SILENT]
         bound = least @ log[_divided(steps[:, None] * k, width)[1]]
-        found.append(k[bound > _SILENT])
+        found.append(k[bound > _SILENT].astype(np.int64))
     heard = np.concatenate(found)
     step = max(1, _SMALL // max(counts.shape))
     for start in range(0, len(heard), step):

@@ -21,7 +21,7 @@ T is a sum of independent terms, so its distribution needs no sampling:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -43,9 +43,8 @@ from steelyard.stats.permutation.lattice import (
     lattice_tails,
     lattice_width,
 )
-from steelyard.stats.permutation.pairsums import stacked_pair_sums
-from steelyard.stats.permutation.series import pair_rows, series_tails
-from steelyard.stats.permutation.tails import expansion, product_tails
+from steelyard.stats.permutation.pairsums import gram, stacked_pair_sums
+from steelyard.stats.permutation.tails import expansion, product_tails, stacked_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
@@ -150,21 +149,33 @@ def stacked_pvalues(
     # lattice's good one. Whatever is no lattice, or too fine a one to be worth its transform, is
     # left for the characteristic function, which takes all such scores together: by a series in
     # their moments, and pair by pair where its bound is not good enough.
-    found: dict[int, PairwisePValues] = {}
+    whole: dict[int, Pairs] = {}
     lattices = (
         as_lattices(stack)
         if chosen.step is None
         else [declared_lattice(x, chosen.step) for x in stack]
     )
-    for place, whole in enumerate(lattices):
-        result = None if whole is None else _try_lattice(whole, blocks, chosen.tail)
+    for place, scores in enumerate(lattices):
+        result = None if scores is None else _try_lattice(scores, blocks, chosen.tail)
         if result is not None:
-            found[place] = result
-    others = [place for place in range(len(stack)) if place not in found]
-    way = _Way("characteristic", partial(product_tails, series=True), series_tails, _ROWS)
+            whole[place] = result
+    others = [place for place in range(len(stack)) if place not in whole]
+    way = _Way("characteristic", partial(product_tails, series=True), stacked_tails, _ROWS)
     results = _assemble([stack[place] for place in others], blocks, way, chosen.tail)
-    found.update(zip(others, results, strict=True))
+    found = dict(zip(others, results, strict=True))
+    found.update(zip(whole, _of_lattices(whole.values(), len(stack[0]), chosen.tail), strict=True))
     return [found[place] for place in range(len(stack))]
+
+
+def _of_lattices(pairs: Collection[Pairs], size: int, tail: str) -> list[PairwisePValues]:
+    if not pairs:
+        return []
+    above, at, units, errors = zip(*pairs, strict=True)
+    squares = _square(size, np.stack(above), np.stack(at), np.stack(units), tail)
+    return [
+        PairwisePValues(p, error, "lattice", n)
+        for p, n, error in zip(*squares, errors, strict=True)
+    ]
 
 
 @lru_cache(maxsize=8)
@@ -217,8 +228,8 @@ def _pairs(
 
 def _units(x: Floats, blocks: Counts | None) -> Floats | None:
     """Give scores per segment that anyone has, or per block; None if something else is missing."""
-    absent = np.isnan(x)
-    if absent.any():
+    if np.isnan(np.add.reduce(x, axis=None)):
+        absent = np.isnan(x)
         kept = ~absent.all(axis=0)
         if blocks is not None or absent[:, kept].any():
             return None
@@ -235,9 +246,8 @@ class _Way:
     """A method over all pairs, by its name.
 
     ``tails`` takes differences and gives P(T > t), P(T = t) and an error bound. ``quick`` takes
-    matrices and gives the same for all pairs (and a bound for each, infinite where it can't tell:
-    those pairs go to ``tails``). ``cells`` are the differences that ``tails`` gets at a time, if
-    not few.
+    matrices without gaps and gives the same for all pairs, with a bound for each. ``cells`` are the
+    differences that ``tails`` gets at a time, if not few.
     """
 
     how: str
@@ -261,16 +271,11 @@ def _assemble(
         for places, alike in _alike(matrices, blocks):
             above[places], at[places], error[places] = way.quick(alike, i, j)
             units[places] = alike[0].shape[1]
-            left = np.isinf(error[places])
-            for (which, pairs), gap in pair_rows(alike, i, j, left):
-                own = np.array(places)[which], pairs
-                above[own], at[own], error[own] = way.tails(gap)
-    for x, *found in zip(matrices, above, at, error, units, strict=True):
-        which = np.flatnonzero(np.isinf(found[2]))
-        whole = _units(x, blocks) if len(which) else None
-        for some, gap, n in _pairs(x, whole, blocks, which, way.cells):
-            found[0][some], found[1][some], found[2][some] = way.tails(gap)
-            found[3][some] = n
+    for k in np.flatnonzero(np.isinf(error).any(axis=1)).tolist():
+        x, which = matrices[k], np.flatnonzero(np.isinf(error[k]))
+        for some, gap, n in _pairs(x, _units(x, blocks), blocks, which, way.cells):
+            above[k, some], at[k, some], error[k, some] = way.tails(gap)
+            units[k, some] = n
     return [
         PairwisePValues(p, float(worst), way.how, n)
         for p, n, worst in zip(
@@ -320,26 +325,32 @@ def sided(p: Floats, alternative: str) -> Floats:
     return p
 
 
-def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues | None:
+Pairs = tuple[Floats, Floats, Counts, float]  # P(T > t), P(T = t), units, error
+
+
+def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> Pairs | None:
     """Transform the lattice, unless it is so fine that there is no point in it."""
     n_pairs = math.comb(len(x), 2)
     above, at, units = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int64)
     error, whole = TAIL, _units(x, blocks)
     live = np.arange(n_pairs)
+    narrow = most = None
     if whole is not None:  # sums of whole numbers tell who is beyond all doubt
         i, j = pair_index(len(x))
-        t = whole.sum(axis=1)
-        t = t[i] - t[j]
-        products = whole @ whole.T
+        products, totals = gram(whole)
+        t = totals[i] - totals[j]
         squares = products.diagonal()[i] + products.diagonal()[j] - 2 * products[i, j]
         beyond = t * t >= Z * Z * np.maximum(squares, 1)
         above[beyond & (t < 0)] = 1.0
         units[:] = whole.shape[1]
         live = np.flatnonzero(~beyond)
-        if live.size and _too_fine(whole[i[live[0]]] - whole[j[live[0]]], t[live], squares[live]):
-            return None
-
-    narrow = None if whole is None else in_few_bytes(whole)
+        most = float(whole.max() - whole.min()) if whole.size else 0.0
+        width = lattice_width(t[live], np.sqrt(squares[live])) if live.size else 0
+        for some in () if most * width // 2 <= CELLS else (live[:1], live[:: len(live) // 8 + 1]):
+            steps = len(np.unique(np.abs(whole[i[some]] - whole[j[some]]))) - 1
+            if steps * width // 2 > CELLS:
+                return None
+        narrow = in_few_bytes(whole, most)
 
     def gaps(which: Counts) -> Iterator[Floats]:
         for some, gap, n in _pairs(x, narrow, blocks, which, _COUNTED):
@@ -349,25 +360,31 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> PairwisePValues
     step = max(1, _CHUNK // max(1, x.shape[1]))
     for start in range(0, len(live), step):
         which = live[start : start + step]
-        found = lattice_tails(gaps(which), ties=tail != "mid")
+        own = None if whole is None else t[which]
+        found = lattice_tails(gaps(which), ties=tail != "mid", most=most, t=own)
         if found is None:
             return None
         above[which], at[which], error = found
-    p, n = _square(len(x), above, at, units, tail)
-    return PairwisePValues(p, error, "lattice", n)
-
-
-def _too_fine(gap: Floats, t: Floats, squares: Floats) -> bool:
-    """Tell whether a lattice would not pay by the steps of a single pair."""
-    steps = len(np.unique(np.abs(gap))) - 1
-    return steps * lattice_width(t, np.sqrt(squares)) // 2 > CELLS
+    return above, at, units, error
 
 
 def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
     """Draw n_resamples x n fair signs, one random bit each (the same on every platform)."""
+    return _signs(n_resamples, n, rng, np.dtype(np.float64))
+
+
+def random_singles(n_resamples: int, n: int, rng: np.random.Generator) -> NDArray[np.float32]:
+    """Draw the signs of :func:`random_signs` in single precision, in a quarter of the memory."""
+    return _signs(n_resamples, n, rng, np.dtype(np.float32))
+
+
+def _signs(n_resamples: int, n: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:
     width = (n + 7) // 8
     bits = np.frombuffer(rng.bytes(n_resamples * width), np.uint8).reshape(n_resamples, width)
-    return np.unpackbits(bits, axis=1, count=n).astype(np.float64) * 2 - 1
+    signs = np.unpackbits(bits, axis=1, count=n).astype(dtype)
+    signs *= 2
+    signs -= 1
+    return signs
 
 
 def _monte_carlo(options: SignFlips) -> _Way:

@@ -6,7 +6,7 @@ large beside the deviation of T: these are taken out of the sums, and their cosi
 the rest of the series can do is added up over the frequencies, pair by pair. It is a bound as long
 as the function stays down at higher frequencies, as it does unless differences come in steps
 (:mod:`steelyard.stats.permutation.steps`); there, some of them show how far it can rise again
-(:func:`risen`).
+(:mod:`steelyard.stats.permutation.rising`).
 
 Far out nothing needs to be known but the variance: Hoeffding's :math:`\exp(-z^2 / 2)` bounds p.
 """
@@ -14,15 +14,14 @@ Far out nothing needs to be known but the variance: Hoeffding's :math:`\exp(-z^2
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.lattice import TAIL, Z
-from steelyard.stats.permutation.pairsums import ROUNDING, Singles, stacked_pair_sums
+from steelyard.stats.permutation.pairsums import ROUNDING, pair_rows, stacked_pair_sums
 from steelyard.stats.permutation.steps import scattered, stepped
 
 #: Error up to which a series replaces the product over segments.
@@ -31,13 +30,7 @@ SURE = 5e-7
 NODES = 600
 _FAR = math.sqrt(-2 * math.log(SURE))  # deviations from which on Hoeffding's bound is sure enough
 _LARGE = 0.12  # deviations of T: larger differences are taken one by one
-_ROWS = 60_000  # differences held at a time: as much as the cache holds
-_CACHED = 50_000  # cosines at a time
-# Sizes beyond a right angle, at most, that show how far the product of all cosines can rise again:
-# more of them where few say too little.
-_SIZES = (0, 24, 200)
-_BLOCKS = (18, 26, 38, 54, 76, 108, 152, 216, 300, 430, NODES)  # of nodes beyond the series
-_FLOOR = np.float32(1e-3)  # of a cosine in single precision, whose angle is good to 1e-4
+_REST = 0.3  # of the variance that large differences leave, at least, for sums of all to be of use
 # Odd multiples of the lowest frequency: enough, up to Z deviations, for the normal transform to
 # fall below 1e-11.
 _ODD = np.arange(1, 37, 2)
@@ -57,45 +50,33 @@ _RESTS = {
 Bools = NDArray[np.bool_]
 
 
-def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floats, Floats, Floats]:
-    """Invert all pairs of systems; infinite error where that is not sure enough.
+def series_tails(matrices: Sequence[Floats], i: Counts, j: Counts) -> tuple[Floats, Floats, Bools]:
+    """Invert all pairs of systems: mid-p, a bound of its error, and which of them are in doubt.
 
-    Takes matrices of one shape and gives P(T > t), P(T = t) and the error, matrices x pairs.
+    Takes matrices of one shape and gives matrices x pairs. In doubt is what is not sure enough, and
+    what comes in steps: no bound but Hoeffding's sees a product that rises again.
     """
     t, *sums = stacked_pair_sums(matrices, i, j)
     p, bound = far_p(t, sums[0])
     live = np.isinf(bound) & (sums[0] > 0)
-    p[live], bound[live] = series_p(t[live], *(part[live] for part in sums))
-    clip_far(p, bound, t, sums[0])
-    # No bound but Hoeffding's sees a product that rises again.
     near = live & (t * t < _FAR**2 * sums[0])
+    heavy = near.copy()
+    heavy[near] = _left_out(sums[0][near], sums[2][near]) > SURE
+    live &= ~heavy
+    p[live], bound[live] = series_p(t[live], *(part[live] for part in sums))
+    heavy |= near & live & (bound > SURE)
+    if heavy.any():
+        large = _large_ones(matrices, i, j, heavy, _LARGE * np.sqrt(sums[0]))
+        p[heavy], bound[heavy] = _beside(large, t[heavy], *(part[heavy] for part in sums))
+    clip_far(p, bound, t, sums[0])
+    trusted = near.copy()
     if near.any():
-        near[stepped(matrices, i, j)] = False
-        at = np.nonzero(near)
-        near[at] = scattered(matrices, at[0], i[at[1]], j[at[1]])
-        bound[live & ~near & (t * t < _FAR**2 * sums[0])] = np.inf
-    unsure = near & (bound > SURE) & ~np.isinf(bound)
-    for at, gap in pair_rows(matrices, i, j, unsure):
+        trusted[stepped(matrices, i, j)] = False
+        at = np.nonzero(trusted)
+        trusted[at] = scattered(matrices, at[0], i[at[1]], j[at[1]])
+    for at, gap in pair_rows(matrices, i, j, near & (bound > SURE)):
         p[at], bound[at] = split_p(gap, t[at])
-    bound[bound > SURE] = np.inf
-    return p, np.zeros_like(p), bound
-
-
-def pair_rows(
-    matrices: Sequence[Floats], i: Counts, j: Counts, wanted: Bools
-) -> Iterator[tuple[tuple[Counts, Counts], Floats]]:
-    """Yield differences of the pairs that are wanted (matrices x pairs), and where they belong."""
-    places, pairs = np.nonzero(wanted)
-    width = matrices[0].shape[1]
-    step = max(1, _ROWS // max(1, width))
-    for start in range(0, len(places), step):
-        at = places[start : start + step], pairs[start : start + step]
-        gap = np.empty((len(at[0]), width))
-        for row, k, a, b in zip(
-            gap, at[0].tolist(), i[at[1]].tolist(), j[at[1]].tolist(), strict=True
-        ):
-            np.subtract(matrices[k][a], matrices[k][b], out=row)
-        yield at, gap
+    return p, bound, (bound > SURE) | (near & ~trusted)
 
 
 def far_p(t: Floats, variance: Floats) -> tuple[Floats, Floats]:
@@ -149,7 +130,7 @@ def series_p(
     value = np.exp(log, out=log)
     last = value[:, -1].copy()
     if large is not None and len(large):
-        value *= _cosines(large, _lowest(np.sqrt(variance), t), len(odd))
+        value *= _cosines(large, lowest(np.sqrt(variance), t), len(odd))
     share = square ** (len(sums) + 1)
     share *= (_RESTS[len(sums)] * sums[-1] * largest)[:, None]
     share[square * largest[:, None] > _TURN**2] = 1.0
@@ -163,7 +144,7 @@ def series_p(
     return np.minimum(np.maximum(p, 0), 1), np.where(known, bound, np.inf)
 
 
-def _lowest(deviation: Floats, t: Floats) -> Floats:
+def lowest(deviation: Floats, t: Floats) -> Floats:
     """Give the lowest frequency, of which all others are odd multiples."""
     found: Floats = np.pi / (np.minimum(np.abs(t), Z * deviation) + Z * deviation)
     return found
@@ -181,6 +162,54 @@ def _cosines(large: Floats, half: Floats, nodes: int) -> Floats:
     return found
 
 
+def _left_out(second: Floats, sixth: Floats) -> Floats:
+    """Say about how much a series up to sixth powers may leave out, to choose the way to go."""
+    share = sixth / second**3
+    found: Floats = 48 / np.pi * _RESTS[3] * share * np.cbrt(share)
+    return found
+
+
+def _large_ones(
+    matrices: Sequence[Floats], i: Counts, j: Counts, wanted: Bools, limits: Floats
+) -> tuple[Counts, Floats]:
+    """Find differences beyond a limit for each pair: the number of the pair that is wanted, sizes."""
+    numbers, sizes, start = [], [], 0
+    for at, gap in pair_rows(matrices, i, j, wanted):
+        size = np.abs(gap, out=gap)
+        found = np.flatnonzero(size > limits[at][:, None])
+        numbers.append(start + found // gap.shape[1])
+        sizes.append(size.ravel()[found])
+        start += len(gap)
+    return np.concatenate(numbers), np.concatenate(sizes)
+
+
+def _beside(
+    ones: tuple[Counts, Floats], t: Floats, *sums: Floats
+) -> tuple[Floats, Floats]:
+    """Mid-p and bound where large differences are known one by one, and sums hold all of them.
+
+    Sums are less exact beside what is left of them: the more of the variance is in large ones, the
+    less is claimed.
+    """
+    number, size = ones
+    counts = np.bincount(number, minlength=len(t))
+    large = np.zeros((int(counts.max(initial=0)), len(t)))
+    large[numbered(counts), number] = size
+    square = size * size
+    rest, power = [], np.ones(len(size))
+    for own in sums:
+        power = power * square
+        rest.append(own - np.bincount(number, power, minlength=len(t)))
+    share = np.maximum(rest[0] / sums[0], 0)
+    known = share > _REST
+    second = np.where(known, rest[0], 1.0)
+    fourth = np.maximum(rest[1], 0)
+    sixth = np.maximum(rest[2], fourth * fourth / second)
+    p, bound = series_p(t, second, fourth, sixth, large=large, most=_LARGE * np.sqrt(sums[0]))
+    bound += ROUNDING * (1 / np.maximum(share, _REST) ** 3 - 1)
+    return p, np.where(known, bound, np.inf)
+
+
 def split_p(gap: Floats, t: Floats) -> tuple[Floats, Floats]:
     """Mid-p of rows of differences, and a bound: few large ones by their cosines, others by sums.
 
@@ -188,26 +217,29 @@ def split_p(gap: Floats, t: Floats) -> tuple[Floats, Floats]:
     beside, and take more frequencies to die down.
     """
     square = np.einsum("rs,rs->r", gap, gap)
-    p, bound, small = _split(gap, t, _LARGE * np.sqrt(square), _ODD)
+    most = _LARGE * np.sqrt(square)
+    small = np.einsum("rs,rs->r", gap, np.where(np.abs(gap) > most[:, None], 0.0, gap))
+    p, bound = np.full(len(gap), 0.5), np.full(len(gap), np.inf)
+    first = np.flatnonzero(small > _REST * square)
+    p[first], bound[first] = _split(gap[first], t[first], most[first], _ODD)
     again = np.flatnonzero((bound > SURE) & (small < square) & (small > 0))
     if again.size:
         most = _LARGE * np.sqrt(small[again])
-        p[again], bound[again], _ = _split(gap[again], t[again], most, _MORE)
+        p[again], bound[again] = _split(gap[again], t[again], most, _MORE)
     return p, bound
 
 
-def _split(gap: Floats, t: Floats, most: Floats, odd: Counts) -> tuple[Floats, Floats, Floats]:
-    """Mid-p and bound, and the squares of the differences that do not exceed ``most``."""
+def _split(gap: Floats, t: Floats, most: Floats, odd: Counts) -> tuple[Floats, Floats]:
+    """Mid-p and bound, with differences that exceed ``most`` taken one by one."""
     size = np.abs(gap)
     row, column = np.nonzero(size > most[:, None])
     counts = np.bincount(row, minlength=len(gap))
     large = np.zeros((int(counts.max(initial=0)), len(gap)))
-    large[_within(counts), row] = size[row, column]
+    large[numbered(counts), row] = size[row, column]
     size[row, column] = 0.0
     square = np.multiply(size, size, out=size)
     second = square.sum(axis=1)
-    p, bound = series_p(t, second, *_powers(square), large=large, most=most, odd=odd)
-    return p, bound, second
+    return series_p(t, second, *_powers(square), large=large, most=most, odd=odd)
 
 
 def _powers(square: Floats) -> tuple[Floats, Floats, Floats]:
@@ -218,116 +250,6 @@ def _powers(square: Floats) -> tuple[Floats, Floats, Floats]:
     return second, third, np.einsum("rs,rs->r", fourth, fourth)
 
 
-def _within(counts: Counts) -> Counts:
+def numbered(counts: Counts) -> Counts:
     """Number the members of each row, of so many each."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-
-
-def risen(sizes: Floats, t: Floats) -> Floats:
-    r"""Bound what the nodes that a series leaves out may add, for rows of sizes in order.
-
-    No cosine exceeds :math:`\exp(-y^2/2)` up to a right angle; beyond it, it is 1 at most. Where
-    that says too little, some cosines of different sizes are computed; then all of them, as often
-    as they occur. That is added up over the nodes up to :data:`NODES`. What lies beyond is taken to
-    be ten times what independent terms of the size of
-    the second half would give.
-    """
-    half = _lowest(np.sqrt(np.einsum("rs,rs->r", sizes, sizes)), t)
-    found = np.empty(len(sizes))
-    rows = np.arange(len(sizes))
-    for most in _SIZES:
-        found[rows] = _sum_risen(sizes[rows], half[rows], most)
-        rows = np.flatnonzero(found > SURE / 5)
-        if not rows.size:
-            break
-    return found
-
-
-def _sum_risen(sizes: Floats, half: Floats, most: int) -> Floats:
-    """Add up the nodes, with so many sizes beyond a right angle at most."""
-    squares = np.cumsum(sizes * sizes, axis=1)
-    if most:
-        values, times, counts = _distinct(sizes)
-        angles = (values * half[:, None]).astype(np.float32)
-    total, late = np.zeros(len(sizes)), np.zeros(len(sizes))
-    rows = np.arange(len(sizes))
-    # Larger sizes are beyond a right angle at the end of each block.
-    turned = [np.pi / 2 / ((2 * stop - 1) * half) for stop in _BLOCKS[1:]]
-    sizes_below = _up_to(sizes, turned)
-    values_below = _up_to(values, turned) if most else sizes_below
-    for block, (start, stop) in enumerate(pairwise(_BLOCKS)):
-        odd = np.arange(2 * start + 1, 2 * stop, 2)
-        below = sizes_below[block]
-        small = np.where(below > 0, squares[rows, below - 1], 0.0)
-        product = np.exp(np.multiply.outer(odd * odd, -0.5 * small * half * half))
-        if most:
-            chosen = _spread(values_below[block], counts, most)
-            powers = times if most == _SIZES[-1] else None
-            product *= _bounded(angles, powers, chosen, odd.astype(np.float32))
-        total += (1 / odd) @ product
-        if 2 * start >= NODES:
-            late += np.einsum("kr,kr->r", product, product)
-    size = np.sqrt(2 * late / NODES)
-    return 2 / np.pi * (total + 10 * size / math.sqrt(4 * NODES))
-
-
-def _up_to(ordered: Floats, limits: Sequence[Floats]) -> Counts:
-    """Count in each row of numbers in order those up to each of its limits: limits x rows."""
-    every = np.stack(limits, axis=1)
-    found = [
-        np.searchsorted(own, up_to, "right") for own, up_to in zip(ordered, every, strict=True)
-    ]
-    return np.array(found, dtype=np.int64).reshape(every.shape).T
-
-
-def _distinct(sizes: Floats) -> tuple[Floats, Singles, Counts]:
-    """Give the different sizes of each row but 0 in order, how often each occurs, and their number.
-
-    Rows that have fewer than others are filled up with sizes that never occur.
-    """
-    slack = 1e-12 * sizes[:, -1:]
-    active = sizes > slack
-    active[:, 1:] &= np.diff(sizes, axis=1) > slack
-    counts = active.sum(axis=1)
-    row, column = np.nonzero(active)
-    shape = len(sizes), int(counts.max(initial=1))
-    values, times = np.full(shape, np.inf), np.zeros(shape, dtype=np.float32)
-    at = row, _within(counts)
-    values[at] = sizes[row, column]
-    last = np.append(row[1:] != row[:-1], True)[: len(row)]
-    times[at] = np.where(last, sizes.shape[1], np.append(column[1:], 0)) - column
-    return values, times, counts
-
-
-def _spread(first: Counts, last: Counts, most: int) -> Counts:
-    """Choose some places of each row between two, -1 where there are fewer: places x rows."""
-    room = last - first
-    step = np.maximum(1.0, room / most)
-    place = np.arange(most)[:, None] * step
-    return np.where(place < room, first + place.astype(np.int64), -1)
-
-
-def _bounded(angles: Singles, powers: Singles | None, chosen: Counts, odd: Singles) -> Singles:
-    """Product over chosen sizes of how large cosines of multiples of angles may be: nodes x rows.
-
-    Each counts once, or as often as ``powers`` say.
-    """
-    rows = np.arange(len(angles))
-    own = np.where(chosen < 0, np.float32(0), angles[rows, chosen])
-    times = None if powers is None else np.where(chosen < 0, np.float32(0), powers[rows, chosen])
-    found = np.empty((len(odd), len(angles)), dtype=np.float32)
-    step = max(1, _CACHED // max(1, own.size))
-    space = np.empty((step, *own.shape), dtype=np.float32)
-    for start in range(0, len(odd), step):
-        some = odd[start : start + step, None, None]
-        cosine = np.multiply(some, own, out=space[: len(some)])
-        np.cos(cosine, out=cosine)
-        np.abs(cosine, out=cosine)
-        np.maximum(cosine, _FLOOR, out=cosine)
-        if times is None:
-            np.multiply.reduce(cosine, axis=1, out=found[start : start + step])
-        else:
-            np.log(cosine, out=cosine)
-            cosine *= times
-            found[start : start + step] = np.exp(cosine.sum(axis=1))
-    return found

@@ -6,23 +6,32 @@ there are few differences x, whose sums can be enumerated. With many, the logari
 is a short series in the sums of even powers of x, and so is its inverse (Edgeworth's expansion).
 Those sums come for all pairs of systems from a few matrix products, without differences.
 
-From the surest to the quickest: :func:`product_tails`, :func:`series_tails`, :func:`expansion`,
+From the surest to the quickest: :func:`product_tails`, :func:`stacked_tails`, :func:`expansion`,
 :func:`quick_p`. ``docs/design/p-values.md`` tells which is taken when, and why.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import steps
 from steelyard.stats.permutation.enumeration import enumerated, sums_bits
 from steelyard.stats.permutation.lattice import SCALES, TAIL, Z, lattice_tails
 from steelyard.stats.permutation.pairsums import Singles as Singles  # noqa: PLC0414 - known by it
-from steelyard.stats.permutation.series import NODES, SURE, clip_far, risen, split_p
+from steelyard.stats.permutation.pairsums import pair_rows
+from steelyard.stats.permutation.rising import risen
+from steelyard.stats.permutation.series import (
+    NODES,
+    SURE,
+    clip_far,
+    series_tails,
+    split_p,
+)
 
 Bools = NDArray[np.bool_]
 
@@ -44,10 +53,28 @@ _MORE_NODES = (8 * NODES, 64 * NODES)  # if those leave too much, as outliers ma
 _ENUMERATE = 32  # segments with a difference up to which all signs are enumerated
 _ENUMERATE_BITS = 36  # ... if many are of one size: logarithm of the number of sums
 _MANY = 64  # differences from which on they are not few
+_FEW = 24  # ... that rule out most scales of what is nearly whole
+_HELD = 400_000  # differences of pairs in doubt, at a time
+
+Series = tuple[Floats, Floats]
+
+
+def stacked_tails(
+    matrices: Sequence[Floats], i: Counts, j: Counts
+) -> tuple[Floats, Floats, Floats]:
+    """Tails of all pairs of systems, by a series; of those in doubt, by what fits each.
+
+    Takes matrices of one shape and gives P(T > t), P(T = t) and the error, matrices x pairs.
+    """
+    above, error, doubt = series_tails(matrices, i, j)
+    at = np.zeros_like(above)
+    for own, gap in pair_rows(matrices, i, j, doubt, _HELD):
+        above[own], at[own], error[own] = product_tails(gap, series=(above[own], error[own]))
+    return above, at, error
 
 
 def product_tails(
-    gap: Floats, reach: Floats | None = None, *, series: bool = False
+    gap: Floats, reach: Floats | None = None, *, series: Series | bool = False
 ) -> tuple[Floats, Floats, Floats]:
     """Tails of any differences: enumeration where few are not zero, else the transform.
 
@@ -55,18 +82,19 @@ def product_tails(
     the first two apart and gives the mid-p for the first. ``reach`` is t where it is not their sum.
     Where some differences outweigh all others, more frequencies are added until the error is small.
     With ``series``, whatever is sure enough by :func:`~steelyard.stats.permutation.series.split_p`
-    is taken as it is: quicker, and good to 5e-7 instead of some 1e-9.
+    is taken as it is: quicker, and good to 5e-7 instead of some 1e-9. It may be known already: what
+    a series gives, with a bound that does not see a product that rises again.
     """
     t = gap.sum(axis=-1) if reach is None else reach
     active = np.count_nonzero(gap, axis=-1)
     above, at, error = np.empty(len(gap)), np.zeros(len(gap)), np.full(len(gap), np.inf)
     few = active <= _ENUMERATE
-    sizes = np.sort(np.abs(gap), axis=-1)
+    sizes = steps.in_order(gap)
     again, known = steps.repeats(sizes)
     repeated = 2 * again > known
     # Every different size is a bit at least.
     for row in np.flatnonzero(repeated & ~few & (known - again <= _ENUMERATE_BITS)):
-        few[row] = sums_bits(sizes[row]) <= _ENUMERATE_BITS
+        few[row] = sums_bits(gap[row]) <= _ENUMERATE_BITS
     for row in np.flatnonzero(few):
         above[row], at[row] = enumerated(gap[row][gap[row] != 0].tobytes(), float(t[row]))
         error[row] = 0.0
@@ -76,12 +104,15 @@ def product_tails(
         if found is not None:
             above[near], at[near], error[near] = found
     rest = np.isinf(error)
-    many = np.flatnonzero(rest & (active >= _MANY) & series)
+    many = np.flatnonzero(rest & (active >= _MANY) & (series is not False))
     if many.size:
-        p, bound = split_p(gap[many], t[many])
-        often = repeated[many]
+        if isinstance(series, bool):
+            p, bound = split_p(gap[many], t[many])
+        else:
+            p, bound = series[0][many], series[1][many]
+        often = repeated[many] & (bound <= SURE)
         bound[often] += risen(sizes[many[often]], t[many[often]])
-        clip_far(p, bound, t[many], np.einsum("rs,rs->r", sizes[many], sizes[many]))
+        clip_far(p, bound, t[many], np.einsum("rs,rs->r", gap, gap)[many])
         above[many], error[many] = p, bound
     # With many different sizes the product of cosines dies down and stays there, so that summing
     # may stop; few differences, or sizes that repeat, line up again at a higher frequency.
@@ -104,14 +135,17 @@ def _near_lattice(gap: Floats) -> tuple[Floats, Floats, Floats | float] | None:
     What they are off may break ties, and nothing else as long as it adds up to less than half of
     the two steps between sums: so the mid-p is off by half of the ties, at most.
     """
-    off = np.array([np.abs(gap * k - np.rint(gap * k)).sum(axis=-1) for k in SCALES])
-    little = steps.off_little(off, np.multiply.outer(steps.SCALE, np.abs(gap).sum(axis=-1))).all(
-        axis=1
-    )
-    exact = off.max(axis=1) <= gap.shape[1] * _EPSILON * np.abs(gap).max() * steps.SCALE
+    some = steps.sampled(gap, _FEW)
+    scales = [k for k in SCALES if np.abs(some * k - np.rint(some * k)).sum(axis=-1).max() < 0.5]
+    if not scales:
+        return None
+    off = np.array([np.abs(gap * k - np.rint(gap * k)).sum(axis=-1) for k in scales])
+    times = np.array(scales, dtype=np.float64)
+    little = steps.off_little(off, np.multiply.outer(times, np.abs(gap).sum(axis=-1))).all(axis=1)
+    exact = off.max(axis=1) <= gap.shape[1] * _EPSILON * np.abs(gap).max() * times
     exact &= little
     fits = np.flatnonzero(exact if exact.any() else little)
-    found = lattice_tails([np.rint(gap * SCALES[fits[0]])]) if fits.size else None
+    found = lattice_tails([np.rint(gap * scales[fits[0]])]) if fits.size else None
     if found is None or exact.any():
         return found
     return found[0] + found[1] / 2, np.zeros(len(gap)), found[1] / 2 + found[2]

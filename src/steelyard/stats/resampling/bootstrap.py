@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.permutation.pairsums import Singles
+from steelyard.stats.permutation.pairsums import Singles, differences
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p
 
@@ -115,7 +115,7 @@ def bootstrap_spa(
             metrics = metrics[:, :, judged]
     draws = _Draws.of(counts, blocks)
     weights = np.ones((1, len(i))) if pairs is None else pairs
-    whole = human[i] - human[j]
+    whole = differences(human, i, j)
     known: dict[bytes, Singles] = {}
     columns = []
     every = np.ones(whole.shape, dtype=bool)
@@ -124,18 +124,19 @@ def bootstrap_spa(
     for start in range(0, len(metrics), step):
         parts, keys = [], []
         for metric in metrics[start : start + step]:
-            gap = metric[i] - metric[j]
+            gap = differences(metric, i, j)
             lacks = gaps or np.isnan(metric.sum())
             both = ~(np.isnan(whole) | np.isnan(gap)) if lacks else every
             keys.append((both.any(axis=1), np.packbits(both).tobytes()))
             if keys[-1][1] not in known:
-                (known[keys[-1][1]],) = draws.pvalues([draws.part(whole, human, both)])
+                (known[keys[-1][1]],) = draws.pvalues([draws.part(whole.copy(), human, both)])
             parts.append(draws.part(gap, metric, both))
         for p, (used, key) in zip(draws.pvalues(parts), keys, strict=True):
             p -= known[key]  # noqa: PLW2901 - memory that is used again
             agreement = np.subtract(1, np.abs(p, out=p), dtype=np.float64)
             shared = used * weights
-            columns.append(ratio((agreement * shared).sum(axis=1), shared.sum(axis=1)))
+            agreement = agreement * shared.T if pairs is not None or not used.all() else agreement
+            columns.append(ratio(agreement.sum(axis=0), shared.sum(axis=1)))
     return np.stack(columns, axis=1)
 
 
@@ -164,36 +165,42 @@ class _Draws:
         return cls(counts, counts.astype(np.float32), blocks, float(often), float(most))
 
     def part(self, gap: Floats, scores: Floats, both: NDArray[np.bool_]) -> _Part:
-        """Scale the differences that both scores have; ``scores`` are of systems."""
+        """Scale the differences that both scores have; ``scores`` are of systems.
+
+        Overwrites the differences: fresh memory takes longer than to compute them.
+        """
         complete = bool(both.all())
         x = block_sums(gap if complete else np.where(both, gap, 0.0), self.blocks)
         scale = np.sqrt((x * x).sum() / max(x.size, 1)) or 1.0
+        x /= scale
         if not complete:
-            return _Part(x / scale, None)
-        # Fewer columns: the lead of one system is the difference of two sums.
-        return _Part(x / scale, block_sums((scores - scores.mean()) / scale, self.blocks))
+            return _Part(x, None)
+        # Fewer rows: the lead of one system is the difference of two sums.
+        return _Part(x, block_sums((scores - scores.mean()) / scale, self.blocks))
 
     def pvalues(self, parts: Sequence[_Part]) -> Iterator[Singles]:
-        """Yield p-values of all pairs in each resample: resamples x pairs, for each part.
+        """Yield p-values of all pairs in each resample: pairs x resamples, for each part.
 
-        Parts share a product, which reads the counts once. Overwrites differences.
+        Parts share a product, which reads the counts once.
         """
         rows = [
             on_grid(part.gap if part.systems is None else part.systems, self.most) for part in parts
         ]
         if not rows:
             return
-        every = self.counts @ np.concatenate(rows).T
+        every = np.concatenate(rows) @ self.counts.T
         start = 0
         for part, own in zip(parts, rows, strict=True):
-            lead = every[:, start : start + len(own)]
+            lead = every[start : start + len(own)]
             start += len(own)
             if part.systems is not None:
-                i, j = pair_index(len(own))
-                lead = lead[:, i] - lead[:, j]
-            square = np.multiply(part.gap, part.gap, out=part.gap)
-            sums = self._sums(np.concatenate([square, square * square]))
-            second, fourth = sums[:, : len(square)], sums[:, len(square) :]
+                lead = differences(lead, *pair_index(len(own)))
+            powers = np.empty((2, *part.gap.shape))
+            np.multiply(part.gap, part.gap, out=powers[0])
+            np.multiply(powers[0], powers[0], out=powers[1])
+            second, fourth = self._sums(powers.reshape(-1, powers.shape[-1])).reshape(
+                2, len(part.gap), len(self.counts)
+            )
             yield quick_p(lead.astype(np.float32), second, fourth)
 
     def _sums(self, values: Floats) -> Singles:
@@ -203,10 +210,10 @@ class _Draws:
         sum over n segments it is some 1e-6 sqrt(n) / n. Overwrites the values.
         """
         bound = self.often * values.sum(axis=1)
-        step = np.exp2(np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0)
-        values /= step[:, None]
-        found: Singles = self.single @ np.rint(values, out=values).astype(np.float32).T
-        found *= step.astype(np.float32)
+        power = np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0
+        values *= np.exp2(-power)[:, None]
+        found: Singles = np.rint(values, out=values).astype(np.float32) @ self.single.T
+        found *= np.exp2(power).astype(np.float32)[:, None]
         return found
 
 
