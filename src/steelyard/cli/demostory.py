@@ -91,7 +91,7 @@ class Story:
 
 REPORT = (
     f"steelyard report scores.csv.gz system-scores.csv texts.jsonl.gz {_DECLARED} --lp de-en "
-    "--ratings errors.jsonl.gz --verdicts verdicts.csv.gz --raters ann,bo,cy --out report.html"
+    "--ratings errors.jsonl.gz --verdicts verdicts.csv.gz --verdict-raters ann,bo,cy --out report.html"
 )
 
 
@@ -138,7 +138,7 @@ def tell_story(es: EvalSet, ratings: Ratings, seed: int = 0) -> Story:
         ),
         Part(
             f"Which names and numbers went wrong, in document {_DOCUMENT}?",
-            f"steelyard score texts.jsonl.gz --lp de-en --metric kobe --where doc={_DOCUMENT} "
+            f"steelyard score texts.jsonl.gz --lp de-en --metrics kobe --where doc={_DOCUMENT} "
             f"--systems {','.join(_NAMED)}",
             names,
             None if linked is None else linked.table(),

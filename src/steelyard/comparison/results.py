@@ -171,8 +171,7 @@ class RankedSystems(Shown):
         notes = [self.size(), self.unit.sentence()]
         if self.tiers:
             used = ", ".join(
-                f"{self.shown(by)} by the {words.tested_by(own.test)}"
-                for by, own in self.tiers.items()
+                f"{self.shown(by)} by {words.by_test(own.test)}" for by, own in self.tiers.items()
             )
             notes.append(f"tiers at {self.alpha:g}: {used}")
         notes += self.notes

@@ -172,6 +172,18 @@ def tested_by(test: str) -> str:
     return TESTS.get(test, f"{test} test")
 
 
+def by_test(test: str) -> str:
+    """Name a test after "by".
+
+    Examples
+    --------
+    >>> by_test("t"), by_test("mood")
+    ('the paired t-test', "Mood's median test")
+    """
+    name = tested_by(test)
+    return name if name[0].isupper() else f"the {name}"
+
+
 def corrected_by(correction: str) -> str:
     """Name a correction for the number of pairs in a sentence."""
     return CORRECTIONS.get(correction, correction)

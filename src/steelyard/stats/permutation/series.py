@@ -183,9 +183,7 @@ def _large_ones(
     return np.concatenate(numbers), np.concatenate(sizes)
 
 
-def _beside(
-    ones: tuple[Counts, Floats], t: Floats, *sums: Floats
-) -> tuple[Floats, Floats]:
+def _beside(ones: tuple[Counts, Floats], t: Floats, *sums: Floats) -> tuple[Floats, Floats]:
     """Mid-p and bound where large differences are known one by one, and sums hold all of them.
 
     Sums are less exact beside what is left of them: the more of the variance is in large ones, the
