@@ -91,7 +91,8 @@ class Story:
 
 REPORT = (
     f"steelyard report scores.csv.gz system-scores.csv texts.jsonl.gz {_DECLARED} --lp de-en "
-    "--ratings errors.jsonl.gz --verdicts verdicts.csv.gz --verdict-raters ann,bo,cy --out report.html"
+    "--ratings errors.jsonl.gz --verdicts verdicts.csv.gz --verdict-raters ann,bo,cy "
+    "--out report.html"
 )
 
 
