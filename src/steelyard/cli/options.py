@@ -14,7 +14,6 @@ import click
 
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import SteelyardError, UsageError
-from steelyard.core.screen import COLOURS
 from steelyard.formats.options import LoadOptions
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
@@ -314,8 +313,9 @@ _OUTPUT = (
                  help="Processes to use where work splits; auto: one for each core if it takes "
                  "longer than a few seconds. The result does not depend on it."),
     click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
-    click.option("--color", type=click.Choice(COLOURS), default="auto", show_default=True,
-                 help="Colours of what is printed; auto: on a terminal, unless NO_COLOR is set."),
+    click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+                 show_default=True, help="Colours of what is printed; auto: on a terminal, unless "
+                 "NO_COLOR is set."),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 )  # fmt: skip
 
