@@ -371,5 +371,5 @@ def test_the_command_finds_the_data_and_gives_the_same_bytes(
     assert text.startswith("what,published,ours,match,note,verdict,tolerance,error,why\n")
     assert "winless: M26, M29" in text
     shown = paper.text()
-    assert shown.startswith("Better than Average")
+    assert "\n\nBetter than Average" in shown
     assert "differs: 65 of the paper's 296 setups are at hand" in shown
