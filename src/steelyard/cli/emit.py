@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -21,18 +21,15 @@ from steelyard import __version__
 from steelyard.cli.options import FIGURES, F, OutputOptions
 from steelyard.cli.values import Names
 from steelyard.cli.wording import spoken
-from steelyard.core.cautions import brief
 from steelyard.core.errors import UsageError, printable, shown_path
 from steelyard.core.provenance import origin, taken_alike
-from steelyard.core.screen import Screen, text_width
-from steelyard.core.showing import Shown
 from steelyard.core.table import Table, dumps
 from steelyard.core.telling import Progress, told
-from steelyard.core.terminal import names_in, result_text
 from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
+    from steelyard.core.screen import Screen
 
 
 SCHEMA = 1  # of what JSON looks like; a number that changes when old keys do
@@ -47,19 +44,20 @@ def note(message: str, output: OutputOptions) -> None:
 
 def _say(message: str, output: OutputOptions, style: str, first: str = "") -> None:
     if not output.quiet:
-        screen = Screen.of(sys.stderr, output.color)
+        screen = _screen(sys.stderr, output)
         lines = "\n".join(screen.lines(message, style, first))
         click.echo(lines, err=True, color=screen.colour or None)
 
 
 def screen_of(output: OutputOptions, table_file: str = "FILE.csv") -> Screen:
     """Look at standard output; ``table_file`` is what ``--out`` writes whole tables to."""
-    return Screen.of(sys.stdout, output.color, _WHOLE.format(table_file))
+    return replace(_screen(sys.stdout, output), whole=_WHOLE.format(table_file))
 
 
-def echo(text: str, screen: Screen) -> None:
-    """Print what was laid out for standard output."""
-    click.echo(text, color=screen.colour or None)
+def _screen(stream: TextIO, output: OutputOptions) -> Screen:
+    from steelyard.core.screen import Screen  # no help text needs it
+
+    return Screen.of(stream, output.color)
 
 
 def wants_figure(output: OutputOptions) -> bool:
@@ -114,6 +112,10 @@ def emit(  # noqa: PLR0913 - every option has a default
     table_file
         What ``--out`` writes whole tables to.
     """
+    # No help text needs these.
+    from steelyard.core.showing import Shown
+    from steelyard.core.terminal import names_in, result_text
+
     summary = found.words() if words is None and isinstance(found, Shown) else None
     if words is None:
         words = () if summary is None else summary.brief()
@@ -133,7 +135,9 @@ def emit(  # noqa: PLR0913 - every option has a default
     else:
         screen = screen_of(output, table_file)
         blocks: Sequence[Table | str] = tables if shown is None else shown
-        echo(result_text(words, blocks if text is None else [text], screen), screen)
+        shown_text = result_text(words, blocks if text is None else [text], screen)
+        if shown_text:
+            click.echo(shown_text, color=screen.colour or None)
         said = {_bare(text) for text in words}
         warnings = [text for text in warnings if _bare(text) not in said]
     read = () if says_read and not output.json else read
@@ -148,7 +152,7 @@ def emit(  # noqa: PLR0913 - every option has a default
 
 def _stand_apart(output: OutputOptions) -> None:
     """Leave a line between the result and what is said of it, where both are on a screen."""
-    if not output.quiet and Screen.of(sys.stderr).width is not None:
+    if not output.quiet and _screen(sys.stderr, output).width is not None:
         click.echo(err=True)
 
 
@@ -215,6 +219,8 @@ def mind(
 
     ``names`` are those of systems and metrics, by which warnings of a kind differ.
     """
+    from steelyard.core.cautions import brief
+
     for line in taken_alike(read):
         note(f"read {line}", output)
     told = {
@@ -231,7 +237,9 @@ def follow(then: str | None, output: OutputOptions) -> None:
     """Say what the next useful command is, so that it can be pasted where it is broken, too."""
     if then is None:
         return
-    width = Screen.of(sys.stderr).width
+    from steelyard.core.screen import text_width
+
+    width = _screen(sys.stderr, output).width
     lines = [_NEXT]
     for word in map(shlex.quote, shlex.split(then)):
         if width is not None and text_width(f"{lines[-1]} {word} \\") > width:
@@ -309,7 +317,7 @@ def progress_of(
     else:
         from steelyard.cli.bar import WaitingBar
 
-        colour = Screen.of(sys.stderr, output.color).colour
+        colour = _screen(sys.stderr, output).colour
         with WaitingBar(title, in_bytes=in_bytes, colour=colour) as bar:
             yield bar.tell
 

@@ -21,7 +21,6 @@ from steelyard.core.errors import (
     UsageError,
     printable,
 )
-from steelyard.core.screen import Screen
 from steelyard.formats.streams import kept
 
 #: name: (module:function, one line of help); modules load only when their command is called.
@@ -158,6 +157,8 @@ def run(arguments: list[str]) -> int:
             import traceback
 
             traceback.print_exc()
+        from steelyard.core.screen import Screen
+
         lines = Screen.of(sys.stderr).lines(message, "error", _ERROR)
         click.echo("\n".join(lines), err=True)
         return code

@@ -13,7 +13,6 @@ import click
 from steelyard.cli.values import Kinds, Names, Pair, Roles, Type
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import SteelyardError, UsageError
-from steelyard.core.screen import COLOURS
 from steelyard.formats.options import LoadOptions
 
 SUFFIXES = ("json", "csv", "tsv", "md", "tex", "html", "txt", "parquet")
@@ -180,13 +179,9 @@ class _Jobs(Type):
 _JSON = click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
 _OUTPUT = (
     click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
-    click.option(
-        "--color",
-        type=click.Choice(COLOURS),
-        default="auto",
-        show_default=True,
-        help="Colours of what is printed; auto: on a terminal, unless NO_COLOR is set.",
-    ),
+    click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
+                 show_default=True, help="Colours of what is printed; auto: on a terminal, unless "
+                 "NO_COLOR is set."),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 )
 

@@ -111,11 +111,12 @@ def report(
         made = write_report(es, options.human, shown, given, output.seed, spoken)
     made.save(output.out)
     told = made.words()
+    words = told.brief() or ["The page shows texts: there is no score to compare systems by."]
     emit(
         _Written(made, output.out),
         [one.table() for one in (made.comparison, made.meta) if one is not None],
         replace(output, out=None),
-        words=told.brief(),
+        words=words,
         shown=[told.rest().text()],
         wrote=[f"{output.out}: open it in a browser"],
     )

@@ -15,7 +15,7 @@ _LIST = re.compile(rf"(?:{_PIECE}, ){{{_LONGEST},}}{_PIECE}")
 _MORE = re.compile(r" and ([\d,]+) more\b")
 # What differs between warnings of a kind: what is quoted, numbers, and names that look like it.
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
-_NAMELIKE = re.compile(r"\d[\d,.]*\b|[\w.%+-]*[A-Z\d_][\w.%+-]*|\w+-[\w-]+")
+_NAMELIKE = re.compile(r"[\w.-]*[/.]\w[\w./-]*|\d[\d,.]*\b|[\w.%+-]*[A-Z\d_][\w.%+-]*|\w+-[\w-]+")
 _REPEATED = re.compile(r"#(?:(?:, | and | )?#)+")
 
 

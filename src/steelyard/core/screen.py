@@ -15,7 +15,6 @@ from typing import TextIO
 
 #: Codes of the few styles that are used, by what they are for.
 STYLES = {"stress": "1", "head": "36", "aside": "2", "warning": "33", "error": "31", "next": "32"}
-COLOURS = ("auto", "always", "never")
 _DRAWN = "─●┄…"  # what a stream must be able to write, to draw with it
 WIDER = "a wider window has all columns"
 _WHOLE = "a wider window or to_frame() has all columns"

@@ -18,8 +18,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.core.errors import MissingDependencyError, UsageError, hint, printable
-from steelyard.core.oneline import named, one_line
-from steelyard.core.words import plural
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -112,6 +110,9 @@ class Table:
         return self.text(replace(Screen.of(sys.stdout), colour=False))
 
     def __repr__(self) -> str:
+        from steelyard.core.oneline import named, one_line
+        from steelyard.core.words import plural
+
         names = named([column.name for column in self.columns], 6)
         return one_line(self, f"of {plural(len(self.rows), 'row')}: {names}")
 

@@ -78,7 +78,8 @@ class Study(Shown):
         told = Summary.of(SAID[self.name](self) if self.name in SAID else ())
         if told.sentences():
             return told
-        tables = f"{plural(len(self.parts), 'table')}: {all_of(list(self.parts))}"
+        names = [name for name, table in self.parts.items() if table.rows]
+        tables = f"{plural(len(names), 'table')}: {all_of(names)}"
         return Summary(settled=(f"The study '{self.name}' gives {tables}.",))
 
     def __repr__(self) -> str:

@@ -321,7 +321,9 @@ def test_texts_without_scores_can_be_read(no_charts, tmp_path, capsys):
     assert code == 0
     text = out.read_text(encoding="utf-8")
     assert json.loads(data_of(text, "facts"))["scores"] == []
-    assert capsys.readouterr().err.endswith(f"wrote {out}\n")
+    shown = capsys.readouterr()
+    assert shown.out.startswith("The page shows texts: ")
+    assert shown.err.endswith(f"wrote {out}: open it in a browser\n")
 
 
 def test_explanations_of_kobe_are_read(tmp_path):
@@ -391,6 +393,9 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
     result = json.loads(capsys.readouterr().out)
     assert result["bytes"] == out.stat().st_size
     assert set(result) == {
+        "command",
+        "schema",
+        "version",
         "out",
         "summary",
         "comparison",
