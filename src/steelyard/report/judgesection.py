@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
@@ -44,7 +45,11 @@ def judge_blocks(found: JudgeReport, writer: Writer) -> tuple[Markup, ...]:
         writer.words(*_paragraphs(found.summary())),
         writer.table(found.table(), "How far judges agree with people"),
         writer.side_by_side(charts),
-        *(writer.table(table, table.title) for table in read if table.rows),
+        *(
+            writer.folded(table.title, writer.table(replace(table, title=""), table.title))
+            for table in read
+            if table.rows
+        ),
     )
 
 

@@ -46,6 +46,7 @@ _Drawn = tuple[str, Callable[[], Chart], str]  # the name of a chart, what draws
 _TALL = 25  # rows beyond which a table scrolls
 _LISTED = 30  # disagreements that are explained
 _NOTES = 3  # notes below a table that stand open
+_LONG = 240  # characters beyond which a note does not
 # Pixels up to which a chart is scaled alike: tiny and small ones share a line with another one.
 _SIZES = ((480, "tiny"), (640, "small"), (800, "middle"), (960, ""))
 _SCRIPT = ("base", "tables", "marks", "contents", "segments", "cards", "address", "explorer")
@@ -146,8 +147,10 @@ class Writer:
         # A Table escapes its cells. Notes stand below the part that scrolls.
         cells, end, _ = table.html().partition("</table>")
         safe = Markup(_with_headings(cells) + end)  # noqa: S704
-        notes = [printable(note) for note in table.notes]
-        cut = len(notes) if len(notes) <= _NOTES + 1 else _NOTES
+        # Short ones first: a list of forty names is for those who ask.
+        notes = sorted((printable(note) for note in table.notes), key=lambda n: len(n) > _LONG)
+        brief = sum(len(note) <= _LONG for note in notes)
+        cut = brief if brief <= _NOTES + 1 else _NOTES
         tall = len(table.rows) > _TALL
         return self.made("table", safe, (notes[:cut], notes[cut:]), printable(label), tall=tall,
                          csv=self.csv(table))  # fmt: skip

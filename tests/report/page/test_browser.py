@@ -145,3 +145,13 @@ def test_nothing_runs_but_the_inlined_code(browser, hostile_page):
     )
     assert page.evaluate("window.hacked") is None
     page.close()
+
+
+def test_a_mistake_leads_to_its_segment(browser, wmt_page):
+    with opened(browser, wmt_page) as page:
+        page.locator("#entities a").first.click()
+        page.wait_for_selector("#x-list article.pinned")
+        assert page.locator("#x-a option:checked").inner_text() == "ONLINE-B"
+        assert page.locator("article.pinned mark.wrong").count() > 0
+        page.locator("#domains td[data-tip]").first.hover()
+        assert "rank" in page.locator("#tip").inner_text()

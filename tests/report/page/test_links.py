@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -14,6 +15,7 @@ from tests.report.page.sets import HOSTILE, read_set
 
 from steelyard.comparison.run import compare
 from steelyard.report.grids import system_grids
+from steelyard.report.page import make_report
 
 
 def chosen(page: Any, *names: str) -> list[str]:
@@ -164,6 +166,18 @@ def test_scores_in_a_range(browser, read_page):
 def test_every_human_score_can_be_chosen(browser, read_page):
     with opened(browser, read_page) as page:
         assert page.locator("#x-human option").all_text_contents() == ["mqm", "da"]
+
+
+def test_a_menu_without_a_choice_is_not_shown(browser, read_page, tmp_path):
+    es = read_set()
+    alone = replace(es, segments=replace(es.segments, references={}), outputs={})
+    path = tmp_path / "r.html"
+    make_report(alone, "mqm", n_bootstrap=20, n_resamples=20).save(path)
+    with opened(browser, path) as page:
+        assert not page.locator("#x-reference").is_visible()
+        assert page.locator("#x-domain").is_visible()
+    with opened(browser, read_page) as page:
+        assert page.locator("#x-reference").is_visible()
 
 
 def test_all_systems_on_one_segment(browser, read_page):

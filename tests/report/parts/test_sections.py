@@ -143,9 +143,10 @@ def test_zero_and_one_are_a_share():
     values = np.array([[1.0, 0, 1, 1], [0.0, 0, np.nan, 1]])
     strips = distributions.pictures(values, ["A", "B"], "ok")
     assert [cells[0].share for _, cells in strips.rows] == [75.0, 33.3]
-    assert "A bar is the share of 1." in strips.caption
+    assert strips.heads == ("system", "scores", "share of 1")
+    assert [cells[1].text for _, cells in strips.rows] == ["75.0 %", "33.3 %"]
     (told,) = distributions.sentences(values, ["A", "B"], "ok", higher=True)
-    assert told == "ok is 0 or 1; the share of 1 goes from 33.3 % (B) to 75.0 % (A)."
+    assert told == "Every ok is 0 or 1; the share of 1 goes from 33.3 % (B) to 75.0 % (A)."
     (same,) = distributions.sentences(values[:, :2], ["A", "A2"], "ok", higher=True)[:1]
     assert "from 0.0 % (A2) to 50.0 % (A)" in same
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _Z = 1.959964  # standard errors to either end of a 95 % interval
 _FEWEST = 10  # shared segments by which changes are paired
+_OTHER_SET = ", so a change may come from the test set as well as from the system"
 _NAMED = 6  # changes that a sentence names
 
 
@@ -143,8 +144,11 @@ class Changes:
                 text = f"Agreement with {self.now.human} by {by} changed for no metric by more than"
                 yield "undecided", f"{text} noise explains ({of})."
 
-    def system_table(self) -> Table:
-        """Give a row per system: places and scores before and now, and the change."""
+    def system_table(self, *, exact: bool = False) -> Table:
+        """Give a row per system: places and scores before and now, and the change.
+
+        p-values are as people read them, or ``exact``.
+        """
         moves = {} if self.systems is None else {n: k for k, n in enumerate(self.systems.names)}
         rows: list[tuple[Cell, ...]] = []
         every = dict.fromkeys([*self.common, *self.now.systems, *self.before.systems])
@@ -153,7 +157,8 @@ class Changes:
             cells: list[Cell] = [name, _rank(old), _rank(new), _value(old), _value(new)]
             if name in moves and self.systems is not None:
                 own, k = self.systems, moves[name]
-                cells += [_known(x[k]) for x in (own.change, own.low, own.high, own.p)]
+                cells += [_known(x[k]) for x in (own.change, own.low, own.high)]
+                cells.append(_shown_p(own.p[k], exact=exact))
                 cells.append(_verdict(own.change[k], own.p[k], self.alpha))
             else:
                 what = "new" if old is None else "gone" if new is None else "another score"
@@ -169,15 +174,16 @@ class Changes:
         note = "low, high: 95 % interval of the change; p: Holm's correction"
         return Table("", columns, tuple(rows), (note,))
 
-    def metric_table(self) -> Table:
+    def metric_table(self, *, exact: bool = False) -> Table:
         """Give a row per metric of both reports: agreement before and now."""
         rows: list[tuple[Cell, ...]] = []
         for by, moves in self.metrics.items():
             for k, name in enumerate(moves.names):
                 old, new = (m.metas[by][name] for m in (self.before, self.now))
-                numbers = (_known(x[k]) for x in (moves.change, moves.low, moves.high, moves.p))
+                numbers = (_known(x[k]) for x in (moves.change, moves.low, moves.high))
+                p = _shown_p(moves.p[k], exact=exact)
                 verdict = _verdict(moves.change[k], moves.p[k], self.alpha)
-                rows.append((name, by, _value(old), _value(new), *numbers, verdict))
+                rows.append((name, by, _value(old), _value(new), *numbers, p, verdict))
         columns = (
             Column("metric"), Column("by"),
             *(Column(n, digits=3) for n in ("before", "now", "change", "low", "high", "p")),
@@ -192,11 +198,11 @@ class Changes:
             "earlier": {"title": self.before.title, "version": self.before.version},
             "how": self.how,
             "told": [text for _, text in self.told()],
-            "systems": self.system_table().records(),
+            "systems": self.system_table(exact=True).records(),
             "overtakings": [
                 {"ahead": a, "behind": b, "p": _known(p)} for a, b, p in self.overtakings
             ],
-            "metrics": self.metric_table().records(),
+            "metrics": self.metric_table(exact=True).records(),
         }
 
 
@@ -227,7 +233,7 @@ def find_changes(
         else:
             moves, turned = _apart(before, now, names)
             how = (
-                f"{why}: changes are weighed by the two 95 % intervals, as if the two test sets "
+                f"{why}. Changes are weighed by the two 95 % intervals, as if the two test sets "
                 "were independent (Holm's correction)."
             )
     metas = _metas(before, now)
@@ -249,12 +255,12 @@ def _pairing(es: EvalSet, found: Comparison, before: Memory) -> tuple[_Pairing |
     both = [(place[name], k) for k, name in enumerate(kept.segments)
             if name in place and scored[place[name]]]  # fmt: skip
     if len(both) < max(_FEWEST, len(kept.segments) / 2):
-        return None, "The two reports share too few segments"
+        return None, f"The two reports share too few segments{_OTHER_SET}"
     here, there = (np.array(column, dtype=np.int64) for column in zip(*both, strict=True))
     if len(both) == len(kept.segments) and kept.sources is not None:
         sources = source_hash(es, here)
         if sources is not None and sources != kept.sources:
-            return None, "Segments have the same names but other sources"
+            return None, f"Segments have the same names but other sources{_OTHER_SET}"
     codes = units_behind(es, found).codes
     units = np.arange(es.n_segments) if codes is None else codes
     return (here, there, units[here]), ""
@@ -381,6 +387,13 @@ def _value(own: Standing | None) -> float | None:
 
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
+
+
+def _shown_p(p: float, *, exact: bool) -> Cell:
+    """Give a p-value, or how people read it."""
+    if exact or math.isnan(p):
+        return _known(p)
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _verdict(change: float, p: float, alpha: float) -> str:

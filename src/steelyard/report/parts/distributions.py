@@ -41,13 +41,12 @@ def distribution_blocks(es: EvalSet, found: Comparison, writer: Writer) -> tuple
     lines = [*sentences(rows, order, what, higher=found.higher_is_better)]
     if len(order) < len(found.systems):
         lines.append(f"The best {len(order)} of {len(found.systems)} systems are shown.")
-    strips, table = pictures(rows, order, what), quantiles(rows, order, what)
-    inner = writer.table(table, "Quantiles of the scores of each system")
-    return (
-        writer.words(*lines),
-        writer.made("strips", strips),
-        writer.folded("The numbers: quantiles of each system", inner),
-    )
+    blocks = [writer.words(*lines), writer.made("strips", pictures(rows, order, what))]
+    if len(np.unique(known)) > 2:
+        table = quantiles(rows, order, what)
+        inner = writer.table(table, "Quantiles of the scores of each system")
+        blocks.append(writer.folded("The numbers: quantiles of each system", inner))
+    return tuple(blocks)
 
 
 def sentences(rows: Floats, systems: Sequence[str], score: str, *, higher: bool) -> list[str]:
@@ -57,7 +56,7 @@ def sentences(rows: Floats, systems: Sequence[str], score: str, *, higher: bool)
     --------
     >>> rows = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]])
     >>> sentences(rows, ["A", "B"], "passed", higher=True)
-    ['passed is 0 or 1; the share of 1 goes from 25.0 % (B) to 75.0 % (A).']
+    ['Every passed is 0 or 1; the share of 1 goes from 25.0 % (B) to 75.0 % (A).']
     """
     known = rows[~np.isnan(rows)]
     values, counts = np.unique(known, return_counts=True)
@@ -76,8 +75,8 @@ def sentences(rows: Floats, systems: Sequence[str], score: str, *, higher: bool)
         both = f"{values[0]:g} or {values[1]:g}"
         if share.min() == share.max():
             told = f"the share of {values[1]:g} is {100 * share[0]:.1f} % for every system"
-            return [f"{score} is {both}; {told}."]
-        return [f"{score} is {both}; the share of {values[1]:g} goes {spread(share)}."]
+            return [f"Every {score} is {both}; {told}."]
+        return [f"Every {score} is {both}; the share of {values[1]:g} goes {spread(share)}."]
     low, middle, high = np.quantile(known, [0.05, 0.5, 0.95])
     nine = f"Nine of ten scores lie between {low:.4g} and {high:.4g}"
     lines = [f"{nine}; the middle one is {middle:.4g}."]
@@ -136,10 +135,11 @@ def _bins(known: Floats) -> tuple[Floats, Scale, Floats, float]:
 
 
 def pictures(rows: Floats, systems: Sequence[str], score: str) -> Strips:
-    """Draw a histogram per system, all on one scale."""
+    """Draw a histogram per system, all on one scale; of two values the share of the larger."""
     known = rows[~np.isnan(rows)]
     values = np.unique(known)
-    binary = len(values) == 2
+    if len(values) == 2:
+        return _bars(rows, systems, score, float(values[1]))
     edges, scale, lefts, width = _bins(known)
     digits = decimals([float(x) for x in np.quantile(known, [0.05, 0.95])])
     counted = [np.histogram(row[~np.isnan(row)], edges)[0] for row in rows]
@@ -156,30 +156,40 @@ def pictures(rows: Floats, systems: Sequence[str], score: str) -> Strips:
             f"{name}: {plural(own.size, 'score')} from {own.min():.4g} to {own.max():.4g}; half of "
             f"them between {low:.4g} and {high:.4g}, the middle one is {middle:.4g}"
         )
-        if binary:
-            share = float(shares[-1])
-            tip = f"{name}: {100 * share:.1f} % of {plural(own.size, 'score')} are {values[1]:g}"
-            picture = StripCell("", printable(tip), share=round(100 * share, 1))
-        else:
-            picture = StripCell(
-                "", printable(tip), scale.at(float(middle)), scale.at(float(low)),
-                scale.at(float(high)), histogram(shares / tallest, lefts, width),
-            )  # fmt: skip
+        picture = StripCell(
+            "", printable(tip), scale.at(float(middle)), scale.at(float(low)),
+            scale.at(float(high)), histogram(shares / tallest, lefts, width),
+        )  # fmt: skip
         top = float((own == values[-1]).mean())
         numbers = (float(own.mean()), float(middle))
         cells = [picture, *(StripCell(f"{x:.{digits}f}", number=True) for x in numbers)]
         shown.append((name, [*cells, StripCell(f"{100 * top:.1f} %", number=True)]))
     beyond = scale.least > values[0] or scale.most < values[-1]
     ends = f"from {scale.least:.4g} (left) to {scale.most:.4g} (right)"
-    caption = f"Scores of each system by {score}, {ends}, one scale for all. "
-    caption += (
-        f"A bar is the share of {values[-1]:g}." if binary
-        else "Bars: how many outputs have such a score (heights are square roots of shares, so "
-        "that few are seen, too). The upright line is the middle score, the flat one the middle "
-        "half of the scores."
-    )  # fmt: skip
+    caption = (
+        f"Scores of each system by {score}, {ends}, one scale for all. Bars: how many outputs have "
+        "such a score (heights are square roots of shares, so that few are seen, too). The upright "
+        "line is the middle score, the flat one the middle half of the scores."
+    )
     caption += " What lies beyond is in the last bar." if beyond else ""
     heads = ("system", "scores", "mean", "median", f"at {values[-1]:.4g}")
+    return Strips.of("How the scores of each system are spread", caption, heads, shown)
+
+
+def _bars(rows: Floats, systems: Sequence[str], score: str, value: float) -> Strips:
+    """Draw the share of one of two values for each system."""
+    shown = []
+    for name, row in zip(systems, rows, strict=True):
+        own = row[~np.isnan(row)]
+        if not own.size:
+            shown.append((name, [StripCell("no scores"), StripCell("--", number=True)]))
+            continue
+        share = 100 * float((own == value).mean())
+        tip = f"{name}: {share:.1f} % of {plural(own.size, 'score')} are {value:g}"
+        bar = StripCell("", printable(tip), share=round(share, 1))
+        shown.append((name, [bar, StripCell(f"{share:.1f} %", number=True)]))
+    caption = f"The share of outputs of each system with a {score} of {value:g}, from 0 to 100 %."
+    heads = ("system", "scores", f"share of {value:g}")
     return Strips.of("How the scores of each system are spread", caption, heads, shown)
 
 

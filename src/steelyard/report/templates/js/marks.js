@@ -51,12 +51,16 @@
     chosenMark = mark;
     mark.classList.add("active");
     mark.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
-    const box = mark.getBoundingClientRect();
     tip.textContent = meant(mark);
     tip.hidden = false;
-    place(box.left + Math.min(box.width, 40) / 2, box.bottom - 8, box.top);
+    beside(mark);
     say(meant(mark) + (more || ""));
   }
+  function beside(mark) {
+    const box = mark.getBoundingClientRect();
+    place(box.left + Math.min(box.width, 40) / 2, box.bottom - 8, box.top);
+  }
+  document.addEventListener("scroll", () => { if (chosenMark) beside(chosenMark); }, { capture: true, passive: true });
   const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
   function stepChart(plot, key) {
     const marks = all("[data-tip]", plot);
