@@ -179,9 +179,13 @@ class _Jobs(Type):
 _JSON = click.option("--json", is_flag=True, help="Print one JSON object on stdout, nothing else.")
 _OUTPUT = (
     click.option("--quiet", is_flag=True, help="No progress and no messages, only errors."),
-    click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto",
-                 show_default=True, help="Colours of what is printed; auto: on a terminal, unless "
-                 "NO_COLOR is set."),
+    click.option(
+        "--color",
+        type=click.Choice(("auto", "always", "never")),
+        default="auto",
+        show_default=True,
+        help="Colours of what is printed; auto: on a terminal, unless NO_COLOR is set.",
+    ),
     click.option("--debug", is_flag=True, help="Show the traceback of an error."),
 )
 
