@@ -136,12 +136,19 @@ def _equal(mine: object, theirs: object) -> bool:
     return mine is theirs or bool(mine == theirs)
 
 
-def _take(array: Floats, index: Index, axis: int) -> Floats:
-    """Pick along an axis; a contiguous run is a view and no copy."""
+def _run(index: Index) -> Index | slice:
+    """Give places that follow on each other as a slice, others as they are."""
     if len(index) and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
-        run = slice(int(index[0]), int(index[0]) + len(index))
-        return array[run] if axis == 0 else array[:, run]
-    return np.take(array, index, axis=axis)
+        return slice(int(index[0]), int(index[0]) + len(index))
+    return index
+
+
+def _take(array: Floats, places: Index | slice, axis: int) -> Floats:
+    """Pick along an axis; a contiguous run is a view and no copy."""
+    found = places if isinstance(places, slice) else _run(places)
+    if isinstance(found, slice):
+        return array[found] if axis == 0 else array[:, found]
+    return np.take(array, found, axis=axis)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -391,9 +398,9 @@ class EvalSet:
             return self
         index = np.array(rows, dtype=np.int64)
         names = tuple(self.systems[i] for i in rows)
+        run = _run(index)
         tables = {
-            n: t._map(lambda _, a: _take(a, index, 0), systems=index)
-            for n, t in self.scores.items()
+            n: t._map(lambda _, a: _take(a, run, 0), systems=index) for n, t in self.scores.items()
         }
         return revised(
             self,

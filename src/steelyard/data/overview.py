@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -241,6 +242,7 @@ def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreF
     )
 
 
+@lru_cache(maxsize=1024)
 def sounds_lower(name: str) -> bool:
     """Tell whether a score's name has a word in it that stands for something unwanted.
 

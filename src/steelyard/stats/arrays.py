@@ -245,9 +245,7 @@ def check_size(what: str, numbers: Floats) -> None:
     Traceback (most recent call last):
     steelyard.core.errors.UsageError: scores of 'chrF': 3e+40 is beyond 1e+30 in size; divide them
     """
-    most, least = float(numbers.max(initial=0.0)), float(numbers.min(initial=0.0))
-    if np.isnan(most):
-        most, least = (float(f.reduce(numbers, axis=None, initial=0.0)) for f in (np.fmax, np.fmin))
+    most, least = (float(f.reduce(numbers, axis=None, initial=0.0)) for f in (np.fmax, np.fmin))
     size = max(most, -least)
     if size > LARGEST:
         raise UsageError(f"{what}: {size:.4g} is beyond {LARGEST:g} in size; divide them")

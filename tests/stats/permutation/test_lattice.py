@@ -29,3 +29,26 @@ def test_numbers_are_divided_as_python_does():
     whole, rest = lattice._divided(numbers.copy(), 7)
     np.testing.assert_array_equal(whole, numbers // 7)
     np.testing.assert_array_equal(rest, numbers % 7)
+
+
+def test_a_step_that_few_scores_show_is_found():
+    """A sample sees quarters; three scores of 4,000 are between them."""
+    scores = np.random.default_rng(0).integers(0, 40, (4, 1000)) / 4 * 0.7
+    scores[1, [7, 77, 777]] += 0.7 / 28
+    whole = lattice.as_lattice(scores)
+    assert whole is not None
+    steps = (scores - scores.min()) / (0.7 / 28)
+    np.testing.assert_array_equal(whole - whole.min(), np.rint(steps))
+    scores[2, 5] += 1e-3 * np.pi
+    assert lattice.as_lattice(scores) is None
+
+
+def test_counts_are_those_of_each_row_however_they_come():
+    gaps = np.array([[3, -3, 0, 1], [0, 0, 0, 2], [5, 1, -1, 0]])
+    expected = [[1, 0, 2, 0], [0, 1, 0, 0], [2, 0, 0, 1]]  # of 1, 2, 3 and 5
+    for most, sums in ((None, None), (5.0, None), (9.0, gaps.sum(axis=1)), (1e9, None)):
+        parts = (gaps[:2].astype(float), gaps[2:].astype(float))
+        values, counts, t = lattice._step_counts(parts, most, sums)
+        assert values.tolist() == [1, 2, 3, 5]
+        assert counts.tolist() == expected
+        assert t.tolist() == gaps.sum(axis=1).tolist()

@@ -17,6 +17,7 @@ from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.permutation.enumeration import enumerate_tails
 from steelyard.stats.permutation.lattice import lattice_scale, lattice_tails
 from steelyard.stats.permutation.pvalues import block_sums, pairwise_pvalues
+from steelyard.stats.permutation.signs import random_signs, random_singles
 
 NAN = float("nan")
 SAMPLING_FREE = ("exact", "analytic", "normal")
@@ -791,8 +792,11 @@ def test_the_size_of_chunks_changes_nothing(monkeypatch, method, chunk, kind):
 
 
 def test_random_signs_are_fair_and_independent():
-    signs = permutation.random_signs(20_000, 13, np.random.default_rng(0))
+    signs = random_signs(20_000, 13, np.random.default_rng(0))
     assert signs.shape == (20_000, 13)
+    single = random_singles(20_000, 13, np.random.default_rng(0))
+    assert single.dtype == np.float32
+    np.testing.assert_array_equal(signs, single)
     assert set(np.unique(signs)) == {-1, 1}
     second_moments = signs.T @ signs / 20_000
     assert np.abs(signs.mean(axis=0)).max() < 0.03

@@ -12,6 +12,7 @@ from steelyard.stats.permutation.lattice import Z
 from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues, stacked_pvalues
 from steelyard.stats.permutation.rising import risen
 from steelyard.stats.permutation.series import clip_far, far_p, split_p
+from steelyard.stats.permutation.steps import scattered
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -53,6 +54,33 @@ def test_heavy_tails_need_no_product(monkeypatch):
         assert own.error <= series.SURE
         for i, j in zip(*pair_index(8), strict=True):
             assert abs(own.p[i, j] - by_product(x[i] - x[j])) <= own.error
+
+
+@given(st.integers(300, 1200), st.sampled_from([2.0, 3.0, 5.0]), st.integers(0, 4), seeds)
+def test_the_bound_holds_where_large_differences_are_taken_out_of_sums(n, heavy, outliers, seed):
+    """Sums of all differences, less the large ones, stand in for sums of the small ones."""
+    rng = np.random.default_rng(seed)
+    scores = rng.standard_t(heavy, size=(4, n)) + rng.normal(0, 2 / np.sqrt(n), (4, 1))
+    scores[0, :outliers] *= 20
+    i, j = pair_index(4)
+    p, bound, doubted = series.series_tails([scores], i, j)
+    for k in np.flatnonzero(~doubted[0]):
+        assert bound[0, k] <= series.SURE
+        assert abs(p[0, k] - by_product(scores[i[k]] - scores[j[k]])) <= bound[0, k]
+
+
+def test_systems_that_are_alike_on_most_segments_are_looked_at_once_more():
+    rng = np.random.default_rng(5)
+    one = rng.normal(size=2000)
+    other = np.where(rng.random(2000) < 0.6, one, rng.normal(size=2000))
+    steps = np.where(other == one, one, one + np.round(other - one))
+    for x, sure in ((other, True), (steps, False)):
+        scores = np.stack([one, x])
+        found = scattered([scores], np.zeros(1, int), np.zeros(1, int), np.ones(1, int))
+        assert found.tolist() == [sure]
+    own = pairwise_pvalues(np.stack([one, other]))
+    assert 0 < own.error <= series.SURE
+    assert abs(own.p[0, 1] - by_product(one - other)) <= own.error
 
 
 def test_outliers_that_outweigh_all_others_are_sure_or_left_to_others():

@@ -36,9 +36,9 @@ from steelyard.stats.permutation.pvalues import (
     block_sums,
     pair_index,
     pairwise_pvalues,
-    random_singles,
     sided,
 )
+from steelyard.stats.permutation.signs import random_singles
 from steelyard.stats.permutation.tails import Singles
 
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")

@@ -30,6 +30,7 @@ _LARGEST = 2.0**40  # scores beyond are not looked at
 _SAMPLE = 50  # scores, at most, that may settle it for all
 _FEW = 5  # in a sample: one of so many rules out most scales
 _MORE = 1000  # scores, about, that are looked at where the sample did not see all
+_TRIES = 6  # to find a step by few scores, and at last by all
 _ROUNDED = 0.01  # of a declared step: what may be rounding of what was published
 _NOISE = 2.0**-48  # of the largest score: sixteen times what rounding a number takes away
 
@@ -147,14 +148,20 @@ def _whole(
     if scale is not None:
         return np.rint(scores * scale)
     whole = _in_steps(scores, low, high, step) if step > 0 else None
-    for stride in (len(known) // _MORE + 1, 1):  # the sample did not see all
+    some = known[:: len(known) // _MORE + 1]
+    for attempt in range(_TRIES):  # the sample did not see all
         if whole is not None:
             break
-        some = np.unique(known[::stride])[None]
-        step = float(_shared_steps(some, np.array([low]), np.array([high]))[0])
+        if attempt == _TRIES - 1:
+            some = known
+        step = float(_shared_steps(np.unique(some)[None], np.array([low]), np.array([high]))[0])
         if not step > 0:
             break
         whole = _in_steps(scores, low, high, step)
+        if whole is None:  # look at those that are far from all steps, too
+            off = np.abs(known - low - step * np.rint((known - low) / step))
+            few = min(_SAMPLE, len(known))
+            some = np.append(some, known[np.argpartition(off, -few)[-few:]])
     return whole
 
 
@@ -230,7 +237,13 @@ def lattice_tails(
     """
     values, counts, sums = _step_counts(gaps, most, t)
     divisor = int(np.gcd.reduce(values, initial=0)) or 1
-    values, t = values // divisor, sums // divisor
+    return _tails(values // divisor, counts, sums // divisor, ties=ties)
+
+
+def _tails(
+    values: Counts, counts: Floats, t: Counts, *, ties: bool
+) -> tuple[Floats, Floats, float] | None:
+    """Tails of rows that have each size so often, and sum up to t."""
     deviation = np.sqrt(counts @ values.astype(np.float64) ** 2)
     live = (np.abs(t) < Z * deviation) & (deviation > 0)
     mid = np.where(deviation > 0, np.where(t > 0, 0.0, 1.0), 0.5)
@@ -312,14 +325,14 @@ def _inverted(
         whole, rest = _divided(values[:, None] * k, width)
         size = counts @ log[rest]
         heard = np.flatnonzero(size.max(axis=0) > _SILENT)  # by all steps
-        k, whole, rest = k[heard], whole[:, heard], rest[:, heard]
+        some, whole, rest = k[heard], whole[:, heard], rest[:, heard]
         size = np.exp(size[:, heard])
         whole += 2 * rest > width  # half turns, rounded
         whole &= 1
         odd = (small @ whole.astype(np.float32)).astype(np.int64) & 1
         size *= 1 - 2 * odd
-        phase = angle * _divided(t[:, None] * k, 2 * width)[1]
-        inner += 2 * (size * np.sin(phase)) @ (1 / np.tan(angle * k))
+        phase = angle * _divided(t[:, None] * some, 2 * width)[1]
+        inner += 2 * (size * np.sin(phase)) @ (1 / np.tan(angle * some))
         if ties:
             points += 2 * (size * np.cos(phase)).sum(axis=-1)
     at = np.maximum(points / width, 0) if ties else np.zeros(len(t))

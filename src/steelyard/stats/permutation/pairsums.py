@@ -24,7 +24,9 @@ _ROOMS = (0.06 * 8, 0.055 * 32)  # of a p-value per error of the fourth over V^2
 def stacked_pair_sums(
     matrices: Sequence[Floats], i: Counts, j: Counts
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Sum powers of differences as :func:`pair_sums` does, for several matrices of one shape.
+    """Sum differences of pairs of systems, their squares, fourth and sixth powers.
+
+    Takes matrices of one shape and gives matrices x pairs.
 
     Powers of differences are sums of products of powers: a few matrix products give them for all
     pairs. Where two systems are so much alike that these would cancel, or where so much hangs on
@@ -151,8 +153,8 @@ class _Room:
         np.multiply(two, one, out=three)
         np.multiply(two, two, out=four)
         np.multiply(two, three, out=five)
-        np.matmul(powers[: 2 * n], one.T, out=self.products[: 2 * n])
-        np.matmul(powers[2 * n : 4 * n], two.T, out=self.products[2 * n : 4 * n])
-        np.matmul(powers[: n + 1], three.T, out=self.products[4 * n :])
+        np.dot(powers[: 2 * n], one.T, out=self.products[: 2 * n])
+        np.dot(powers[2 * n : 4 * n], two.T, out=self.products[2 * n : 4 * n])
+        np.dot(powers[: n + 1], three.T, out=self.products[4 * n :])
         scale = np.array([size**4, size**6, size**4, size**6, size**6])
         higher += scale[:, None, None] * self.products[: 5 * n].reshape(5, n, n)

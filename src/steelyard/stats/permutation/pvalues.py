@@ -44,6 +44,7 @@ from steelyard.stats.permutation.lattice import (
     lattice_width,
 )
 from steelyard.stats.permutation.pairsums import gram, stacked_pair_sums
+from steelyard.stats.permutation.signs import random_signs
 from steelyard.stats.permutation.tails import expansion, product_tails, stacked_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
@@ -366,25 +367,6 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> Pairs | None:
             return None
         above[which], at[which], error = found
     return above, at, units, error
-
-
-def random_signs(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
-    """Draw n_resamples x n fair signs, one random bit each (the same on every platform)."""
-    return _signs(n_resamples, n, rng, np.dtype(np.float64))
-
-
-def random_singles(n_resamples: int, n: int, rng: np.random.Generator) -> NDArray[np.float32]:
-    """Draw the signs of :func:`random_signs` in single precision, in a quarter of the memory."""
-    return _signs(n_resamples, n, rng, np.dtype(np.float32))
-
-
-def _signs(n_resamples: int, n: int, rng: np.random.Generator, dtype: np.dtype[Any]) -> Any:
-    width = (n + 7) // 8
-    bits = np.frombuffer(rng.bytes(n_resamples * width), np.uint8).reshape(n_resamples, width)
-    signs = np.unpackbits(bits, axis=1, count=n).astype(dtype)
-    signs *= 2
-    signs -= 1
-    return signs
 
 
 def _monte_carlo(options: SignFlips) -> _Way:

@@ -172,7 +172,7 @@ def _left_out(second: Floats, sixth: Floats) -> Floats:
 def _large_ones(
     matrices: Sequence[Floats], i: Counts, j: Counts, wanted: Bools, limits: Floats
 ) -> tuple[Counts, Floats]:
-    """Find differences beyond a limit for each pair: the number of the pair that is wanted, sizes."""
+    """Find differences beyond a limit for each pair: the number of the pair, and the size."""
     numbers, sizes, start = [], [], 0
     for at, gap in pair_rows(matrices, i, j, wanted):
         size = np.abs(gap, out=gap)

@@ -89,7 +89,7 @@ def scattered(matrices: Sequence[Floats], of: Counts, i: Counts, j: Counts) -> B
     They are those of systems i and j in the matrix that ``of`` says.
     """
     again, active = _looked_at(matrices, of, i, j, _SAMPLE)
-    columns = sampled(np.arange(matrices[0].shape[1]), _SAMPLE).size
+    columns = sampled(matrices[0][:1], _SAMPLE).size
     found: Bools = (again == 0) & (2 * active > columns)
     alike = np.flatnonzero((again == 0) & ~found)
     if alike.size:  # on most segments: look at more of them

@@ -106,10 +106,11 @@ def product_tails(
     rest = np.isinf(error)
     many = np.flatnonzero(rest & (active >= _MANY) & (series is not False))
     if many.size:
-        if isinstance(series, bool):
-            p, bound = split_p(gap[many], t[many])
-        else:
-            p, bound = series[0][many], series[1][many]
+        p, bound = (
+            split_p(gap[many], t[many])
+            if isinstance(series, bool)
+            else (series[0][many], series[1][many])
+        )
         often = repeated[many] & (bound <= SURE)
         bound[often] += risen(sizes[many[often]], t[many[often]])
         clip_far(p, bound, t[many], np.einsum("rs,rs->r", gap, gap)[many])

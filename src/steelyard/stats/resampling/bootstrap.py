@@ -127,16 +127,20 @@ def bootstrap_spa(
             gap = differences(metric, i, j)
             lacks = gaps or np.isnan(metric.sum())
             both = ~(np.isnan(whole) | np.isnan(gap)) if lacks else every
-            keys.append((both.any(axis=1), np.packbits(both).tobytes()))
+            key = np.packbits(both).tobytes() if lacks else b""
+            keys.append((both.any(axis=1), key))
             if keys[-1][1] not in known:
                 (known[keys[-1][1]],) = draws.pvalues([draws.part(whole.copy(), human, both)])
             parts.append(draws.part(gap, metric, both))
         for p, (used, key) in zip(draws.pvalues(parts), keys, strict=True):
             p -= known[key]  # noqa: PLW2901 - memory that is used again
-            agreement = np.subtract(1, np.abs(p, out=p), dtype=np.float64)
             shared = used * weights
-            agreement = agreement * shared.T if pairs is not None or not used.all() else agreement
-            columns.append(ratio(agreement.sum(axis=0), shared.sum(axis=1)))
+            np.abs(p, out=p)
+            if pairs is None and used.all():
+                agreed = len(p) - np.add.reduce(p, axis=0, dtype=np.float64)
+            else:
+                agreed = (np.subtract(1, p, dtype=np.float64) * shared.T).sum(axis=0)
+            columns.append(ratio(agreed, shared.sum(axis=1)))
     return np.stack(columns, axis=1)
 
 
@@ -189,30 +193,32 @@ class _Draws:
         if not rows:
             return
         every = np.concatenate(rows) @ self.counts.T
+        powers = np.empty((2, *parts[0].gap.shape))
+        single = np.empty((2 * len(powers[0]), powers.shape[-1]), dtype=np.float32)
         start = 0
         for part, own in zip(parts, rows, strict=True):
             lead = every[start : start + len(own)]
             start += len(own)
             if part.systems is not None:
                 lead = differences(lead, *pair_index(len(own)))
-            powers = np.empty((2, *part.gap.shape))
             np.multiply(part.gap, part.gap, out=powers[0])
             np.multiply(powers[0], powers[0], out=powers[1])
-            second, fourth = self._sums(powers.reshape(-1, powers.shape[-1])).reshape(
-                2, len(part.gap), len(self.counts)
-            )
+            sums = self._sums(powers.reshape(-1, powers.shape[-1]), single)
+            second, fourth = sums.reshape(2, len(part.gap), -1)
             yield quick_p(lead.astype(np.float32), second, fourth)
 
-    def _sums(self, values: Floats) -> Singles:
+    def _sums(self, values: Floats, single: Singles) -> Singles:
         """Sum rows of values that are not negative, without rounding, as :func:`exact_sums` does.
 
         The grid has so few steps that single precision adds them up. Rounding is at random: of the
-        sum over n segments it is some 1e-6 sqrt(n) / n. Overwrites the values.
+        sum over n segments it is some 1e-6 sqrt(n) / n. Overwrites the values; ``single`` is memory
+        to work in.
         """
         bound = self.often * values.sum(axis=1)
         power = np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0
         values *= np.exp2(-power)[:, None]
-        found: Singles = np.rint(values, out=values).astype(np.float32) @ self.single.T
+        np.copyto(single, np.rint(values, out=values), casting="same_kind")
+        found: Singles = single @ self.single.T
         found *= np.exp2(power).astype(np.float32)[:, None]
         return found
 
