@@ -55,6 +55,8 @@ def test_every_result_has_a_usual_figure(name, found):
     picture = ofresults.picture(found[name])
     assert picture.startswith("<svg")
     assert "<path" in picture
+    assert "<title>" in picture  # what a mark stands for, on hover
+    assert "data-tip" not in picture
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -5,6 +5,7 @@ Their names are those that ``--plot`` of the commands knows; the first one is th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -34,6 +35,9 @@ from steelyard.report.figures.style import Chart
 from steelyard.reproduction.reproduction import Reproduction
 from steelyard.studies.results import Study
 
+#: What a mark says on hover: a page has a script for it, a notebook the browser's own.
+_TIP = re.compile(r'<(\w+)([^<>]*?) data-tip="([^"]*)"([^<>]*)/>')
+_TITLED = r"<\1\2\4><title>\3</title></\1>"
 Kinds = Mapping[str, Callable[[], Chart]]
 
 
@@ -58,7 +62,7 @@ def draw(result: Any, kind: str | None = None) -> Chart:
 def picture(result: Any) -> str:
     """Draw the usual figure as an SVG element; nothing where there is nothing to draw."""
     try:
-        return drawing.draw(partial(draw, result), "figure").svg
+        return _TIP.sub(_TITLED, drawing.draw(partial(draw, result), "figure").svg)
     except UsageError:  # a result without numbers: its words and its table say so
         return ""
 
