@@ -25,7 +25,7 @@ def scores(tmp_path: Path) -> Path:
 def test_info_prints_a_table(scores, capsys):
     assert run(["data", "info", str(scores), "--human", "mqm"]) == 0
     out = capsys.readouterr().out
-    assert "2 systems, 2 segments, 1 human score, 1 metric" in out
+    assert "2 systems, 2 segments, 1 human score and 1 metric" in out
     assert "chrF" in out
 
 

@@ -83,6 +83,8 @@ def test_several_references_in_the_order_given(folder, capsys):
 def test_the_table_names_what_was_computed(folder, capsys):
     assert run(["score", "texts.jsonl", "--metric", "eed,bleu", "--refs", "refB"]) == 0
     lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith(".")
+    lines = lines[lines.index("") + 1 :]  # after the words
     assert lines[0] == "2 systems on 3 segments"
     assert lines[1].split() == ["system", "eed", "↓", "bleu", "↑"]
     assert [line.split()[0] for line in lines[3:5]] == ["good", "poor"]  # least error first

@@ -27,7 +27,7 @@ def test_link(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):
     ]
     assert result["mentions"][2]["label"] == "Wien"
     assert run(["kb", "link", "nichts", "--lang", "de", *base]) == 0
-    assert capsys.readouterr().out == "no entity found\n"
+    assert capsys.readouterr().out == "No entity found.\n"
 
 
 def test_unknown_language(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):

@@ -140,10 +140,10 @@ def emit(  # noqa: PLR0913 - every option has a default
             click.echo(shown_text, color=screen.colour or None)
         said = {_bare(text) for text in words}
         warnings = [text for text in warnings if _bare(text) not in said]
-    read = () if says_read and not output.json else read
-    if not output.json and (read or warnings or done or then):
+    says_read = says_read and not output.json
+    if not output.json and ((read and not says_read) or warnings or done or then):
         _stand_apart(output)
-    mind(warnings, read, output, names_in(tables))
+    mind(warnings, read, output, names_in(tables), says_read=says_read)
     for path in done:
         note(f"wrote {path}", output)
     if not output.json:
@@ -214,14 +214,17 @@ def mind(
     read: Sequence[Mapping[str, Any]],
     output: OutputOptions,
     names: Collection[str] = (),
+    *,
+    says_read: bool = False,
 ) -> None:
     """Say what was read and what is to be minded; warnings of a kind in one line.
 
-    ``names`` are those of systems and metrics, by which warnings of a kind differ.
+    ``names`` are those of systems and metrics, by which warnings of a kind differ; ``says_read``
+    tells that what was read is said already.
     """
     from steelyard.core.cautions import brief
 
-    for line in taken_alike(read):
+    for line in () if says_read else taken_alike(read):
         note(f"read {line}", output)
     told = {
         f"{shown_path(one['file'])}: column '{name}' is taken as the {role}"
