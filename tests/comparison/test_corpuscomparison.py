@@ -159,7 +159,7 @@ def test_scores_report_and_figures(four):
     report = make_report(four.select(scores=["bleu"]), n_bootstrap=20)
     assert report.words().settled[0].startswith("s0 ")
     assert "by corpus score bleu over 40 segments" in report.words().settled[0]
-    assert "Systems by corpus score (" in report.html
+    assert "Systems by corpus (paired permutation test)" in report.html
 
 
 def test_segments_that_sway_a_corpus_score(four):
