@@ -142,7 +142,7 @@ def test_a_notebook_shows_words_and_a_table(result, monkeypatch):
 def test_a_set_shows_its_scores_in_a_notebook(monkeypatch):
     monkeypatch.setattr(Shown, "_figure", lambda self: "")
     shown = demo()._repr_html_()
-    assert "demo (simulated) xx-yy holds 12 systems, 500 segments" in shown
+    assert "demo (simulated) de-en holds 12 systems, 500 segments" in shown
     assert "learned-refA" in shown
 
 

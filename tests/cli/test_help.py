@@ -192,7 +192,7 @@ def test_a_report_has_a_name_without_being_given_one(tmp_path, monkeypatch, caps
     assert "wrote steelyard-report.html" in capsys.readouterr().err
     monkeypatch.setenv("COLUMNS", "100")
     text = shown(capsys, "report")
-    assert ".html .htm.  [default: steelyard-report.html]" in text
+    assert ".html .htm. [default: steelyard-report.html]" in " ".join(text.split())
     assert ".csv" not in text.partition("Output:")[2].partition("--seed")[0]
 
 

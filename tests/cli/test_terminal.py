@@ -73,6 +73,8 @@ COMMANDS = {
     "data-info-odd": ["data", "info", "{odd}"],
     "data-check": ["data", "check", DEMO["scores"], "--human", "mqm"],
     "data-formats": ["data", "formats"],
+    "demo": ["demo", "--no-report"],
+    "kb-info": ["kb", "info"],
     "reproduce": ["reproduce", "ties", "--data", "{empty}"],
 }  # fmt: skip
 FINDING = {"data-check"}  # which exits with 2 where it finds errors

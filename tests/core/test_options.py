@@ -632,6 +632,7 @@ def test_streams_of_a_seed_may_wait_and_others_may_not():
 SCALARS = (int, float, str)
 #: Statistics that others call with options that are checked already.
 INNER = {
+    "lattice_tails", "pair_rows",
     "own_codes",
     "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
     "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",

@@ -117,12 +117,9 @@ def test_the_report_of_the_demo_can_be_made_by_its_command(written, monkeypatch)
         " ", "")  # fmt: skip
 
 
-def test_words_and_commands_fit_a_terminal(told, capsys):
+def test_commands_are_printed_as_they_can_be_pasted(told, capsys):
     assert run(["demo", "--no-report", "--quiet"]) == 0
     printed = capsys.readouterr().out
-    prose = [text for text in printed.split("\n\n") if "\n---" not in text]
-    assert len(prose) > 12
-    assert [line for text in prose for line in text.splitlines() if len(line) > 80] == []
     commands = re.findall(r"^  \$ ((?:.*\\\n)*.*)$", printed, re.MULTILINE)
     assert [shlex.split(command.replace("\\\n", " ")) for command in commands] == [
         shlex.split(part.command) for part in told.parts

@@ -412,7 +412,7 @@ def test_the_command_cuts_and_the_page_says_how_many_are_left_out(small_kb, tmp_
         assert run(["report", *arguments, "--out", str(page)]) == 0
         html = page.read_text(encoding="utf-8")
         assert ("below a confidence of" in html) == (name != "all")
-        assert ("Names and numbers to look at" in html) == (name != "sure")
+        assert ("Mistakes to look at" in html) == (name != "sure")
     capsys.readouterr()
 
 

@@ -25,7 +25,7 @@ _WIDTH = 79  # of commands, which are pasted and can't be broken anywhere
 @command(
     examples=("steelyard demo", "steelyard demo --files steelyard-demo"),
 )
-@click.option("--files", "--export", "folder", type=click.Path(path_type=Path, file_okay=False),
+@click.option("--files", "folder", type=click.Path(path_type=Path, file_okay=False),
               metavar="DIR",
               help="Also write the demo's files there, for the commands of README.")  # fmt: skip
 @click.option("--report", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",

@@ -36,6 +36,7 @@ RENAMED = (
     ("--score-file", "--scores"),
     ("--variants", "--ties"),
     ("--verdict-raters", "--raters"),
+    ("--files", "--export"),
 )
 
 #: Headings that commands share, and the options below them by their names in Python; a command's

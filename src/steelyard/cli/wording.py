@@ -48,7 +48,7 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     'needs two (--by mean,bt)'
     >>> spoken("fewer `jobs` need less", {"jobs": "--jobs"})
     'fewer --jobs need less'
-    >>> spoken("`human_scores` takes them", {})
+    >>> spoken("sy.human_scores takes them", {"jobs": "--jobs"})
     'steelyard human takes them'
     >>> flags = {"ignore": "--ignore", "where": "--where", "kind": "--kind"}
     >>> spoken('ignore=["row no", ...], where={"lp": "en-de"}, kind={"metric": ["x"]}', flags)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,10 @@ def connect(threads: int | None = None) -> Any:
         "autoload_known_extensions": "false",
     }
     connection = duckdb.connect(config=leash)
-    # Where Python looks interactive to DuckDB, its progress would get into our output.
-    connection.execute("SET enable_progress_bar = false")
+    # Where Python looks interactive to DuckDB, its progress would get into our output. In a
+    # notebook that can't draw it, it is off already, and the setting is refused.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
     if left is not None:
         [(usual,)] = connection.execute("SELECT current_setting('threads')").fetchall()
         most = max(1, left // _ROOM_OF_THREAD)

@@ -17,7 +17,7 @@ from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.permutation.enumeration import enumerate_tails
 from steelyard.stats.permutation.lattice import lattice_scale, lattice_tails
 from steelyard.stats.permutation.pvalues import block_sums, pairwise_pvalues
-from steelyard.stats.permutation.signs import random_signs, random_singles
+from steelyard.stats.permutation.signdraws import random_signs, random_singles
 
 NAN = float("nan")
 SAMPLING_FREE = ("exact", "analytic", "normal")

@@ -50,7 +50,7 @@ def draw(result: Any, kind: str | None = None) -> Chart:
     >>> draw(sy.compare(sy.demo_set(), "mqm", by="mean"), "forrest")
     Traceback (most recent call last):
     ...
-    steelyard.core.errors.UsageError: no figure 'forrest' of a Comparison; did you mean 'forest'?
+    steelyard.core.errors.UsageError: no figure 'forrest' of a Comparison; did you mean 'forest'...
     """
     known = kinds(result)
     name = next(iter(known)) if kind is None else kind

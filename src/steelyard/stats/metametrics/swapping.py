@@ -38,7 +38,7 @@ from steelyard.stats.permutation.pvalues import (
     pairwise_pvalues,
     sided,
 )
-from steelyard.stats.permutation.signs import random_singles
+from steelyard.stats.permutation.signdraws import random_singles
 from steelyard.stats.permutation.tails import Singles
 
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")

@@ -36,7 +36,7 @@ from steelyard.stats.permutation.pvalues import (
     pair_index,
     sided,
 )
-from steelyard.stats.permutation.signs import random_signs
+from steelyard.stats.permutation.signdraws import random_signs
 from steelyard.stats.permutation.tails import expansion, product_tails
 
 _STEP = 1e-5  # of central differences, relative to the totals: errors of 1e-10 from either side

@@ -44,7 +44,7 @@ from steelyard.stats.permutation.lattice import (
     lattice_width,
 )
 from steelyard.stats.permutation.pairsums import gram, stacked_pair_sums
-from steelyard.stats.permutation.signs import random_signs
+from steelyard.stats.permutation.signdraws import random_signs
 from steelyard.stats.permutation.tails import expansion, product_tails, stacked_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
