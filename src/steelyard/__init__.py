@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from steelyard.core.painter import painted_by
+from steelyard.core.publicnames import loaded_from
 
 __version__ = "0.1.0.dev0"
 
@@ -108,14 +109,13 @@ _ROOMS = ("kobe", "studies")
 __all__ = ["__version__", *_HOME, *_ROOMS]  # noqa: PLE0604 - keys are strings
 
 
+_find = loaded_from("steelyard", _HOME)
+
+
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"steelyard.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'steelyard' has no attribute '{name}'")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+    return _find(name)
 
 
 class _Painter:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from steelyard.core.publicnames import loaded_from
 
 if TYPE_CHECKING:
     from steelyard.kobe.annotating import annotate as annotate
@@ -25,11 +26,4 @@ _HOME = {
 }
 
 __all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'steelyard.kobe' has no attribute '{name}'")
-    value = getattr(import_module(_HOME[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = loaded_from("steelyard.kobe", _HOME)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from steelyard.core.publicnames import loaded_from
 
 if TYPE_CHECKING:
     from steelyard.studies.metrics.ablations import ablate_segments as ablate_segments
@@ -29,38 +30,31 @@ if TYPE_CHECKING:
     from steelyard.studies.systems.simulation import simulate as simulate
 
 _HOME = {
-    "Study": "results",
-    "ablate_segments": "metrics.ablations",
-    "ablate_systems": "metrics.ablations",
-    "combine_metrics": "metrics.combination",
-    "count_distinct": "metrics.discernment",
-    "difference_worth": "metrics.differences",
-    "disagree": "systems.disagreement",
-    "guard": "metrics.discernment",
-    "leave_domains_out": "metrics.domains",
-    "leave_each_out": "metrics.leavingout",
-    "mix_systems": "metrics.mixtures",
-    "power_of_effect": "planning.power",
-    "power_of_metrics": "planning.power",
-    "power_of_test": "planning.power",
-    "simulate": "systems.simulation",
-    "study_instances": "systems.instances",
-    "study_judges": "people.judges",
-    "study_threshold": "people.threshold",
-    "study_units": "planning.units",
-    "vary_ties": "metrics.ties",
-    "weigh_models": "systems.rankingmodels",
+    "Study": "steelyard.studies.results",
+    "ablate_segments": "steelyard.studies.metrics.ablations",
+    "ablate_systems": "steelyard.studies.metrics.ablations",
+    "combine_metrics": "steelyard.studies.metrics.combination",
+    "count_distinct": "steelyard.studies.metrics.discernment",
+    "difference_worth": "steelyard.studies.metrics.differences",
+    "disagree": "steelyard.studies.systems.disagreement",
+    "guard": "steelyard.studies.metrics.discernment",
+    "leave_domains_out": "steelyard.studies.metrics.domains",
+    "leave_each_out": "steelyard.studies.metrics.leavingout",
+    "mix_systems": "steelyard.studies.metrics.mixtures",
+    "power_of_effect": "steelyard.studies.planning.power",
+    "power_of_metrics": "steelyard.studies.planning.power",
+    "power_of_test": "steelyard.studies.planning.power",
+    "simulate": "steelyard.studies.systems.simulation",
+    "study_instances": "steelyard.studies.systems.instances",
+    "study_judges": "steelyard.studies.people.judges",
+    "study_threshold": "steelyard.studies.people.threshold",
+    "study_units": "steelyard.studies.planning.units",
+    "vary_ties": "steelyard.studies.metrics.ties",
+    "weigh_models": "steelyard.studies.systems.rankingmodels",
 }
 
 __all__ = list(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'steelyard.studies' has no attribute '{name}'")
-    value = getattr(import_module(f"steelyard.studies.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loaded_from("steelyard.studies", _HOME)
 
 
 def __dir__() -> list[str]:
