@@ -222,6 +222,7 @@ def mind(
     ``names`` are those of systems and metrics, by which warnings of a kind differ; ``says_read``
     tells that what was read is said already.
     """
+    from steelyard.cli.advice import advised
     from steelyard.core.cautions import brief
 
     for line in () if says_read else taken_alike(read):
@@ -232,8 +233,17 @@ def mind(
         for role, name in one["columns"].items()
     }
     new = [text for text in warnings if text not in told]
+    flags = _flags()
     for warning in brief(new, names, "--json has all"):
-        _say(printable(f"warning: {warning}"), output, "warning", "warning:")
+        told_so = advised(warning, flags)
+        _say(printable(f"warning: {told_so}"), output, "warning", "warning:")
+
+
+def _flags() -> frozenset[str]:
+    """Give the options of the command that runs."""
+    context = click.get_current_context(silent=True)
+    params = () if context is None else context.command.params
+    return frozenset(flag for param in params for flag in param.opts)
 
 
 def follow(then: str | None, output: OutputOptions) -> None:
