@@ -243,7 +243,7 @@ class _Asked:
                 many, [many.table()], _draw_none, partial(following.again, *one, without={"score"})
             )
         found = run.compare_by(es, names[0] if names else None, options, self.seed)
-        return self._shown(replace(found, warnings=(*found.warnings, *unused)), es)
+        return self._shown(replace(found, warnings=(*found.warnings, *unused)))
 
     def _together(self, es: EvalSet, options: CompareOptions) -> _Found:
         """Rank by several scores in one; by default by all metrics."""
@@ -273,8 +273,7 @@ class _Asked:
         if self.settings["intervals"] is None:
             unused += ("--intervals none has no part in the decision card",)
         card = replace(card, warnings=(*card.warnings, *unused))
-        draw = partial(_draw_pair, es, card, self.seed)
-        return _Found(card, [card.table()], draw, partial(_page, es))
+        return _Found(card, [card.table()], card.plot, partial(_page, es))
 
     def of_log(self, log: str | tuple[str, ...], workers: Workers) -> _Found:
         from steelyard.comparison.logs import compare_log
@@ -302,13 +301,11 @@ class _Asked:
         options = BattleOptions.of(settings)
         return self._shown(compare_log(log, options, self.seed, workers))
 
-    def _shown(
-        self, found: Comparison | BattleComparison | AutoRanking, es: EvalSet | None = None
-    ) -> _Found:
+    def _shown(self, found: Comparison | BattleComparison | AutoRanking) -> _Found:
         found = replace(found, notes=tuple(map(spoken, found.notes)))
         tables = [found.table(), *(found.pair_tables() if self.settings["pairwise"] else [])]
         then = partial(_next, found, pairwise=self.settings["pairwise"])
-        return _Found(found, tables, partial(_draw, es, found), then)
+        return _Found(found, tables, found.plot, then)
 
 
 def _next(found: RankedSystems, *, pairwise: bool) -> str | None:
@@ -332,31 +329,6 @@ def _page(es: EvalSet) -> str | None:
     if texts or not plain.isdisjoint(each.format for each in es.inputs):
         return None
     return following.another("report", "--out", "report.html", keep={*following.READING, "score"})
-
-
-def _draw(es: EvalSet | None, found: RankedSystems, name: str) -> Any:
-    from steelyard.comparison.results import Comparison
-    from steelyard.report.figures import comparison
-
-    scores = None
-    if es is not None and isinstance(found, Comparison):
-        scores = comparison.scores_of(es, found)
-    return comparison.draw(name, found, scores)
-
-
-def _draw_pair(es: EvalSet, card: Decision, seed: int, name: str) -> Any:
-    from steelyard.comparison.ranked import CORPUS
-    from steelyard.report.figures import versus
-
-    rows = [es.systems.index(system) for system in card.pair]
-    return versus.draw_pair(
-        name,
-        es[card.score].values[rows],
-        card.pair,
-        versus.segment_label(card.score, corpus=card.of == CORPUS),
-        higher_is_better=card.higher_is_better,
-        rng=seed,
-    )
 
 
 def _draw_none(name: str) -> Any:

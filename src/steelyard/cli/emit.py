@@ -20,7 +20,7 @@ import click
 from steelyard import __version__
 from steelyard.cli.options import FIGURES, F, OutputOptions
 from steelyard.cli.values import Names
-from steelyard.cli.wording import spoken
+from steelyard.cli.wording import flags_here, spoken
 from steelyard.core.errors import UsageError, printable, shown_path
 from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.table import Table, dumps
@@ -233,17 +233,10 @@ def mind(
         for role, name in one["columns"].items()
     }
     new = [text for text in warnings if text not in told]
-    flags = _flags()
+    flags = flags_here().values()
     for warning in brief(new, names, "--json has all"):
         told_so = advised(warning, flags)
         _say(printable(f"warning: {told_so}"), output, "warning", "warning:")
-
-
-def _flags() -> frozenset[str]:
-    """Give the options of the command that runs."""
-    context = click.get_current_context(silent=True)
-    params = () if context is None else context.command.params
-    return frozenset(flag for param in params for flag in param.opts)
 
 
 def follow(then: str | None, output: OutputOptions) -> None:

@@ -114,7 +114,7 @@ def human(
     result = human_scores(*inputs, rng=output.seed, **settings)
     if pairs is not None and result.battles is None:
         raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
-    output = write_figures(plots, partial(_draw, result), output)
+    output = write_figures(plots, result.plot, output)
     wrote: list[Path] = []
     if pairs is not None and result.battles is not None:
         from steelyard.formats.save import save
@@ -151,12 +151,6 @@ def _next(result: HumanScores, scores: Path | None) -> str | None:
             "compare", str(scores), *following.option("--score", following.names(result.score))
         )
     return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks"})
-
-
-def _draw(result: Any, name: str) -> Any:
-    from steelyard.report.figures import people
-
-    return people.draw(name, result)
 
 
 def _written(result: Any, out: Path) -> bool:

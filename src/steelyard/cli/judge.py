@@ -205,7 +205,7 @@ def card(
     need_inputs(inputs, "steelyard judge verdicts.csv --human expert")
     plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     report = weigh(*inputs, require=require, baseline=baseline, **settings)
-    output = write_figures(plots, partial(_draw, report), output)
+    output = write_figures(plots, report.plot, output)
     emit(report, [report.table()], output, shown=report.pieces(), then=_next(report))
     code = report.exit_code
     if code == EXIT_UNDECIDED and undecided is not None:
@@ -224,9 +224,3 @@ def _next(report: JudgeReport) -> str | None:
     best = max(known, key=lambda card: (card.worth, card.name))
     judge = following.option("--judge", following.names(best.name))
     return following.another("judge correct", *judge, keep=_READING - {"judges"})
-
-
-def _draw(report: Any, name: str) -> Any:
-    from steelyard.report.figures import judgefigures
-
-    return judgefigures.draw(name, report)

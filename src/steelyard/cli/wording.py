@@ -54,7 +54,7 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     >>> spoken('ignore=["row no", ...], where={"lp": "en-de"}, kind={"metric": ["x"]}', flags)
     "--ignore 'row no',..., --where lp=en-de, --kind metric:x"
     """
-    known = _flags() if flags is None else flags
+    known = flags_here() if flags is None else flags
     if "score_files" in known:
         for made, option in _MADE:
             text = made.sub(option, text)
@@ -90,7 +90,7 @@ def _shell(name: str) -> str:
     return name if re.fullmatch(r"[\w.+-]+", name) else f"'{name}'"
 
 
-def _flags() -> dict[str, str]:
+def flags_here() -> dict[str, str]:
     """Give the options of the command that runs by their names in Python."""
     context = click.get_current_context(silent=True)
     if context is None:

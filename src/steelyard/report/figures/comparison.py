@@ -34,9 +34,6 @@ FIGURES = (
     "ranks", "disagreement",
 )  # fmt: skip
 
-#: Those that need the rankings only, not the scores of segments.
-OF_RANKINGS = ("forest", "pairwise", "pairwise-alone", "pairwise-all", "ranks", "disagreement")
-
 
 def scores_of(es: EvalSet, found: Comparison) -> Floats:
     """Give the scores behind a comparison, its systems x segments, in their own numbers."""

@@ -44,8 +44,6 @@ from steelyard.stats.metametrics.accuracy import binarised_agreement, soft_agree
 FIGURES = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
 )  # fmt: skip
-OF_TESTS = frozenset({"comparison", "side-by-side"})  # those that need significance
-OF_SEGMENTS = frozenset({"pvalues", "calibration", "scatter"})  # those that need scores
 PROTOCOL_FIGURES = ("leaderboard", "comparison")  # of several sets together
 _PANELS = 4  # metrics whose tie calibration is drawn
 _POINTS = 240  # of a calibration curve

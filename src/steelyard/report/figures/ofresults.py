@@ -8,32 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from steelyard.comparison.pair import Decision
-from steelyard.comparison.ranked import CORPUS
-from steelyard.comparison.results import Comparison, RankedSystems
 from steelyard.core.errors import UsageError, hint
-from steelyard.human.results import HumanScores
-from steelyard.judging.planning import LabelPlan
-from steelyard.judging.results import JudgeReport
-from steelyard.kobe.findings import KobeReport
-from steelyard.metaevaluation.benchmark.results import BenchmarkResult
-from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.report.figures import (
-    comparison,
-    curves,
-    drawing,
-    judgefigures,
-    metaevaluation,
-    people,
-    recall,
-    tablerows,
-    versus,
-)
+from steelyard.report.figures import drawing
 from steelyard.report.figures.style import Chart
-from steelyard.reproduction.reproduction import Reproduction
-from steelyard.studies.results import Study
+
+if TYPE_CHECKING:
+    from steelyard.comparison.pair import Decision
+    from steelyard.comparison.results import RankedSystems
+    from steelyard.human.results import HumanScores
+    from steelyard.judging.planning import LabelPlan
+    from steelyard.judging.results import JudgeReport
+    from steelyard.kobe.findings import KobeReport
+    from steelyard.metaevaluation.benchmark.results import BenchmarkResult
+    from steelyard.metaevaluation.results import MetaEvaluation
+    from steelyard.reproduction.reproduction import Reproduction
+    from steelyard.studies.results import Study
 
 #: What a mark says on hover: a page has a script for it, a notebook the browser's own.
 _TIP = re.compile(r'<(\w+)([^<>]*?) data-tip="([^"]*)"([^<>]*)/>')
@@ -68,25 +59,32 @@ def picture(result: Any) -> str:
 
 
 def kinds(result: Any) -> Kinds:
-    """Give the figures that can be drawn of a result, the usual one first."""
-    for kind, figures in _FIGURES:
-        if isinstance(result, kind):
-            return figures(result)
+    """Give the figures of a result, the usual one first; what can't be drawn says why."""
+    known = (_FIGURES[own.__name__] for own in type(result).__mro__ if own.__name__ in _FIGURES)
+    return next(known, _of_table)(result)
+
+
+def _of_table(result: Any) -> Kinds:
+    from steelyard.report.figures import tablerows
+
     return {"values": lambda: tablerows.draw(result.table())}
 
 
-def _of_comparison(found: Comparison) -> Kinds:
-    scores = None if found.source is None else comparison.scores_of(found.source, found)
-    names = comparison.OF_RANKINGS if scores is None else comparison.FIGURES
-    return {name: partial(comparison.draw, name, found, scores) for name in names}
-
-
 def _of_rankings(found: RankedSystems) -> Kinds:
-    return {name: partial(comparison.draw, name, found) for name in comparison.OF_RANKINGS}
+    from steelyard.comparison.results import Comparison
+    from steelyard.report.figures import comparison
+
+    scores = None
+    if isinstance(found, Comparison) and found.source is not None:
+        scores = comparison.scores_of(found.source, found)
+    return {name: partial(comparison.draw, name, found, scores) for name in comparison.FIGURES}
 
 
 def _of_pair(card: Decision) -> Kinds:
-    es = card.source
+    from steelyard.comparison.ranked import CORPUS
+    from steelyard.report.figures import versus
+
+    es, signed = card.source, card.provenance
     if es is None:
         return {}
     pair = partial(
@@ -95,66 +93,74 @@ def _of_pair(card: Decision) -> Kinds:
         pair=card.pair,
         score=versus.segment_label(card.score, corpus=card.of == CORPUS),
         higher_is_better=card.higher_is_better,
+        rng=(0 if signed is None else signed.seed) or 0,
     )
     return {name: partial(pair, name) for name in versus.PAIR_FIGURES}
 
 
 def _of_meta(found: MetaEvaluation) -> Kinds:
+    from steelyard.report.figures import metaevaluation
+
     given = metaevaluation.MetaInput(found, found.source)
-    tested = bool(found.significance)
-    names = [name for name in metaevaluation.FIGURES
-             if tested or name not in metaevaluation.OF_TESTS]  # fmt: skip
-    if found.source is None:
-        names = [name for name in names if name not in metaevaluation.OF_SEGMENTS]
-    return {name: partial(metaevaluation.draw, name, given) for name in names}
+    return {name: partial(metaevaluation.draw, name, given) for name in metaevaluation.FIGURES}
 
 
 def _of_benchmark(found: BenchmarkResult) -> Kinds:
+    from steelyard.report.figures import metaevaluation
+
     names = metaevaluation.PROTOCOL_FIGURES
     return {name: partial(metaevaluation.draw_protocol, name, found) for name in names}
 
 
 def _of_people(found: HumanScores) -> Kinds:
-    lacks = {"severity": "raters" not in found.parts, "agreement": not found.agreement,
-             "thresholds": "thresholds" not in found.parts}  # fmt: skip
-    names = [name for name in people.FIGURES if not lacks.get(name, False)]
-    return {name: partial(people.draw, name, found) for name in names}
+    from steelyard.report.figures import people
+
+    return {name: partial(people.draw, name, found) for name in people.FIGURES}
 
 
 def _of_judges(found: JudgeReport) -> Kinds:
+    from steelyard.report.figures import judgefigures
+
     return {name: partial(judgefigures.draw, name, found) for name in judgefigures.FIGURES}
 
 
 def _of_plan(plan: LabelPlan) -> Kinds:
+    from steelyard.report.figures import judgefigures
+
     return {"labels": lambda: judgefigures.planned(plan)}
 
 
 def _of_entities(found: KobeReport) -> Kinds:
+    from steelyard.report.figures import recall
+
     return {"categories": lambda: recall.categories(*found.category_counts())}
 
 
 def _of_study(found: Study) -> Kinds:
+    from steelyard.report.figures import curves
+
     if not found.curves:
-        return {"values": lambda: tablerows.draw(found.table())}
+        return _of_table(found)
     every: dict[str, Callable[[], Chart]] = {"all": lambda: curves.draw_curves(found.curves)}
     return every | {one.name: partial(curves.draw_curves, [one]) for one in found.curves}
 
 
 def _of_reproduction(found: Reproduction) -> Kinds:
+    from steelyard.report.figures import curves
+
     return {"published": lambda: curves.draw_reproduction(found)}
 
 
-#: Kinds of results, what is special before what it is a kind of.
-_FIGURES: tuple[tuple[type, Callable[[Any], Kinds]], ...] = (
-    (Comparison, _of_comparison),
-    (RankedSystems, _of_rankings),
-    (Decision, _of_pair),
-    (MetaEvaluation, _of_meta),
-    (BenchmarkResult, _of_benchmark),
-    (HumanScores, _of_people),
-    (JudgeReport, _of_judges),
-    (LabelPlan, _of_plan),
-    (KobeReport, _of_entities),
-    (Study, _of_study),
-    (Reproduction, _of_reproduction),
-)
+#: By the names of classes: to ask for these themselves would load all rooms for one figure.
+_FIGURES: Mapping[str, Callable[[Any], Kinds]] = {
+    "RankedSystems": _of_rankings,
+    "Decision": _of_pair,
+    "MetaEvaluation": _of_meta,
+    "BenchmarkResult": _of_benchmark,
+    "HumanScores": _of_people,
+    "JudgeReport": _of_judges,
+    "LabelPlan": _of_plan,
+    "KobeReport": _of_entities,
+    "Study": _of_study,
+    "Reproduction": _of_reproduction,
+}
