@@ -43,6 +43,7 @@ lint: $(VENV)/.dev-installed
 	$(BIN)/ruff format --check src tests benchmarks docs tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/house.py
 
 docs: $(VENV)/.dev-installed
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html

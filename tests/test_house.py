@@ -1,19 +1,16 @@
-"""The house: what stands where, and what a file may be called."""
+"""The house: what each room may import, and how large it may be."""
 
 from __future__ import annotations
 
 import ast
 import sys
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import steelyard
+from house import main, sizes
 
 HOUSE = Path(steelyard.__file__).parent
-FILES = sorted(HOUSE.rglob("*.py"))
-#: Words that mean the same in every room.
-SHARED = {"__init__", "__main__", "run", "results", "options", "words", "summary"}
 ROOT = Path(__file__).parents[1]
 
 
@@ -31,11 +28,6 @@ def test_every_room_has_its_layer():
     assert {room for layer in contract["layers"] for room in layer.split(" | ")} == rooms
 
 
-def test_a_name_of_a_file_is_taken_once():
-    counted = Counter(path.stem for path in FILES if path.stem not in SHARED)
-    assert [name for name, times in counted.items() if times > 1] == []
-
-
 def imported(path: Path) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -51,3 +43,22 @@ def test_statistics_need_numpy_and_scipy_alone():
     known = {"numpy", "scipy", "steelyard"} | sys.stdlib_module_names
     for path in (HOUSE / "stats").rglob("*.py"):
         assert {name.partition(".")[0] for name in imported(path)} <= known, path
+
+
+def test_every_room_has_a_budget():
+    budgets = tomllib.loads((ROOT / "house.toml").read_text(encoding="utf-8"))["rooms"]
+    assert set(budgets) == set(sizes(ROOT))
+
+
+def test_a_room_above_its_budget_fails(tmp_path, capsys):
+    room = tmp_path / "src" / "steelyard" / "attic"
+    room.mkdir(parents=True)
+    (tmp_path / "tests").mkdir()
+    (room / "things.py").write_text("a = 1\nb = 2\n", encoding="utf-8")
+    toml = tmp_path / "house.toml"
+    for budget, start, code in [(2, 0, 0), (1, 0, 1), (1, 2, 0)]:
+        toml.write_text(
+            f"[rooms]\nattic = {{ lines = {budget}, files = 1, start = [{start}, 1] }}\n"
+        )
+        assert main(tmp_path) == code
+    assert "attic: 2 lines in 1 files, at most 1 in 1" in capsys.readouterr().err

@@ -105,7 +105,7 @@ def levenshtein(one, other):
     return row[-1]
 
 
-def plain_character(output, reference):  # noqa: C901
+def plain_character(output, reference):
     """Search, charge and edit as the definition says, with nothing shared or skipped."""
     start, words, ref = output.split(), output.split(), reference.split()
     if words == ref:

@@ -59,7 +59,7 @@ _CENTURY = re.compile(
 )
 
 
-def dates(  # noqa: C901 - one way of writing after the other
+def dates(
     text: str, lang: str
 ) -> Iterator[tuple[int, int, list[Value]]]:
     """Find dates in digits: start, end and the values of each."""

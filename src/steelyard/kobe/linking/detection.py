@@ -29,7 +29,7 @@ _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
 _PLACE_WORDS = {"de": frozenset({"in", "nach", "aus"}), "lb": frozenset({"zu"})}
 
 
-def detect(  # noqa: C901, PLR0912 - the names that a word may begin, the commonest case first
+def detect(  # noqa: PLR0912 - the names that a word may begin, the commonest case first
     folded: str, text: str, tokens: list[Token], lexicon: Lexicon
 ) -> list[Found]:
     """Find names that are written as names, the longest at each place.

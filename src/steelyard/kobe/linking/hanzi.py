@@ -161,7 +161,7 @@ def _is_word(after: str) -> bool:
     return "\u3400" <= after <= "\u9fff" and after not in _AFTER
 
 
-def _counted(  # noqa: C901, PLR0911 - one of each kind
+def _counted(  # noqa: PLR0911 - one of each kind
     text: str, found: re.Match[str], kind: str
 ) -> Value | None:
     number = _any_number(found[kind])

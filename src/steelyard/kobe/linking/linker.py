@@ -131,7 +131,7 @@ class DictionaryLinker:
         mentions = self._settle(text, aligned, folded, found, values, lexicon)
         return undecided_parts(text, lang, mentions)
 
-    def _settle(  # noqa: C901, PLR0912 - each kind has its own needs
+    def _settle(  # noqa: PLR0912 - each kind has its own needs
         self,
         text: str,
         aligned: str,

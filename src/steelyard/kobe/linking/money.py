@@ -95,7 +95,7 @@ def readings(code: str) -> tuple[str, ...]:
     return tuple(f"cur:{other}" for other in FAMILIES.get(code, ()))
 
 
-def currencies(  # noqa: C901 - one way of writing after the other
+def currencies(
     text: str, written: str, lang: str, numbers: Sequence[Value]
 ) -> Iterator[Value]:
     """Find currencies by their signs anywhere, by codes and short words beside numbers."""

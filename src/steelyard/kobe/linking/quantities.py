@@ -254,7 +254,7 @@ def _are_silent(own: Sequence[str], lang: str) -> bool:
     return bool(own)
 
 
-def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
+def _digit_values(
     text: str, written: str, lang: str
 ) -> list[Value]:
     found: list[Value] = []
@@ -303,7 +303,7 @@ def _digit_values(  # noqa: C901 - what each run of digits is, in one pass
     return sorted(v._replace(doubtful=True) if v.start in listed else v for v in found)
 
 
-def _number(  # noqa: C901, PLR0911 - what follows digits, the likeliest first
+def _number(  # noqa: PLR0911 - what follows digits, the likeliest first
     text: str, written: str, found: re.Match[str], lang: str
 ) -> Value:
     start, end = found.span()

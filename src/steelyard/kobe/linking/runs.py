@@ -382,7 +382,7 @@ class _Runs:
             return mention.rule == "unknown" and _ordinary(word, self.lang)
         return gap.strip() not in _FEW and " " not in mention.text
 
-    def _continued(self, mention: Mention, before: _Beside | None) -> bool:  # noqa: C901 - as above
+    def _continued(self, mention: Mention, before: _Beside | None) -> bool:
         """Whether a mention is what a name goes on with."""
         if before is None:
             return False

@@ -117,7 +117,7 @@ def _add_lanes(lanes: Array, total: Array) -> None:
 
 # One loop: a helper that takes arrays is called again and again, and costs as much as the work.
 @kernel()
-def swapped_inputs(  # noqa: C901
+def swapped_inputs(
     sums: Array, swapped: Array, goal: Array, first: Array, second: Array, order: Array,
     normal: Any, edge: Any, found: Array,
 ) -> None:  # fmt: skip
