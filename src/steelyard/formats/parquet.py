@@ -112,6 +112,8 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
     import duckdb
 
     names = list(columns)
+    if not names:
+        raise InputError("a Parquet file needs a column, and the table has none", path=path)
     _check_texts(path, columns)
     shown, seen = [], set()
     for name in names:
