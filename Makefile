@@ -18,7 +18,7 @@ BENCH = $(BENCH_VENV)/bin/python benchmarks/bench.py $(if $(MTME),--mtme $(MTME)
 unexport PYTHONDONTWRITEBYTECODE
 
 # Every command once, its errors, frames and figures: what an old library would break.
-LOWEST_TESTS = tests/test_snapshot.py tests/demo tests/cli/test_main.py tests/formats/test_frames.py \
+LOWEST_TESTS = tests/demo tests/cli/test_main.py tests/formats/test_frames.py \
 	tests/report/test_drawing.py tests/core/parallel
 
 .PHONY: demo test test-all test-lowest mutants bench bench-compare lint docs docs-check docs-figures clean

@@ -133,7 +133,9 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
         )
         connection.register("arrays", arrays)
         pairs = ", ".join(f"{duck.quote(k)}: {duck.literal(v)}" for k, v in footer.items())
-        options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{pairs}}}"
+        # DuckDB 1.2 refuses metadata without entries.
+        metadata = f", KV_METADATA {{{pairs}}}" if pairs else ""
+        options = f"FORMAT parquet, COMPRESSION zstd{metadata}"
         target = duck.literal(str(temporary))
         try:
             connection.execute(f"COPY (SELECT {chosen} FROM arrays) TO {target} ({options})")
