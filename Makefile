@@ -3,6 +3,7 @@
 #   make test    installs Steelyard with its test tools and runs the tests
 # make test-all adds the thorough ones (all pages of the docs, fuzzing, every real file) and draws
 # the examples of property tests anew.
+#   make test-lowest    runs some of them with the lowest versions that pyproject declares
 #   make bench   times the work against other packages, and writes benchmarks/results
 #   make bench-compare REV=main    says what has become faster, or slower, since a commit
 # MTME=FOLDER names a checkout of mt-metrics-eval, ONLY=spa,elo the rows to measure.
@@ -10,12 +11,17 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 BENCH_VENV ?= .venv-bench
+LOWEST_VENV ?= .venv-lowest
 BENCH = $(BENCH_VENV)/bin/python benchmarks/bench.py $(if $(MTME),--mtme $(MTME)) $(if $(ONLY),--only $(ONLY))
 
 # Tests start many commands, and workers: compiled modules are kept for the next of them.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all mutants bench bench-compare lint docs docs-check docs-figures clean
+# Every command once, its errors, frames and figures: what an old library would break.
+LOWEST_TESTS = tests/demo tests/cli/test_main.py tests/formats/test_frames.py \
+	tests/report/test_drawing.py tests/core/parallel
+
+.PHONY: demo test test-all test-lowest mutants bench bench-compare lint docs docs-check docs-figures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
@@ -25,6 +31,11 @@ test: $(VENV)/.test-installed
 
 test-all: $(VENV)/.test-installed
 	STEELYARD_RANDOM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m ''
+
+# The lowest version that pyproject declares of everything, in an environment of its own.
+test-lowest: $(LOWEST_VENV)/.installed
+	$(LOWEST_VENV)/bin/python -m pip freeze --exclude-editable
+	$(LOWEST_VENV)/bin/python -m pytest $(LOWEST_TESTS)
 
 # Which changes of a hundred, drawn at random, the tests of statistics do not notice.
 mutants: $(VENV)/.test-installed
@@ -76,5 +87,12 @@ $(BENCH_VENV)/.installed: pyproject.toml
 	$(BENCH_VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[all,bench]'
 	@touch $@
 
+$(LOWEST_VENV)/.installed: pyproject.toml tools/lowest.py
+	$(PYTHON) -m venv --clear $(LOWEST_VENV)
+	$(PYTHON) tools/lowest.py test > $(LOWEST_VENV)/lowest.txt
+	$(LOWEST_VENV)/bin/python -m pip install --quiet --no-compile --disable-pip-version-check \
+		--requirement $(LOWEST_VENV)/lowest.txt --editable '.[test]'
+	@touch $@
+
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(BENCH_VENV) $(LOWEST_VENV) docs/_build docs/api .pytest_cache .mypy_cache .ruff_cache .hypothesis

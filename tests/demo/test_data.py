@@ -17,7 +17,9 @@ import pytest
 import steelyard as sy
 from make_demo import __main__ as making
 from make_demo import sentences, texts
+from steelyard.core.errors import InputError
 from steelyard.demo import embedded
+from steelyard.demo.folder import write_files
 
 PUNCTUATION = "fluency/punctuation"
 FREE = {"accuracy/omission", "accuracy/untranslated text", PUNCTUATION, "non-translation!"}
@@ -259,3 +261,16 @@ def test_making_twice_gives_the_same_bytes(tmp_path):
 def test_the_files_are_small():
     assert sum(path.stat().st_size for path in embedded.FILES) < 450_000
     assert sum(p.stat().st_size for p in (embedded.TEXTS, embedded.ERRORS)) < 140_000
+
+
+def test_a_full_disk_names_the_file_that_is_written(tmp_path):
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, before[1]))  # it stands for the disk
+    try:
+        with pytest.raises(InputError) as caught:
+            write_files(tmp_path / "demo")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert str(caught.value).startswith(str(tmp_path / "demo"))
+    assert list((tmp_path / "demo").iterdir()) == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.main import run
+from steelyard.data.evalset import EvalSet
 from steelyard.demo.folder import write_files
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -49,10 +50,20 @@ def test_a_command_of_the_readme(command, folder, monkeypatch, capsys):
         assert Path(words[words.index("--out") + 1]).stat().st_size > 0
 
 
+@pytest.mark.parametrize("command", [c for c in SHOWN if "--human mqm" in c])
+def test_no_human_score_is_ranked_as_a_metric(command):
+    words = shlex.split(command, comments=True)
+    assert words[words.index("--kind") + 1] == "human:da"
+    assert words[words.index("--lower-is-better") + 1] == "edit-rate-refA"
+
+
 def test_the_python_of_the_readme(folder, monkeypatch):
     monkeypatch.chdir(folder)
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     names: dict[str, object] = {}
     exec(compile(block, "README.md", "exec"), names)
-    assert "es" in names
+    es = names["es"]
+    assert isinstance(es, EvalSet)
+    assert {name for name, score in es.scores.items() if score.kind == "human"} == {"mqm", "da"}
+    assert not es["edit-rate-refA"].higher_is_better
     assert Path("demo.parquet").is_file()

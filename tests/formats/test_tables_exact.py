@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from steelyard import load
-from steelyard.core.errors import SteelyardError
+from steelyard.core.errors import InputError, SteelyardError
 from steelyard.data.judgements import Ratings
 from steelyard.formats import tables
 from steelyard.formats.rawtable import RawTable
@@ -313,3 +313,9 @@ def test_same_table_same_bytes(tmp_path: Path, suffix: str) -> None:
     tables.write(one, columns)
     tables.write(two, columns)
     assert one.read_bytes() == two.read_bytes()
+
+
+def test_parquet_without_a_column_is_refused_in_a_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x\.parquet: "):
+        tables.write(tmp_path / "x.parquet", {})
+    assert not list(tmp_path.iterdir())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import sys
 from types import FrameType
+from typing import Any
 
 import click
 
@@ -115,6 +117,7 @@ _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad usage or input, 1 anything else."""
     arguments = sys.argv[1:] if argv is None else argv
+    _open_streams()
     spare()
     ending = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
     for number in ending:
@@ -124,6 +127,36 @@ def main(argv: list[str] | None = None) -> None:
     for number in (signal.SIGINT, *ending):  # all is done: nothing is left to be interrupted
         signal.signal(number, signal.SIG_IGN)
     sys.exit(code)
+
+
+class _MessageFile(io.FileIO):
+    """Standard error: a message that can't be written is dropped, and costs no result."""
+
+    def write(self, message: Any) -> int:
+        try:
+            return super().write(message) or 0
+        except OSError:
+            return memoryview(message).nbytes
+
+
+def _open_streams() -> None:
+    """Open what the caller closed (``>&-``), and make standard error forgive failed writes.
+
+    A closed descriptor would go to the next file that is opened: messages would be written into it.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)  # it takes the lowest free one
+    if sys.stdout is None:
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stderr is sys.__stderr__:  # not a stand-in, as in tests
+        encoding = "utf-8" if sys.stderr is None else sys.stderr.encoding
+        messages = io.BufferedWriter(_MessageFile(2, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(
+            messages, encoding=encoding, errors="backslashreplace", line_buffering=True
+        )
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:

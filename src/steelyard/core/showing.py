@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from steelyard.core.cautions import brief
-from steelyard.core.errors import MissingDependencyError
+from steelyard.core.errors import MissingDependencyError, OutOfMemoryError
 from steelyard.core.painter import the_painter
 from steelyard.core.screen import PLAIN, Screen
 from steelyard.core.summary import Summary
@@ -72,5 +72,5 @@ class Shown:
     def _figure(self) -> str:
         try:
             return the_painter().picture(self)
-        except MissingDependencyError as error:
+        except (MissingDependencyError, OutOfMemoryError) as error:
             return f"<p>{escape_html(str(error))}</p>"

@@ -45,7 +45,8 @@ def write_files(folder: Path) -> None:
     """Write the files, and what each of them is, to a folder, which is made if need be."""
     files.make_folder(folder)
     for path in embedded.FILES:
-        shutil.copyfile(path, folder / path.name)
+        with files.replacing(folder / path.name) as temporary:
+            shutil.copyfile(path, temporary)
     es = embedded.demo_set(texts=True)
     files.write_text(folder / "answers.csv", _answers(es))
     for name, text in _plain(es.select(domain="news")).items():

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError
+from steelyard.core.memory import address_space
 from steelyard.formats import files
 from steelyard.formats.streams import on_disk
 
@@ -54,22 +55,15 @@ def _room() -> int | None:
 
     What DuckDB reserves when it is opened for the first time it uses again later.
     """
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        left = (limit - pages * resource.getpagesize()) >> 20
-    except (ImportError, OSError):  # not Linux
+    space = address_space()
+    if space is None:
         return None
-    if left < _ROOM:
+    if space.left < _ROOM:
         raise OutOfMemoryError.at(
-            f"the address space is limited to {limit >> 20:,} MB (ulimit -v), of which "
-            f"{max(left, 0):,} are left; DuckDB, which reads and writes tables, needs {_ROOM}"
+            f"the address space is limited to {space.limit:,} MB (ulimit -v), of which "
+            f"{space.left:,} are left; DuckDB, which reads and writes tables, needs {_ROOM}"
         )
-    return left
+    return space.left
 
 
 @contextmanager

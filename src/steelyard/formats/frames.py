@@ -18,6 +18,10 @@ from steelyard.formats.roles import stays_text
 from steelyard.formats.tables import are_padded, check_header
 
 PLACE = Path("<frame>")
+_INDEX = (
+    "the index is no plain range, and may name segments: reset_index() makes a column of it, "
+    "reset_index(drop=True) forgets it"
+)
 
 
 def recognise(value: object) -> bool:
@@ -64,7 +68,8 @@ def read(value: Any) -> RawTable:
         frame = frame.collect()
     if not len(frame):
         raise InputError("has no rows", path=PLACE)
-    columns: dict[str, Any] = _index_columns(nw.maybe_get_index(frame), len(frame))
+    index = nw.maybe_get_index(frame)
+    columns: dict[str, Any] = _index_columns(index)
     padded = are_padded(frame.columns)  # as pandas reads "system, segment, chrF"
     shown = [name.strip(" ") if padded else name for name in frame.columns]
     names = check_header(PLACE, [*columns, *shown])[len(columns) :]
@@ -74,7 +79,10 @@ def read(value: Any) -> RawTable:
             columns[name] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:
             columns[name] = [None if _is_missing(v) else v for v in column.to_list()]
-    return RawTable(PLACE, columns, len(frame), blank_is_missing=False)
+    unnamed = index is not None and list(index.names) == [None]
+    moved = unnamed and not np.array_equal(index, np.arange(len(frame)))
+    needed = {"segment": _INDEX} if moved else {}
+    return RawTable(PLACE, columns, len(frame), blank_is_missing=False, needed=needed)
 
 
 def _check_names(names: Iterable[Any]) -> None:
@@ -92,18 +100,14 @@ def _check_names(names: Iterable[Any]) -> None:
             )
 
 
-def _index_columns(index: Any, n_rows: int) -> dict[str, Any]:
-    """Give the named levels of an index (of pandas) as columns; any other must count the rows."""
+def _index_columns(index: Any) -> dict[str, Any]:
+    """Return the named levels of a pandas index as columns; an unnamed one must be integers."""
     if index is None:
         return {}
     names = list(index.names)
     if names == [None]:
-        whole = np.issubdtype(np.asarray(index).dtype, np.integer)
-        if not (whole and np.array_equal(index, np.arange(n_rows))):
-            raise UsageError(
-                f"{PLACE}: the index is no plain range, and may name segments: reset_index() makes "
-                "a column of it, reset_index(drop=True) forgets it"
-            )
+        if not np.issubdtype(np.asarray(index).dtype, np.integer):
+            raise UsageError(f"{PLACE}: {_INDEX}")
         return {}
     if None in names:
         raise UsageError(f"{PLACE}: a level of the index has no name; reset_index() makes columns")

@@ -112,6 +112,8 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
     import duckdb
 
     names = list(columns)
+    if not names:
+        raise InputError("a Parquet file needs a column, and the table has none", path=path)
     _check_texts(path, columns)
     shown, seen = [], set()
     for name in names:
@@ -131,7 +133,9 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
         )
         connection.register("arrays", arrays)
         pairs = ", ".join(f"{duck.quote(k)}: {duck.literal(v)}" for k, v in footer.items())
-        options = f"FORMAT parquet, COMPRESSION zstd, KV_METADATA {{{pairs}}}"
+        # DuckDB 1.2 refuses metadata without entries.
+        metadata = f", KV_METADATA {{{pairs}}}" if pairs else ""
+        options = f"FORMAT parquet, COMPRESSION zstd{metadata}"
         target = duck.literal(str(temporary))
         try:
             connection.execute(f"COPY (SELECT {chosen} FROM arrays) TO {target} ({options})")

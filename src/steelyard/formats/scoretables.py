@@ -219,6 +219,8 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     """Read one score; without a segment column, segments are numbered from 1 by row."""
     languages, table = roles.language_pair(table)
     column = roles.segment_column(table)
+    if column is None and "segment" in table.needed:
+        table.fail(table.needed["segment"])
     unnamed = (str(row + 1) for row in range(table.n_rows))
     labels = list(unnamed) if column is None else table.labels(column)
     ids, segment = encode(labels)

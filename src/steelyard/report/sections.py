@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any
 from steelyard.comparison import words
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import ManyScores
-from steelyard.core.errors import DegenerateError, MissingDependencyError, UsageError, printable
+from steelyard.core.errors import (
+    DegenerateError,
+    MissingDependencyError,
+    OutOfMemoryError,
+    UsageError,
+    printable,
+)
 from steelyard.core.provenance import Provenance
 from steelyard.core.table import Table
 from steelyard.core.words import plural
@@ -105,7 +111,7 @@ def without_figures() -> list[str]:
     """Say that figures are left out, and what to install, if the libraries are not there."""
     try:
         need_plots()
-    except MissingDependencyError as error:
+    except (MissingDependencyError, OutOfMemoryError) as error:
         return [f"the page has no figures: {error}"]
     return []
 

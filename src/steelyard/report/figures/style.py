@@ -11,12 +11,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint, need_extra, printable
+from steelyard.core.errors import OutOfMemoryError, UsageError, hint, need_extra, printable
+from steelyard.core.memory import address_space
 
 Chart = Any  # altair is an optional dependency, so its type can't be named
 Row = dict[str, Any]
@@ -47,6 +49,8 @@ OTHER_NAMES = {
 
 MOST = 60  # systems or metrics that one figure shows; the rest would be a blur
 _LONGEST = 36  # characters of a name
+#: MB of address space. V8 (vl-convert 1.9) reserves 64 GB when it starts; the rest is for our data.
+_V8_ROOM = 72 << 10
 _BACKSLASH = "\u2216"  # Vega-Lite puts titles into expressions and leaves a plain one unescaped
 _DIGITS = 6  # significant digits in chart data
 # Names that every JavaScript object inherits: as a title or key they break Vega, and it draws an
@@ -59,8 +63,24 @@ _INHERITED = frozenset(
 
 
 def need_plots() -> None:
-    """Refuse to draw without the libraries, before any work is done."""
+    """Refuse to draw without the libraries or the address space, before any work is done."""
+    _need_libraries()
+    _need_address_space()
+
+
+def _need_libraries() -> None:
     need_extra("plots", "a figure")
+
+
+@cache  # what V8 has reserved for the first figure serves the others
+def _need_address_space() -> None:
+    """Refuse to start V8, which aborts the process, where it can't reserve what it wants."""
+    space = address_space()
+    if space is not None and space.left < _V8_ROOM:
+        raise OutOfMemoryError(
+            f"a figure needs {_V8_ROOM >> 10} GB of address space, and 'ulimit -v' allows "
+            f"{space.limit / 1024:.3g} GB in all"
+        )
 
 
 class _Altair:
@@ -69,7 +89,7 @@ class _Altair:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        need_plots()
+        _need_libraries()
         return getattr(import_module("altair"), name)
 
 
