@@ -41,11 +41,6 @@ class Allowed(NamedTuple):
     ``error`` is the standard error of the difference, where a figure comes from samples: two of
     them are let pass as chance. Of a table whose cells are judged ``together`` so many are let
     pass that, in 95% of reproductions, chance alone puts no cell beyond (Bonferroni).
-
-    Examples
-    --------
-    >>> Allowed(0.0, "", 0.1).errors, round(Allowed(0.0, "", 0.1, together=225).errors, 2)
-    (2.0, 3.69)
     """
 
     most: float
@@ -123,13 +118,6 @@ class Row:
         """Say that the paper is at fault if this row differs.
 
         With a ``corrected`` figure that is so only if ours agrees with it.
-
-        Examples
-        --------
-        >>> Row.judge("Table 1, x", 14, 15, COUNTED).blame_paper("a misprint", 15).verdict
-        'paper at fault'
-        >>> Row.judge("Table 1, x", 14, 13, COUNTED).blame_paper("a misprint", 15).verdict
-        'differs'
         """
         if self.verdict != DIFFERS:
             return self
@@ -285,7 +273,8 @@ class Reproduction(Shown):
             be = "is" if n[ABSENT] == 1 else "are"
             yield "undecided", f"{plural(n[ABSENT], 'figure')} {be} not at hand."
         if n[SAMPLED]:
-            yield "sureness", f"Within sampling error is within {ERRORS:g} {_BAND}."
+            more = ", or more where many cells are judged together"
+            yield "sureness", f"Within sampling error is within {ERRORS:g} {_BAND}{more}."
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {verdict}" for verdict, n in self.counts().items())

@@ -72,7 +72,6 @@ _BY_ORDER = (
 )
 _NO_CRITERION = "drawn only, and the paper does not say when an interval has converged"
 _INCREASE = Allowed(printed(2).most, "as if printed with 2 decimals; made of sampled counts")
-_GAP = ("spa - pa", "low", "high")  # columns of a study of fewer systems
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,19 +283,15 @@ def _figure2(own: _Set, _: Mapping[str, Any], rng: np.random.Generator) -> Itera
     sizes = range(2, own.es.n_systems)
     study = ablate_systems(own.es, HUMAN, by=["spa", "pa"], sizes=sizes, trials=TRIALS, rng=rng)
     for kind in ("values", "ranks"):
-        records = study.table(kind).records()
-        gaps = {str(r["systems"]): [_known(r[key]) for key in _GAP] for r in records}
-        for size, (gap, low, high) in gaps.items():
-            what = f"Figure 2, {own.name}, {kind}: SPA is more stable with {size} systems"
-            evidence = f"SPA - PA {gap:+.3f} ({low:+.3f} to {high:+.3f})"
-            holds = None if np.isnan(gap) else gap > 0
-            yield Row.claim(
-                what, holds=holds, reason=_BY_ORDER, detail=evidence, interval=(low, high)
+        for record in study.table(kind).records():
+            numbers = (record[key] for key in ("spa - pa", "low", "high"))
+            gap, low, high = (np.nan if number is None else float(number) for number in numbers)
+            what = (
+                f"Figure 2, {own.name}, {kind}: SPA is more stable with {record['systems']} systems"
             )
-
-
-def _known(value: Any) -> float:
-    return np.nan if value is None else float(value)
+            holds = None if np.isnan(gap) else gap > 0
+            gaps, detail = (low, high), f"SPA - PA {gap:+.3f} ({low:+.3f} to {high:+.3f})"
+            yield Row.claim(what, holds=holds, reason=_BY_ORDER, detail=detail, interval=gaps)
 
 
 def _figure3(own: _Set, published: Mapping[str, Any], rng: np.random.Generator) -> Iterator[Row]:
