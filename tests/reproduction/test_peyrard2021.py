@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import permutations
 
@@ -32,6 +33,7 @@ from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
 from steelyard.reproduction.search import Places
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
+from steelyard.studies.systems.disagreement import significant_pairs
 from steelyard.studies.systems.simulation import simulate
 
 LEVELS = st.integers(0, 4).map(float)
@@ -185,7 +187,7 @@ def test_setups_at_hand(sets, paper):
     assert sets["TAC08"][0].systems[:3] == ("M0", "M1", "M2")
     counts = [row.ours for row in rows(paper, "Section 5")]
     assert counts == [65, 56_927, 256]
-    assert all(row.match is False and "65 of" in (row.note or "") for row in rows(paper, "Section"))
+    assert all(row.match is None and "65 of" in (row.note or "") for row in rows(paper, "Section"))
     assert paper.provenance is not None
     assert sorted(file.path.split("/")[-2:] for file in paper.provenance.inputs) == [
         ["bt-eval-full", "dialogue.csv.gz"], ["bt-eval-full", "tac.csv.gz"],
@@ -193,11 +195,9 @@ def test_setups_at_hand(sets, paper):
 
 
 def test_all_figures_of_the_authors_code(paper):
-    """90 of 90, and 6 of 6 with ties as half wins."""
-    for part, n in (("Authors' code", 90), ("Ties as half wins", 6)):
-        found = rows(paper, part)
-        assert len(found) == n
-        assert {row.verdict for row in found} == {"equal"}, part
+    found = rows(paper, "Authors' code")
+    assert len(found) == 90
+    assert {row.verdict for row in found} == {"equal"}
 
 
 def test_tables_without_the_last_digits_say_so(shared, tmp_path, fewer):
@@ -211,23 +211,36 @@ def test_tables_without_the_last_digits_say_so(shared, tmp_path, fewer):
                for row in differs)  # fmt: skip
 
 
-def test_tables_1_and_4_differ_for_the_subset_or_match(paper):
+def test_tables_1_and_4_of_a_subset_are_not_compared(paper):
     for table, n in (("Table 1,", 9), ("Table 4,", 30)):
         found = rows(paper, table)
         assert len(found) == n
         for row in found:
             assert row.ours is not None
-            assert row.match or row.note == "65 of the paper's 296 setups are at hand"
+            assert row.verdict == "not at hand"
+            assert row.note == "65 of the paper's 296 setups are at hand"
+
+
+def test_no_figure_differs(paper):
+    """What is left is the paper's fault: misprints, a false claim, a tool that never ends."""
+    assert [row.what for row in paper.rows if row.verdict == "differs"] == []
+    faults = Counter(row.part for row in paper.rows if row.verdict == "paper at fault")
+    # Six cells of Table 3 with as many samples as the command draws, of which here are fewer.
+    assert 4 <= faults.pop("Table 3") <= 6
+    assert faults == {"Appendix F": 8, "Pairformance": 9}
 
 
 def test_table_3_within_its_sampling_error(paper):
     found = [row for row in rows(paper, "Table 3") if row.match is not None]
     assert len(found) == 225
-    exchanged = [row for row in found if row.note and "exchanged" in row.note]
-    assert exchanged
-    assert all("TAC08 ROUGE-WE" in row.what for row in exchanged)
-    other = [row for row in found if not row.match and row not in exchanged]
-    assert len(other) <= 22  # of 219, beyond two standard errors: one in twenty, or twice that
+    exchanged = [row for row in found if "TAC08 ROUGE-WE, me" in row.what and "bt:" in row.what]
+    assert len(exchanged) == 6
+    assert {row.what for row in found if not row.match} <= {row.what for row in exchanged}
+    # Chance puts 5% of all cells beyond two standard errors; more than 17 in 5% of all tables.
+    gaps = [abs(row.published - row.ours) - 0.005 - 2 * row.error for row in found
+            if row not in exchanged]  # fmt: skip
+    assert len(gaps) == 219
+    assert sum(gap > 0 for gap in gaps) <= reference.binom.ppf(0.95, 219, 0.05)
     sampled = [row for row in found if row.verdict == "within sampling error"]
     assert len(sampled) > 100
     assert all(row.error and row.tolerance and "standard errors" in row.why for row in sampled)
@@ -258,11 +271,26 @@ def test_figure_6(paper):
     expected = {"t": 0.31, "mood": 0.10, "sign": 0.24, "wilcoxon": 0.30}
     for test, share in expected.items():
         assert shares[f"Figure 6, found by {test}"] == pytest.approx(share, abs=0.04)
-    assert all(row.match or "65 of" in (row.note or "") for row in found)
+    assert all(row.verdict == "not at hand" and "65 of" in (row.note or "") for row in found)
     tac = rows(paper, "Authors' tests")
     assert len(tac) == 7
     assert all(row.ours == pytest.approx(row.published, abs=0.003) for row in tac)
-    assert all(row.match for row in tac if row.what.endswith((" t", " sign")))
+    assert {row.verdict for row in tac} == {"equal"}
+    assert [row.what[-8:] for row in tac if row.note] == ["wilcoxon"]
+
+
+def test_identical_systems_count_as_not_different(sets):
+    """35,475 of 56,719 pairs of TAC by Wilcoxon's test; 52 pairs are of identical systems."""
+    pairs = found = identical = 0
+    for setup in (own for name, setups in sets.items() if name.startswith("TAC") for own in setups):
+        significant = significant_pairs(setup.scores, ["wilcoxon"], 0.05)[0]
+        i, j = np.triu_indices(len(setup.scores), 1)
+        same = (setup.scores[i] == setup.scores[j]).all(axis=1)
+        assert not significant[same].any()
+        pairs, found, identical = pairs + len(i), found + significant.sum(), identical + same.sum()
+    assert (pairs, found, identical) == (56_719, 35_475, 52)
+    assert round(found / pairs, 3) == PAPER.figures()["tac-tests"]["diagonal"][3]
+    assert round(found / (pairs - identical), 3) == 0.626
 
 
 def test_nine_setups_finish_with_the_winless_named(paper):
@@ -271,6 +299,7 @@ def test_nine_setups_finish_with_the_winless_named(paper):
     for row in found:
         assert row.published == "never returns"
         assert str(row.ours).startswith("winless: M26, M29 (")
+        assert (row.verdict, row.match) == ("paper at fault", False)
 
 
 def test_a_third_system_changes_the_order_of_two(sets, paper):
@@ -300,7 +329,10 @@ def test_claims_of_figure_4(paper):
     found = {row.what: row for row in paper.rows if row.what.startswith("Figure 4")}
     assert [row.ours for what, row in found.items() if "less affected than BLEU" in what] == [
         "yes"] * 4  # fmt: skip
-    assert found["Figure 4b, mean against bt: summarisation disagrees less than dialogue"].match
+    row = found["Figure 4b, mean against bt: summarisation disagrees less than dialogue"]
+    assert (row.ours, row.verdict) == ("yes", "not at hand")  # without CNN/DM
+    row = found["Figure 4a, mean and median agree more than mean and bt"]
+    assert (row.ours, row.verdict) == ("no", "not at hand")
     absent = found["Figure 4b, mean against bt: MT disagrees less than captioning"]
     assert "bt-eval-full/wmt17.csv.gz" in str(absent.note)
     assert "bt-eval-full/mscoco.csv.gz" in str(absent.note)
@@ -326,10 +358,10 @@ def test_every_row_keeps_the_contract(paper):
         assert row["verdict"] in VERDICTS
         assert row["match"] in (True, False, None)
         assert row["match"] is True or row["note"]
-        assert (row["match"] is None) == (row["ours"] is None)
+        assert row["match"] is None or row["ours"] is not None
     dumps(result)
     assert "Table 3" in paper.counted().text()
-    assert "differs: " in paper.text()
+    assert "paper at fault: " in paper.text()
 
 
 def test_without_data_nothing_is_skipped_in_silence(tmp_path, capsys, paper):
@@ -372,4 +404,4 @@ def test_the_command_finds_the_data_and_gives_the_same_bytes(
     assert "winless: M26, M29" in text
     shown = paper.text()
     assert "\n\nBetter than Average" in shown
-    assert "differs: 65 of the paper's 296 setups are at hand" in shown
+    assert "not at hand: 65 of the paper's 296 setups are at hand" in shown

@@ -53,9 +53,16 @@ def reproduce(
     Papers: kobe (KoBE: Knowledge-Based Machine Translation Evaluation), paired (Better than
     Average: Paired Evaluation of NLP Systems), spa (Soft Pairwise Accuracy), ties (Towards a Better
     Evaluation of Metrics for Machine Translation). Every data set that is there is used, none is
-    needed: figures without their data are listed, with what was looked for. Plots: published (what
-    is printed against ours) and, for spa, figure4 (metrics tested by PA and by SPA, on the paper's
-    set or the first that is there).
+    needed: figures without their data are listed, with what was looked for.
+
+    Verdicts: equal (to the printed digits), within sampling error (by two standard errors of the
+    difference, or by more where many cells are judged together), paper at fault (a misprint, a
+    false claim or a tool that never ends; the note says which), differs (the note says why), not
+    at hand (nothing is printed, or the paper's data are not here; ours is shown where other data
+    give one). "match" in the JSON is true, true, false, false, null.
+
+    Plots: published (what is printed against ours) and, for spa, figure4 (metrics tested by PA and
+    by SPA, on the paper's set or the first that is there).
     """
     from steelyard.reproduction.search import Places
 

@@ -87,8 +87,9 @@ class Frames:
 
     @property
     def subset(self) -> str:
-        """How many of the paper's setups are there, in words."""
-        return f"{len(self.setups)} of the paper's {_SETUPS} setups are at hand"
+        """How many of the paper's setups are there, in words; empty if all of them are."""
+        n = len(self.setups)
+        return "" if n == _SETUPS else f"{n} of the paper's {_SETUPS} setups are at hand"
 
     def of(self, rows: Sequence[str]) -> list[Setup]:
         """Give the setups of some rows of Table 3; WMT17 has one set for each language pair."""

@@ -95,9 +95,10 @@ def _cells(published: Mapping[str, Any]) -> Iterator[tuple[str, str, str, float]
 def _kobe_row(what: str, value: float, pair: str, side: str, there: AtHand) -> Row:
     """Judge a cell of KoBE."""
     found = there.links.get(pair)
-    reason = _EARLIER if found is not None and found.sample else _OTHERS
     detail = None if found is None or there.lacks(pair) else found.detail(there.people(pair))
-    return Row.judge(what, value, there.kobe(pair, side), _WITHIN, reason, detail)
+    earlier = found is not None and found.sample
+    reason, ours = _EARLIER if earlier else _OTHERS, there.kobe(pair, side)
+    return Row.judge(what, value, ours, _WITHIN, reason, detail, other_data=earlier)
 
 
 def _table_rows(published: Mapping[str, Any], ours: Cells, there: AtHand) -> Iterator[Row]:
@@ -246,13 +247,14 @@ def _count_rows(published: Mapping[str, Any], there: AtHand) -> Iterator[Row]:
             counts = [None] * 7 if direction is None else [n for _, n in direction.counts.rows()]
             named = [name for name in published[key] if name != "columns"]
             for name, own in zip(named, counts, strict=True):
-                reason = _OTHERS if direction is None or not direction.sample else _EARLIER
                 absent = there.no_links
                 if direction is not None and own is None:
                     absent = none_of("src" if direction.counts.n_source is None else "ref")
                 found = absent if own is None else own
-                what = f"{title}, {lp}, {name}"
-                yield Row.judge(what, published[key][name][k], found, COUNTED, reason)
+                what, value = f"{title}, {lp}, {name}", published[key][name][k]
+                earlier = direction is not None and direction.sample
+                reason = _EARLIER if earlier else _OTHERS
+                yield Row.judge(what, value, found, COUNTED, reason, other_data=earlier)
 
 
 def _not_comparable() -> Iterator[Row]:

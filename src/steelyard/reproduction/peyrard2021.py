@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.aggregations import connection_warnings
-from steelyard.comparison.options import RankOptions
 from steelyard.core.rng import Rng, generator
 from steelyard.reproduction.aspublished import (
     order_as_published,
@@ -36,7 +35,7 @@ from steelyard.reproduction.pairedsamples import (
 from steelyard.reproduction.reproduction import (
     COMPUTED,
     COUNTED,
-    DIFFERS,
+    FAULT,
     Allowed,
     Paper,
     Reproduction,
@@ -47,7 +46,6 @@ from steelyard.reproduction.search import Data, Places
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.points import segment_points
 from steelyard.stats.strength.triples import overturned_pairs
 from steelyard.stats.strength.wins import win_counts
 from steelyard.studies.results import Progress, Study
@@ -100,10 +98,7 @@ def _parts(
     yield list(_simulation_rows(published["simulation"], simulate(rng=simulation)))
     measured = measure_as_published(frames.sets)
     yield [*_count_rows(published["counts"], frames), *_table_rows(published, measured, frames)]
-    yield [
-        *_code_rows(published["code"], measured, frames),
-        *_half_rows(published["half"], frames),
-    ]
+    yield list(_code_rows(published["code"], measured, frames))
     found = sample_means(frames.setups, DRAWS, samples)
     yield list(table3_rows(published["table3"], found, DRAWS, frames))
     yield [
@@ -141,18 +136,19 @@ def _appendix_f_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:
     a, b, c, cycle = (np.array(scores[name], dtype=np.float64) for name in ("A", "B", "C", "cycle"))
     two = _strengths(np.stack([a, b]))
     yield Row.judge("Appendix F, bt of B against A", round(2 / 3, 3), float(two[1]), printed(3))
-    reason = "the scores printed for C tie with others; with 3, 1, 2 for C, a cycle, all are equal"
+    reason = "a misprint: the scores of C tie with others; with 3, 1, 2, a cycle, all are equal"
     for title, third in (("C = 3, 2, 1 as printed", c), ("C = 3, 1, 2", cycle)):
         for name, strength in zip("ABC", _strengths(np.stack([a, b, third])), strict=True):
             what = f"Appendix F, with {title}, bt of {name}"
-            yield Row.judge(what, round(1 / 3, 3), float(strength), printed(3), reason)
+            row = Row.judge(what, round(1 / 3, 3), float(strength), printed(3))
+            yield row.blame_paper(reason)
 
 
 def _triple_rows(published: int, frames: Frames) -> Iterator[Row]:
     """Pairs whose order a third system changes: the paper found none."""
     reason = (
-        "a third system changes the order of a pair here; detail: of all triples those with the "
-        "loser ahead, those that are level, setups with any, and the same with ties as half wins"
+        "the paper's claim is false; detail: of all triples those with the loser ahead, those that "
+        "are level, setups with any, and the same with ties as half wins"
     )
     for row in (row for frame in FRAMES for row in frame.rows):
         what = f"Appendix F, {row}: triples whose third system changes the order of two"
@@ -168,7 +164,8 @@ def _triple_rows(published: int, frames: Frames) -> Iterator[Row]:
         some = f"{sum(own.changed > 0 for own in second)} of {len(setups)} setups"
         others = sum(own.changed for own in half)
         detail = f"of {triples:,}: {turned:,} and {level:,}; {some}; {others:,}"
-        yield Row.judge(what, published, turned + level, COUNTED, reason, detail)
+        judged = Row.judge(what, published, turned + level, COUNTED, detail=detail)
+        yield judged.blame_paper(reason)
 
 
 def _points(scores: Floats, ties: str) -> Floats:
@@ -237,11 +234,12 @@ def _table_rows(
     """Tables 1 and 4, whose first three rows are those of Table 1."""
     means = _means(measured.values())
     both = {**published["table1"], **published["table4"]}
-    missing = "" if measured else frames.absent([*frames.missing])
+    missing, subset = "" if measured else frames.absent([*frames.missing]), frames.subset
     for title, table in (("Table 1", published["table1"]), ("Table 4", both)):
         for p, m, name, value in _cells(table):
             ours = missing or float(means[p, m])
-            yield Row.judge(f"{title}, {name}", value, ours, printed(2), frames.subset)
+            what = f"{title}, {name}"
+            yield Row.judge(what, value, ours, printed(2), subset, other_data=bool(subset))
 
 
 def _code_rows(
@@ -263,27 +261,6 @@ def _digits(frames: Frames) -> str | None:
     return _CUT.format(folder="/ and ".join(cut)) if cut else None
 
 
-def _half_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
-    """Mean against Bradley-Terry by the authors' code, but with ties as half wins."""
-    half = RankOptions(ties="half")
-    rules = Rules(half, top_sets=top_as_published, differ=order_as_published)
-    for key, table in published.items():
-        title, rows = _SCOPES[key]
-        missing = frames.absent(rows)
-        ranked = (
-            {
-                "mean": _stack(frames.sets[row]).mean(axis=2),
-                "bt": np.stack([segment_points(s.scores).sum(axis=1) for s in frames.sets[row]]),
-            }
-            for row in rows
-            if not missing
-        )
-        means = _means(units.measure(own, rules) for own in ranked)
-        for _, m, name, value in _cells(table):
-            what, ours = f"Ties as half wins, {title}, {name}", missing or float(means[0, m])
-            yield Row.judge(what, value, ours, _WITHIN, _digits(frames))
-
-
 def _count_rows(published: Mapping[str, int], frames: Frames) -> Iterator[Row]:
     words = {"setups": "setups", "pairs": "pairs of systems", "segments": "test instances"}
     sizes = [len(setup.systems) for setup in frames.setups]
@@ -292,17 +269,17 @@ def _count_rows(published: Mapping[str, int], frames: Frames) -> Iterator[Row]:
         "pairs": sum(n * (n - 1) // 2 for n in sizes),
         "segments": sum(own[0].n_segments for own in frames.sets.values()),
     }
-    missing = "" if sizes else frames.absent([*frames.missing])
+    missing, subset = "" if sizes else frames.absent([*frames.missing]), frames.subset
     for key, value in published.items():
-        found = missing or ours[key]
-        yield Row.judge(f"Section 5, {words[key]}", value, found, COUNTED, frames.subset)
+        what, count = f"Section 5, {words[key]}", missing or ours[key]
+        yield Row.judge(what, value, count, COUNTED, subset, other_data=bool(subset))
 
 
 def _pairformance_rows(published: Mapping[str, Any], frames: Frames) -> Iterator[Row]:
     """Setups on which the paper's tool, which drops ties, divides 0 by 0 and never returns."""
     note = (
-        "two systems that win nothing and always tie with each other are 0 / 0 in the iteration of "
-        "Pairformance; here they are named, and the others ranked"
+        "the paper's tool never ends: two systems that win nothing and always tie with each other "
+        "are 0 / 0 in its iteration; here they are named, and the others ranked"
     )
     known = {setup.score: setup for setup in frames.of([published["set"]])}
     missing = frames.absent([published["set"]]) or "no scores of this metric"
@@ -314,7 +291,7 @@ def _pairformance_rows(published: Mapping[str, Any], frames: Frames) -> Iterator
         counts = win_counts(known[metric].scores)
         fit = bradley_terry(counts.wins, counts.ties, ties_as="drop")
         ours = "; ".join(connection_warnings(fit, known[metric].systems)) or "all are ranked"
-        yield Row(what, published["outcome"], ours, DIFFERS, note)
+        yield Row(what, published["outcome"], ours, FAULT, note)
 
 
 def _not_comparable() -> Iterator[Row]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from scipy.special import ndtri
 
 from steelyard.core.oneline import one_line
 from steelyard.core.provenance import InputFile, Provenance, origin, sha256
@@ -21,28 +23,35 @@ from steelyard.core.words import all_of, plural
 
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"
-_SHOWN = 10  # figures within sampling error that the text shows
+_NOT_COMPARED = "nothing to compare"
 
 
-#: What a figure turns out to be; ``match`` is True for the first two, then False, then None.
-VERDICTS = ("equal", "within sampling error", "differs", "not at hand")
-EQUAL, SAMPLED, DIFFERS, ABSENT = VERDICTS
-_MATCH = {EQUAL: True, SAMPLED: True, DIFFERS: False, ABSENT: None}
-#: Standard errors of the difference that chance is given: 95 %, so one figure in twenty differs.
+#: What a figure turns out to be; ``match`` is True for two, then False for two, then None.
+VERDICTS = ("equal", "within sampling error", "paper at fault", "differs", "not at hand")
+EQUAL, SAMPLED, FAULT, DIFFERS, ABSENT = VERDICTS
+_MATCH = {EQUAL: True, SAMPLED: True, FAULT: False, DIFFERS: False, ABSENT: None}
+#: Standard errors of the difference that chance is given: 95% of single figures lie within.
 ERRORS = 2.0
-_BAND = f"{ERRORS:g} standard errors of the difference (95 %)"
+_BAND = "standard errors of the difference (95%)"
 
 
 class Allowed(NamedTuple):
     """How far two figures that are equal may be apart, and why.
 
     ``error`` is the standard error of the difference, where a figure comes from samples: two of
-    them are let pass as chance.
+    them are let pass as chance. Of a table whose cells are judged ``together`` so many are let
+    pass that, in 95% of reproductions, chance alone puts no cell beyond (Bonferroni).
     """
 
     most: float
     why: str
     error: float | None = None
+    together: int = 1
+
+    @property
+    def errors(self) -> float:
+        """Standard errors of the difference that are let pass."""
+        return max(ERRORS, float(-ndtri(0.025 / self.together)))
 
 
 COUNTED = Allowed(0.0, "a count")
@@ -64,10 +73,11 @@ def printed(decimals: int) -> Allowed:
 class Row:
     """One figure; ``what`` starts with the part of the paper that it stands in, then a comma.
 
-    ``verdict`` is one of :data:`VERDICTS`: a figure that differs has a ``note`` that says why, and
-    so has one that is not at hand (then ``ours`` is None). ``detail`` is what a note has to say of
-    this figure alone. ``tolerance`` is the difference that is let pass and ``why`` what it is made
-    of; ``error`` is the standard error of the difference, where a figure comes from samples.
+    ``verdict`` is one of :data:`VERDICTS`: unless it is a match, ``note`` says why. A figure is not
+    at hand if its data are not (``ours`` is None), or if ours is of other data than the paper's.
+    ``detail`` is what a note has to say of this figure alone. ``tolerance`` is the difference that
+    is let pass and ``why`` what it is made of; ``error`` is the standard error of the difference,
+    where a figure comes from samples.
     """
 
     what: str
@@ -87,7 +97,7 @@ class Row:
 
     @property
     def match(self) -> bool | None:
-        """Whether the figures are equal or within sampling error; None where there is no ours."""
+        """Whether the figures are equal or within sampling error; None if they are not compared."""
         return _MATCH[self.verdict]
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +112,20 @@ class Row:
     @classmethod
     def absent(cls, what: str, published: Figure, reason: str) -> Row:
         """Make a row of a figure that has no partner here."""
-        return cls(what, published, None, ABSENT, reason, why="nothing to compare")
+        return cls(what, published, None, ABSENT, reason, why=_NOT_COMPARED)
+
+    def blame_paper(self, reason: str, corrected: float | None = None) -> Row:
+        """Say that the paper is at fault if this row differs.
+
+        With a ``corrected`` figure that is so only if ours agrees with it.
+        """
+        if self.verdict != DIFFERS:
+            return self
+        if corrected is not None:
+            assert isinstance(self.ours, int | float)
+            if abs(corrected - self.ours) > (self.tolerance or 0.0) + 1e-9:
+                return self
+        return replace(self, verdict=FAULT, note=reason)
 
     @classmethod
     def same(cls, what: str, published: Figure, ours: Figure, reason: str | None = None) -> Row:
@@ -119,11 +142,14 @@ class Row:
         within: Allowed,
         reason: str | None = None,
         detail: str | None = None,
+        *,
+        other_data: bool = False,
     ) -> Row:
         """Make a row of two numbers; words in the place of ours say why it is not at hand.
 
         They are equal if they differ by no more than what is ``within`` print, and within sampling
-        error if two standard errors of the difference make up for the rest.
+        error if two standard errors of the difference make up for the rest. If ours is of
+        ``other_data`` than the paper's, as the reason says, the two are shown but not compared.
 
         Examples
         --------
@@ -135,19 +161,25 @@ class Row:
         'other data'
         >>> Row.judge("Table 1, x", 0.40, "no data", printed(2)).verdict
         'not at hand'
+        >>> row = Row.judge("Table 1, x", 0.40, 0.5, printed(2), "of 2020", other_data=True)
+        >>> row.verdict, row.ours, row.match
+        ('not at hand', 0.5, None)
         """
         if isinstance(ours, str):
             return cls.absent(what, published, ours)
         if math.isnan(ours):
             return cls.absent(what, published, _UNDEFINED)
-        most, why, error = within
+        note: str | None = reason or "no reason is known"
+        if other_data:
+            return cls(what, published, ours, ABSENT, note, detail, why=_NOT_COMPARED)
+        most, why, error = within[:3]
         tolerance = most
         if error is not None:
-            tolerance += ERRORS * error
-            why = f"{why}, and {_BAND}"
+            tolerance += within.errors * error
+            cells = f" for {within.together} cells together" if within.together > 1 else ""
+            why = f"{why}, and {within.errors:.3g} {_BAND}{cells}"
         gap = abs(published - ours) - 1e-9
         verdict = EQUAL if gap <= most else SAMPLED if gap <= tolerance else DIFFERS
-        note: str | None = reason or "no reason is known"
         if verdict != DIFFERS:
             note = detail = None
         return cls(what, published, ours, verdict, note, detail, tolerance, why, error)
@@ -161,12 +193,13 @@ class Row:
         reason: str,
         detail: str | None = None,
         interval: tuple[float, float] | None = None,
+        other_data: bool = False,
     ) -> Row:
         """Make a row of something that the paper says, and that holds here or does not.
 
         None says that the data can't tell. If it is that a difference is above zero, ``interval``
-        is its 95 % interval: what holds, but with zero in the interval, holds within sampling error
-        only.
+        is its 95% interval: what holds, but with zero in the interval, holds within sampling error
+        only. ``other_data`` is that of :meth:`judge`.
 
         Examples
         --------
@@ -179,15 +212,18 @@ class Row:
         """
         if holds is None:
             return cls.absent(what, "yes", _UNDEFINED)
+        ours = "yes" if holds else "no"
+        if other_data:
+            return cls(what, "yes", ours, ABSENT, reason, detail, why=_NOT_COMPARED)
         why, error, unsure = "a statement: it holds or not", None, False
         if interval is not None:
             low, high = interval
             error, unsure = (high - low) / (2 * 1.96), not low > 0
-            why = f"{why}; sure if the 95 % interval of the difference lies above 0"
+            why = f"{why}; sure if the 95% interval of the difference lies above 0"
         verdict = DIFFERS if not holds else SAMPLED if unsure else EQUAL
         note = None if holds else reason
         told = None if verdict == EQUAL else detail
-        return cls(what, "yes", "yes" if holds else "no", verdict, note, told, None, why, error)
+        return cls(what, "yes", ours, verdict, note, told, None, why, error)
 
 
 _WORDS = ("what", "published", "ours", "match", "note", "verdict", "tolerance", "error", "why")
@@ -226,15 +262,19 @@ class Reproduction(Shown):
             return
         alike = f"{n[EQUAL]:,} are equal and {n[SAMPLED]:,} within sampling error"
         yield "settled", f"Of {plural(compared, 'figure')} of {self.paper}, {alike}."
-        if n[DIFFERS]:
-            where = list(dict.fromkeys(r.part for r in self.rows if r.verdict == DIFFERS))
-            differ = f"{plural(n[DIFFERS], 'figure')} {'differs' if n[DIFFERS] == 1 else 'differ'}"
-            yield "undecided", f"{differ} ({all_of(where)}); the notes say why."
+        for verdict, because in ((FAULT, " because the paper is at fault"), (DIFFERS, "")):
+            where = list(dict.fromkeys(r.part for r in self.rows if r.verdict == verdict))
+            if where:
+                differ = plural(n[verdict], "figure") + (
+                    " differs" if n[verdict] == 1 else " differ"
+                )
+                yield "undecided", f"{differ}{because} ({all_of(where)}); the notes say why."
         if n[ABSENT]:
             be = "is" if n[ABSENT] == 1 else "are"
             yield "undecided", f"{plural(n[ABSENT], 'figure')} {be} not at hand."
         if n[SAMPLED]:
-            yield "sureness", f"Within sampling error is within {_BAND}."
+            more = ", or more where many cells are judged together"
+            yield "sureness", f"Within sampling error is within {ERRORS:g} {_BAND}{more}."
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{n:,} {verdict}" for verdict, n in self.counts().items())
@@ -266,18 +306,8 @@ class Reproduction(Shown):
         return Table(self.title, columns, tuple(rows))
 
     def pieces(self) -> list[Table | str]:
-        """Give the counts, and below them what is not equal: by chance, for a reason, not at hand.
-
-        Of the figures within sampling error those that are furthest off are shown.
-        """
+        """Give the counts, and below them what does not match or is not at hand, by reason."""
         parts: list[Table | str] = [self.counted()]
-        sampled = [row for row in self.rows if row.verdict == SAMPLED]
-        if sampled:
-            title = f"{SAMPLED}: {_BAND}; {plural(len(sampled), 'figure')}"
-            if len(sampled) > _SHOWN:
-                title += f", the {_SHOWN} that are furthest off"
-            furthest = sorted(sampled, key=_gap, reverse=True)[:_SHOWN]
-            parts.append(_beside(title, furthest, error=True))
         reasons: dict[tuple[str, str], list[Row]] = {}
         for row in self.rows:
             if row.match is not True:
@@ -287,15 +317,14 @@ class Reproduction(Shown):
                 where = ", ".join(dict.fromkeys(row.part for row in rows))
                 parts.append(f"{verdict}: {note}\n{plural(len(rows), 'figure')} of {where}")
                 continue
-            error, detail = any(row.error is not None for row in rows), any(r.detail for r in rows)
-            parts.append(_beside(f"{verdict}: {note}", rows, error=error, detail=detail))
+            parts.append(_beside(f"{verdict}: {note}", rows))
         return parts
 
 
-def _beside(title: str, rows: Iterable[Row], *, error: bool, detail: bool = False) -> Table:
+def _beside(title: str, rows: Sequence[Row]) -> Table:
     """Show figures beside each other, with what else is known of them."""
     names = ("figure", "published", "ours", "standard error", "detail")
-    shown = (True, True, True, error, detail)
+    shown = (True, True, True, any(r.error is not None for r in rows), any(r.detail for r in rows))
     cells = (
         (r.what, _rounded(r.published), _rounded(r.ours), _rounded(r.error), r.detail or "")
         for r in rows
@@ -345,13 +374,6 @@ class Paper:
 
 def _table(path: Path) -> InputFile:
     return InputFile(str(path), "long table", sha256([path]))
-
-
-def _gap(row: Row) -> float:
-    """How far a figure is off; a statement that holds is not."""
-    if isinstance(row.published, str) or isinstance(row.ours, str):
-        return 0.0
-    return abs((row.published or 0.0) - (row.ours or 0.0))
 
 
 def _rounded(value: Figure) -> Figure:

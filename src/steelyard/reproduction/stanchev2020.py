@@ -68,6 +68,7 @@ class _Counted:
     reason: str
     detail: str
     inputs: tuple[Path | InputFile, ...]
+    fewer: bool = False
 
 
 def reproduce_ties(
@@ -154,7 +155,7 @@ def _count_list(lp: str, listed: Path, texts: Path, scored: Path) -> _Counted:
         "identical sentences": int(pairs.identical.sum()),
         "ties of EED": int((pairs.metric_gap["eed"] == 0).sum()),
     }
-    return _Counted(ours, fewer, detail, (listed, texts, scored))
+    return _Counted(ours, fewer, detail, (listed, texts, scored), fewer=n < systems)
 
 
 def raw_scores(es: EvalSet) -> str | None:
@@ -232,7 +233,8 @@ def _table3_rows(lp: str, cells: Mapping[str, int], found: _Counted) -> Iterator
         detail = found.detail if what.startswith("pairs") else None
         absent = _YISI if "YiSi" in what else "texts of this direction are not at hand"
         ours = found.ours.get(what, absent)
-        yield Row.judge(f"Table 3, {lp}, {what}", value, ours, COUNTED, found.reason, detail)
+        name, reason = f"Table 3, {lp}, {what}", found.reason
+        yield Row.judge(name, value, ours, COUNTED, reason, detail, other_data=found.fewer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,7 @@ class _Curve:
     reason: str = ""
     inputs: tuple[Path | InputFile, ...] = ()
     missing: str = ""
+    other_year: bool = False
 
 
 def _curve(places: Places) -> _Curve:
@@ -264,7 +267,8 @@ def _curve(places: Places) -> _Curve:
             means = np.mean(counts, axis=0).tolist()
             which = f"{plural(len(counts), 'direction')} of {year.upper()}"
             reason = f"the paper counts the directions of WMT19; here are {which}"
-            return _Curve(dict(zip(_CURVE, means, strict=True)), reason, tuple(inputs))
+            kept = dict(zip(_CURVE, means, strict=True))
+            return _Curve(kept, reason, tuple(inputs), other_year=year != YEAR)
     wanted = [f"{year}/ (mt-metrics-eval)" for year in (YEAR, OTHER)]
     return _Curve({}, missing=places.without(*wanted, *tables.values()))
 
@@ -289,8 +293,9 @@ def _figure1_rows(published: Mapping[str, float], curve: _Curve) -> Iterator[Row
             "share kept at 25": some / one if one else np.nan}  # fmt: skip
     detail = ", ".join(f"{n:,.0f} pairs at {t:g}" for t, n in curve.kept.items())
     for what, value in published.items():
-        own = curve.missing or ours[what]
-        yield Row.judge(f"Figure 1, {what}", value, own, _ROUGHLY[what], curve.reason, detail)
+        name, own = f"Figure 1, {what}", curve.missing or ours[what]
+        within, other = _ROUGHLY[what], curve.other_year
+        yield Row.judge(name, value, own, within, curve.reason, detail, other_data=other)
 
 
 def machine_pairs(path: Path) -> Pairs:

@@ -91,7 +91,7 @@ def draw_reproduction(found: Reproduction) -> Chart:
     rows: list[dict[str, Any]] = [
         {name: getattr(row, name) for name in shown}
         for row in found.rows
-        if row.match is not None and _plain(row.published) and _plain(row.ours)
+        if _plain(row.published) and _plain(row.ours)
     ]
     if not rows:
         raise UsageError("no figure has both a published number and ours: nothing to draw")
