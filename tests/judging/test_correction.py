@@ -423,10 +423,9 @@ def test_strengths_need_labels_at_random(shared):
 
 
 def test_no_label_at_all_is_refused():
-    frame = pl.DataFrame({"item": range(9), "people": [1, None] + [None] * 7,
-                              "gpt": [None] + [1] * 8})  # fmt: skip
-    with pytest.raises(UsageError, match="no row has a label of people and a verdict of gpt"):
-        sy.correct(frame, human=["people"], judge="gpt")
+    made = simulated.verdicts(np.zeros((1, 9)), np.ones((1, 9)), np.zeros((1, 9), bool))
+    with pytest.raises(UsageError, match="no row has a label of people"):
+        sy.correct(made)
 
 
 def test_words_say_what_labels_and_the_judge_alone_would():

@@ -26,19 +26,18 @@ def pairs(human: list[int], said: list[int], length: list[float]) -> Verdicts:
 def test_sentinels_by_hand():
     # People: left, left, left, right, tie. The longer one: left, left, right, right, tie.
     verdicts = pairs([2, 2, 2, 0, 1], [2, 0, 0, 0, 0], [1.0, 0.5, -1, -0.1, 0])
-    found = {own.name: own.accuracy for own in sentinels(verdicts, verdicts.people(),
-                                                         verdicts.judges[0])}  # fmt: skip
+    found = {own.name: own.accuracy for own in sentinels(verdicts, verdicts.judges[0].label)}
     assert found["constant"] == pytest.approx(3 / 5)
     assert found["first"] == pytest.approx(3 / 5)
     assert found["length"] == pytest.approx(4 / 5)
     assert found["random"] == pytest.approx((3 * 1 + 1 * 4 + 1 * 0) / 25)
-    best = sentinels(verdicts, verdicts.people(), verdicts.judges[0])[0]
+    best = sentinels(verdicts, verdicts.judges[0].label)[0]
     assert (best.name, best.what) == ("length", "a judge that always picks the longer one")
 
 
 def test_lengths_that_are_not_known_are_no_sentinel():
     verdicts = pairs([2, 0, 0], [2, 2, 0], [np.nan] * 3)
-    found = sentinels(verdicts, verdicts.people(), verdicts.judges[0])
+    found = sentinels(verdicts, verdicts.judges[0].label)
     assert "length" not in [own.name for own in found]
 
 

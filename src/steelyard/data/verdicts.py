@@ -199,6 +199,19 @@ class Verdicts:
         """
         return joined("people", self.raters, len(self), len(self.categories))
 
+    def people_shares(self) -> Floats:
+        """Give the label that most raters gave, as shares of categories (rows x categories).
+
+        Where several labels are as frequent, each has an equal share; 0 where nobody gave one.
+        """
+        labels = [rater.label for rater in self.raters if rater.label is not None]
+        if not labels or not self.categories:
+            return np.zeros((len(self), len(self.categories)))
+        counts = label_counts(labels, len(self.categories)).T
+        most = counts.max(axis=1, keepdims=True)
+        tied = (counts == most) & (most > 0)
+        return np.asarray(tied / np.maximum(tied.sum(axis=1, keepdims=True), 1))
+
     def take(self, rows: NDArray[Any]) -> Verdicts:
         """Keep these rows (indices or a mask); names of what is gone stay known."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,11 @@ from steelyard.stats.judged.ceiling import Ceiling, label_ceiling, score_ceiling
 from steelyard.stats.judged.confusion import DROP, WRONG, LabelAgreement, label_agreement
 from steelyard.stats.judged.errorregression import Effect
 from steelyard.stats.judged.position import Position, one_order_position, swapped_position
+from steelyard.stats.judged.proportions import share_by_unit
 from steelyard.stats.judged.reruns import self_agreement
 from steelyard.stats.judged.scoreagreement import ScoreAgreement, score_agreement
 from steelyard.stats.prediction_powered.labels import worth_of_labels
+from steelyard.stats.prediction_powered.mean import mean_verdict
 
 _LABELS, _MORE = 100, 900  # what labels are worth is told for so many, and so many more verdicts
 
@@ -53,6 +55,10 @@ class JudgeCard:
         The alternative annotator test; None with fewer than two raters.
     repeats
         How often two runs say the same.
+    abstained
+        Share of labelled rows without a verdict that can be read.
+    empty
+        Share of labelled rows whose empty cells were left out without being asked to.
     worth
         How many labels 100 labels are worth with it.
     notes
@@ -70,6 +76,8 @@ class JudgeCard:
     effects: tuple[Effect, ...]
     alt_test: AltTest | None
     repeats: Estimate
+    abstained: Estimate
+    empty: float
     categories: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
@@ -94,8 +102,11 @@ class JudgeCard:
 
     @property
     def worth(self) -> float:
-        """How many labels 100 labels, with 900 more verdicts, are worth."""
-        rho = self.rho.value
+        """How many labels 100 labels, with 900 more verdicts, are worth.
+
+        Empty cells count as the mean verdict, as in a correction, which lessens the correlation.
+        """
+        rho = self.rho.value * np.sqrt(1 - self.empty)
         return float("nan") if np.isnan(rho) else worth_of_labels(max(rho, 0.0), _LABELS, _MORE)
 
     @property
@@ -106,6 +117,8 @@ class JudgeCard:
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints of a judge."""
         own: dict[str, Any] = {"judge": self.name, "n": self.n}
+        abstained = self.abstained.to_dict()
+        own |= {"abstained": abstained["value"], "abstained_ci": abstained["ci"]}
         own |= {"accuracy": self.accuracy.to_dict(), "kappa": self.kappa.to_dict()}
         names = ("kappa_linear", "kappa_quadratic", "ac1", "alpha")
         if self.agreement is None:
@@ -144,34 +157,45 @@ def weigh(
     """Weigh one judge against people.
 
     ``unparsed``: ``wrong`` and ``drop`` are for all rows without a verdict that can be understood;
-    ``auto`` takes words for wrong and leaves empty cells out. ``own`` are patterns of systems that
-    are of a judge's family.
+    ``auto`` takes words for wrong and leaves empty cells out. What is wrong is a verdict of its own
+    in all coefficients. Where they need a number (rho, systems) it is the mean verdict, a tie of
+    pairs, as in a correction; ``offset`` and ``rmse`` are of verdicts that can be read. ``own`` are
+    patterns of systems that are of a judge's family.
     """
     people = verdicts.people()
     notes: list[str] = []
     labels = _told(judge, unparsed)
-    scores = score_agreement(people.value, judge.value, unit=verdicts.unit, level=level)
+    read = _with_numbers(verdicts, judge, labels)
+    scores = replace(
+        score_agreement(people.value, judge.value, unit=verdicts.unit, level=level),
+        rho=score_agreement(people.value, read.value, unit=verdicts.unit, level=level).rho,
+    )
     agreement = None
     if people.categorical and people.label is not None and judge.categorical:
-        agreement = _agreement(verdicts, people.label, labels, judge, unparsed, level)
+        agreement = _agreement(verdicts, labels, judge, unparsed, level)
     elif people.categorical:
         notes.append("its scores are no categories of people: correlation alone")
     position = position_of(verdicts, people, judge, level, unparsed)
-    systems = system_level(verdicts, people, judge)
+    systems = system_level(verdicts, people, read)
     effects, said = effects_of(verdicts, people, judge, own or {}, systems, level)
-    said_by_both = judge.said & people.said
+    said_by_both = people.said & ~np.isnan(read.value)
+    left_out = (labels == MISSING) & ~judge.said
     return JudgeCard(
         name=judge.name,
         n=agreement.accuracy.n if agreement is not None else int(said_by_both.sum()),
         agreement=agreement,
         scores=scores,
-        ceiling=_ceiling(verdicts, judge, labels, level),
-        sentinels=sentinels(verdicts, people, judge),
+        ceiling=_ceiling(verdicts, read, labels, level),
+        sentinels=sentinels(verdicts, labels if judge.categorical else None),
         systems=systems,
         position=position,
         effects=effects,
-        alt_test=alt_test(verdicts, judge, epsilon, level),
+        alt_test=alt_test(verdicts, read, labels, epsilon, level),
         repeats=_repeats(verdicts, judge, level),
+        abstained=_abstained(verdicts, judge, level),
+        empty=float(left_out[verdicts.labelled].mean())
+        if unparsed == "auto" and verdicts.labelled.any()
+        else 0.0,
         categories=verdicts.categories,
         notes=(*notes, *said),
     )
@@ -180,7 +204,8 @@ def weigh(
 def _told(judge: Opinion, unparsed: str) -> Codes:
     """Give labels in which -2 is wrong and -1 does not count."""
     if judge.label is None:
-        return np.full(len(judge), MISSING, dtype=np.int32)
+        wrong = np.isnan(judge.value) & (unparsed == "wrong")
+        return np.where(wrong, UNPARSED, MISSING).astype(np.int32)
     if unparsed == "wrong":
         return np.where(judge.label < 0, UNPARSED, judge.label).astype(np.int32)
     if unparsed == "drop":
@@ -188,15 +213,44 @@ def _told(judge: Opinion, unparsed: str) -> Codes:
     return judge.label
 
 
+def _with_numbers(verdicts: Verdicts, judge: Opinion, labels: Codes) -> Opinion:
+    """Give verdicts that are wrong because they can't be read a number that says nothing."""
+    unread = (labels == UNPARSED) & ~judge.said
+    neutral = 0.5 if verdicts.kind == "pairs" else mean_verdict(judge.value)
+    return replace(judge, value=np.where(unread, neutral, judge.value))
+
+
+def _abstained(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:
+    """Give the share of labelled rows without a verdict; both orders of a pair are two rows."""
+    labelled = verdicts.labelled
+    unit = None if verdicts.unit is None else verdicts.unit[labelled]
+    if not judge.categorical or judge.label is None:
+        return share_by_unit(np.isnan(judge.value[labelled]).astype(np.float64), unit, level)
+    missing = (judge.label[labelled] < 0).astype(np.float64)
+    if judge.other_order is not None:
+        rows = np.arange(len(missing)) if unit is None else unit
+        missing = np.concatenate([missing, judge.other_order[labelled] < 0])
+        unit = np.tile(rows, 2)
+    return share_by_unit(missing, unit, level)
+
+
+def grade_values(verdicts: Verdicts) -> Floats | None:
+    """Give the numbers that categories stand for; None where they are words."""
+    try:
+        return np.array([float(name) for name in verdicts.categories])
+    except ValueError:
+        return None
+
+
 def _agreement(
-    verdicts: Verdicts, human: Codes, labels: Codes, judge: Opinion, unparsed: str, level: float
+    verdicts: Verdicts, labels: Codes, judge: Opinion, unparsed: str, level: float
 ) -> LabelAgreement:
     """Compare labels; both orders of a pair are two verdicts on one row."""
-    unit = verdicts.unit
+    unit, human = verdicts.unit, verdicts.people_shares()
     if judge.other_order is not None:
         swapped = _told(Opinion(judge.name, judge.value, judge.other_order), unparsed)
         rows = np.arange(len(human)) if unit is None else unit
-        human, labels = np.tile(human, 2), np.concatenate([labels, swapped])
+        human, labels = np.tile(human, (2, 1)), np.concatenate([labels, swapped])
         unit = np.tile(rows, 2)
     return label_agreement(
         human,
@@ -204,6 +258,7 @@ def _agreement(
         len(verdicts.categories),
         unit=unit,
         ordered=verdicts.ordered,
+        values=grade_values(verdicts),
         unparsed=DROP if unparsed == "drop" else WRONG,
         level=level,
     )
@@ -260,12 +315,20 @@ def as_numbers(opinion: Opinion) -> Floats:
     return found
 
 
-def alt_test(verdicts: Verdicts, judge: Opinion, epsilon: float, level: float) -> AltTest | None:
-    """Run the alternative annotator test; None with fewer than two raters."""
+def alt_test(
+    verdicts: Verdicts, judge: Opinion, labels: Codes, epsilon: float, level: float
+) -> AltTest | None:
+    """Run the alternative annotator test; None with fewer than two raters.
+
+    A verdict that can't be read is one that no rater gave.
+    """
     if len(verdicts.raters) < 2:
         return None
     raters, scoring = raters_as_numbers(verdicts)
-    own = judge.value if scoring == "neg_rmse" else as_numbers(judge)
+    own = judge.value
+    if scoring == "accuracy":
+        unread = np.where(labels == UNPARSED, float(len(verdicts.categories)), np.nan)
+        own = np.where(labels >= 0, labels, unread)
     return alternative_annotator(
         raters, own, scoring=scoring, epsilon=epsilon, unit=verdicts.unit, level=level
     )

@@ -60,6 +60,8 @@ def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
     elif card.rho.known:
         said = f"  It correlates with people at {_with_ends(card.rho)} over {rows}"
         lines.append(f"{said}{_against_people(card)}.")
+    if card.abstained.known and card.abstained.value > 0:
+        lines.append(f"  {_no_verdict(card, verdicts)}")
     best = card.best_sentinel
     if best is not None and card.accuracy.known and card.accuracy.low <= best.accuracy:
         lines.append(
@@ -70,6 +72,15 @@ def of_judge(card: JudgeCard, verdict: Verdict, verdicts: Verdicts) -> str:
     lines += _systems(card)
     lines += _swayed(card)
     return "\n".join(lines)
+
+
+def _no_verdict(card: JudgeCard, verdicts: Verdicts) -> str:
+    """Say on how many labelled rows there is no verdict, and what became of them."""
+    share = card.abstained.value
+    text = f"No verdict can be read on {percent(share) if share >= 0.005 else 'under 1 %'}"
+    labelled = int(verdicts.labelled.sum())
+    kept = card.n >= labelled
+    return f"{text} of {labelled:,} labelled rows{', which count as wrong' if kept else ''}."
 
 
 def _headline(card: JudgeCard, verdict: Verdict) -> str:

@@ -12,11 +12,11 @@ from steelyard.core.errors import UsageError
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Parts
-from steelyard.judging.labelchoice import BY, BY_HUMAN, Choice
+from steelyard.judging.labelchoice import BY, BY_HUMAN, PROBABILITY, Choice
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.prediction_powered.jointly import joint_covariance
-from steelyard.stats.prediction_powered.mean import FEWEST, Corrected
+from steelyard.stats.prediction_powered.mean import FEWEST, Corrected, mean_verdict
 from steelyard.stats.prediction_powered.pooled import Pooled, pooled_mean, pooled_weight
 
 SAME_ITEMS, COVARIANCE, BATTLES = "the same items", "both means", "battles of the two"
@@ -118,22 +118,21 @@ class Meaner:
                                      population=self.population),
                 weight=shared.weight,
                 note=POOLED,
-            ) if alone and one.n_judged > one.n_labelled else one
+            ) if alone and len(rows.rows) > one.n_labelled else one
             for one, rows, alone in zip(found, own, few, strict=True)
         ], shared  # fmt: skip
 
     def _or_why_not(self, own: Own) -> Corrected:
-        """Correct the mean of a system; undefined where one of its strata has too few labels."""
+        """Correct the mean of a system; undefined where it, or a stratum, has too few labels."""
         try:
             return self.mean(own)
         except UsageError as error:
-            if self.choice.kind != BY:
+            if self.choice.kind not in (BY, PROBABILITY):
                 raise
-            known = ~np.isnan(own.judge)
-            labels = int((known & ~np.isnan(own.human)).sum())
+            judged, labels = (int((~np.isnan(x)).sum()) for x in (own.judge, own.human))
             nothing = undefined(str(error), labels)
-            alone = float(own.judge[known].mean()) if known.any() else float("nan")
-            return Corrected(nothing, nothing, alone, 0.0, float("nan"), labels, int(known.sum()))
+            return Corrected(nothing, nothing, mean_verdict(own.judge), 0.0, float("nan"), labels,
+                             judged)  # fmt: skip
 
     def _influence(self, own: Own, found: Corrected) -> Floats:
         if not found.estimate.known:
@@ -141,7 +140,7 @@ class Meaner:
         return self.choice.influence(own.human, own.judge, own.rows, found.weight)
 
     def _freedom(self, own: Own, found: Corrected) -> float:
-        labelled = ~(np.isnan(own.human) | np.isnan(own.judge))
+        labelled = ~np.isnan(own.human)
         unit = self.unit(own.rows)
         n = found.n_labelled - 2 if unit is None else len(np.unique(unit[labelled])) - 1
         return float(max(n, 1))
@@ -180,10 +179,8 @@ class Meaner:
             return None
         _, a, b = np.intersect1d(v.item[one.rows], v.item[other.rows], return_indices=True)
         human, judge = one.human[a] - other.human[b], one.judge[a] - other.judge[b]
-        both = int((~(np.isnan(human) | np.isnan(judge))).sum())
-        fewer = min(
-            int((~(np.isnan(own.human) | np.isnan(own.judge))).sum()) for own in (one, other)
-        )
+        both = int((~np.isnan(human)).sum())
+        fewer = min(int((~np.isnan(own.human)).sum()) for own in (one, other))
         if both < FEWEST or 2 * both < fewer:
             return None
         choice, rows = self.choice, one.rows[a]
@@ -220,7 +217,7 @@ class Meaner:
 
 
 def _vary(own: Own) -> bool:
-    labels = own.human[~(np.isnan(own.human) | np.isnan(own.judge))]
+    labels = own.human[~np.isnan(own.human)]
     return len(labels) > 1 and float(np.ptp(labels)) > 0
 
 

@@ -27,10 +27,10 @@ def corrected_strengths(
     """
     assert verdicts.left is not None
     assert verdicts.right is not None
-    usable = ~np.isnan(judge) & (verdicts.left != verdicts.right)
+    usable = verdicts.left != verdicts.right
     met = np.unique(np.concatenate([verdicts.left[usable], verdicts.right[usable]]))
     if len(met) < 2:
-        raise UsageError("strengths need battles of two or more systems that the judge judged")
+        raise UsageError("strengths need battles of two or more systems")
     place = np.full(len(verdicts.systems), -1)
     place[met] = np.arange(len(met))
     left, right = place[verdicts.left[usable]], place[verdicts.right[usable]]
@@ -46,10 +46,10 @@ def corrected_strengths(
         people = powered_strengths(left, right, y, f, k, unit=unit, weight=0.0)
     except UsageError as error:
         why = str(error)
-    alone = _judge_alone(left, right, f, k)
-    labelled = ~np.isnan(y)
+    read, labelled = ~np.isnan(f), ~np.isnan(y)
+    alone = _judge_alone(left[read], right[read], f[read], k)
     own = np.bincount(np.concatenate([left[labelled], right[labelled]]), minlength=k)
-    judged = np.bincount(np.concatenate([left, right]), minlength=k)
+    judged = np.bincount(np.concatenate([left[read], right[read]]), minlength=k)
     reach = float(stdtrit(freedom, 0.5 + level / 2))
 
     def estimate(of: PoweredStrengths | None, axis: Floats, n: int) -> Estimate:

@@ -29,11 +29,13 @@ from steelyard.judging.labelchoice import (
 )
 from steelyard.judging.options import AUTO, BT, MEAN, CorrectOptions
 from steelyard.judging.run import provenance_of, verdicts_of
+from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.juries import stacked
+from steelyard.stats.judged.scoreagreement import correlation
 from steelyard.stats.prediction_powered.anytime import anytime_reach
 from steelyard.stats.prediction_powered.jointly import Together, all_together
-from steelyard.stats.prediction_powered.mean import Corrected
+from steelyard.stats.prediction_powered.mean import Corrected, with_every_verdict
 from steelyard.stats.prediction_powered.representative import Difference
 
 _SURE = 0.05
@@ -69,9 +71,11 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
     verdicts, judge, choice, more = _read(sources, asked, options, generator(rng))
     human = verdicts.people().value
     by = _by(options, verdicts, choice)
-    labelled = ~(np.isnan(human) | np.isnan(judge.value))
+    labelled = ~np.isnan(human)
     if not labelled.any():
-        raise UsageError(f"no row has a label of people and a verdict of {judge.name}")
+        raise UsageError("no row has a label of people")
+    if np.isnan(judge.value).all():
+        raise UsageError(f"{judge.name} has no verdict that can be understood as a number")
     meaner = Meaner(verdicts, human, judge.value, choice, options.level, options.population)
     try:
         overall, parts, chosen = _estimated(meaner, by, options)
@@ -101,7 +105,12 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
         asked=chosen,
         unlike=differ,
         notes=tuple(more),
-        warnings=(*verdicts.notes, *parts.notes, *_warnings(asked, differ, parts, overall, human)),
+        warnings=(
+            *verdicts.notes,
+            *parts.notes,
+            *_warnings(asked, differ, parts, overall, human),
+            *_labels_without_verdict(verdicts, human, judge, options.level),
+        ),
         provenance=provenance_of("judge correct", sources, options, rng),
         level=options.level,
         anytime=options.anytime,
@@ -148,10 +157,9 @@ def the_judge(
     own = [verdicts.judge(name) for name in dict.fromkeys(names)]
     if len(own) == 1:
         return own[0], []
-    values = np.stack([one.value for one in own])
-    rows = ~np.isnan(values).any(axis=0)
-    joined = np.full(len(verdicts), np.nan)
-    joined[rows] = stacked(values[:, rows], verdicts.people().value[rows], rng)
+    values = np.stack([with_every_verdict(one.value) for one in own])
+    joined = stacked(values, verdicts.people().value, rng)
+    joined[np.isnan([one.value for one in own]).all(axis=0)] = np.nan
     note = "judges are weighed by least squares, each label by a fit without it"
     return Opinion(" + ".join(one.name for one in own), joined), [note]
 
@@ -276,6 +284,24 @@ def _tested(
     ):
         chosen = tested(chosen)
     return replace(parts, pairs=tuple(tested(pair) for pair in parts.pairs)), chosen
+
+
+def _labels_without_verdict(
+    verdicts: Verdicts, human: Floats, judge: Opinion, level: float
+) -> list[str]:
+    """Warn if labels differ between rows with and without a verdict."""
+    labelled, missing = ~np.isnan(human), np.isnan(judge.value)
+    if not labelled.any() or len(np.unique(missing[labelled])) < 2:
+        return []
+    unit = None if verdicts.unit is None else verdicts.unit[labelled]
+    related = correlation(
+        human[labelled], missing[labelled].astype(np.float64), unit=unit, level=level
+    )
+    if not related.bounded or related.low <= 0 <= related.high:
+        return []
+    without, others = (float(human[labelled & own].mean()) for own in (missing, ~missing))
+    where = f"{without:.3g} where {judge.name} gave no verdict and {others:.3g} elsewhere"
+    return [f"labels average {where}: its verdicts are not missing at random"]
 
 
 def _warnings(

@@ -117,7 +117,12 @@ def _pair(found: Correction) -> list[str]:
     told = f"{pair.one} minus {pair.other}: {_ends(own)} {what}"
     people = pair.found.people
     beside = f"labels alone {_ends(people)}" if people.known else "labels alone can't say"
-    return [f"{told} ({beside}, the judge alone {pair.found.judge:.3g})."]
+    return [f"{told} ({beside}, {_judge(pair.found)})."]
+
+
+def _judge(found: Corrected) -> str:
+    alone = found.judge
+    return "the judge alone can't say" if math.isnan(alone) else f"the judge alone {alone:.3g}"
 
 
 def _judge_alone(found: Correction) -> list[str]:

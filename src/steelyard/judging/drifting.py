@@ -241,6 +241,9 @@ class _Joined:
             self.codes(one.people(), one, turned=place == 1)
             for place, one in enumerate((self.old, self.new))
         )
+        split = int(((self.old.labelled | self.new.labelled) & (first < 0) & (second < 0)).sum())
+        if split and self.categories:
+            self.warnings.append(f"raters are split on {plural(split, 'row')}, which are left out")
         both = (first >= 0) & (second >= 0)
         differ = int((first[both] != second[both]).sum())
         if differ:

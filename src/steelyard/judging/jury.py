@@ -62,11 +62,11 @@ def jury(verdicts: Verdicts, level: float) -> Jury | None:
         return None
     labels = np.stack([settled_labels(judge) for judge in members])
     k = len(verdicts.categories)
-    known = people.label >= 0
-    human, unit = people.label[known], None if verdicts.unit is None else verdicts.unit[known]
-    own = [_right(judge, known, people.label) for judge in members]
-    shares = [float(x.mean()) for x in own]
-    best = int(np.argmax(shares))
+    shares = verdicts.people_shares()
+    known = shares.sum(axis=1) > 0
+    human, unit = shares[known], None if verdicts.unit is None else verdicts.unit[known]
+    own = [_right(judge, known, human) for judge in members]
+    best = int(np.argmax([float(x.mean()) for x in own]))
     voted = _half_right(vote(labels, k)[known], human)
     modelled = _half_right(dawid_skene(labels, k).labels[known], human)
     step = voted - own[best]
@@ -80,18 +80,23 @@ def jury(verdicts: Verdicts, level: float) -> Jury | None:
     )
 
 
-def _right(judge: Opinion, known: Any, human: Codes) -> Floats:
+def _right(judge: Opinion, known: Any, human: Floats) -> Floats:
     """Give how right a member is on each labelled row: the mean of both orders."""
     assert judge.label is not None
-    found: Floats = (judge.label[known] == human[known]).astype(np.float64)
+    right = _share_right(judge.label[known], human, 0.0)
     if judge.other_order is not None:
-        found = (found + (judge.other_order[known] == human[known])) / 2
-    return found
+        right = (right + _share_right(judge.other_order[known], human, 0.0)) / 2
+    return right
 
 
-def _half_right(said: Any, human: Codes) -> Floats:
-    found: Floats = np.where(said < 0, 0.5, said == human).astype(np.float64)
-    return found
+def _half_right(said: Any, human: Floats) -> Floats:
+    return _share_right(said, human, 0.5)
+
+
+def _share_right(said: Any, human: Floats, silent: float) -> Floats:
+    """Give the share of people's label that a verdict has, of rows without a verdict ``silent``."""
+    rows = np.arange(len(human))
+    return np.where(said < 0, silent, human[rows, np.maximum(said, 0)])
 
 
 def _mean(values: Floats, unit: Any, level: float) -> Estimate:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.words import plural
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.options import ReadOptions
@@ -21,7 +22,13 @@ from steelyard.stats.prediction_powered.jointly import (
     stratified_influence,
     weighted_influence,
 )
-from steelyard.stats.prediction_powered.mean import Corrected, corrected_mean
+from steelyard.stats.prediction_powered.mean import (
+    FEWEST,
+    Corrected,
+    corrected_mean,
+    mean_verdict,
+    with_every_verdict,
+)
 from steelyard.stats.prediction_powered.probabilities import weighted_mean
 from steelyard.stats.prediction_powered.representative import Difference, unlike_the_rest
 from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
@@ -104,8 +111,13 @@ class Choice:
         probabilities have that of all that stands far from nought.
         """
         assert self.probability is not None
-        known = ~np.isnan(judge)
-        off = float(judge[known].mean()) if known.any() else 0.0
+        n = int((~np.isnan(human)).sum())
+        if n < FEWEST:
+            # With fewer, the weight fits the labels so well that no spread is left for an interval.
+            raise UsageError(
+                f"{plural(n, 'label')} chosen with known probabilities, expected {FEWEST} or more"
+            )
+        off = float(with_every_verdict(judge).mean())
         found = weighted_mean(
             human - off, judge - off, self.probability[rows], unit=unit, level=level
         )
@@ -149,14 +161,14 @@ class Choice:
         if self.stratum is not None:
             return stratified_influence(human, judge, self.stratum[rows])
         if self.probability is not None:
-            off = float(np.nanmean(judge)) if not np.isnan(judge).all() else 0.0
+            off = float(with_every_verdict(judge).mean())
             return weighted_influence(human - off, judge - off, self.probability[rows], weight)
         return random_influence(human, judge, weight)
 
 
 def _of_few(own: Estimate, level: float) -> Estimate:
     """Widen an interval by what the weight, which was fitted to few labels, hides."""
-    if not own.bounded or own.n < 4:
+    if not own.bounded:
         return own
     se = own.se * math.sqrt(own.n / (own.n - 2))
     reach = max(se * float(stdtrit(own.n - 2, 0.5 + level / 2)), (own.high - own.low) / 2)
@@ -168,23 +180,27 @@ def _moved(own: Estimate, by: float) -> Estimate:
 
 
 def rogan_gladen_mean(human: Floats, judge: Floats, level: float) -> Corrected:
-    """Correct a share of passes where labels were chosen by what people said."""
-    judged = ~np.isnan(judge)
-    labelled = judged & ~np.isnan(human)
-    y, f = human[labelled], judge[labelled]
-    if not (np.isin(y, (0.0, 1.0)).all() and np.isin(judge[judged], (0.0, 1.0)).all()):
+    """Correct a share of passes where labels were chosen by what people said.
+
+    A missing verdict is no pass: the correction holds for any two kinds of verdict.
+    """
+    passed = np.nan_to_num(judge, nan=0.0)
+    labelled = ~np.isnan(human)
+    y, f = human[labelled], passed[labelled]
+    if not (np.isin(y, (0.0, 1.0)).all() and np.isin(passed, (0.0, 1.0)).all()):
         raise UsageError(
             'labels="by-human" is for verdicts of two kinds (pass or fail), and these have more'
         )
-    share = float(judge[judged].mean()) if judged.any() else float("nan")
+    share = float(passed.mean()) if len(passed) else float("nan")
     good, bad = f[y == 1], f[y == 0]
     if not len(good) or not len(bad):
         found = undefined("people passed nothing, or failed nothing, of what is labelled", len(y))
     else:
-        found = rogan_gladen(share, int(judged.sum()), float(1 - bad.mean()), len(bad),
+        found = rogan_gladen(share, len(passed), float(1 - bad.mean()), len(bad),
                              float(good.mean()), len(good), level=level)  # fmt: skip
     people = undefined("labels were chosen by what they are: their mean means nothing", len(y))
-    return Corrected(found, people, share, 1.0, float("nan"), len(y), int(judged.sum()))
+    judged = int((~np.isnan(judge)).sum())
+    return Corrected(found, people, mean_verdict(judge), 1.0, float("nan"), len(y), judged)
 
 
 def choice_of(
@@ -247,10 +263,7 @@ def unlike(verdicts: Verdicts, judges: Sequence[Opinion], labelled: Any) -> tupl
     words: dict[str, Sequence[str]] = dict(verdicts.slices)
     if verdicts.left is not None and verdicts.right is None and len(verdicts.systems) > 1:
         words["system"] = [verdicts.systems[code] for code in verdicts.left]
-    rows = ~np.isnan(np.stack([one.value for one in judges])).any(axis=0)
-    kept = np.flatnonzero(rows).tolist()
-    return unlike_the_rest(
-        labelled[rows],
-        {name: own[rows] for name, own in numbers.items()},
-        {name: [own[row] for row in kept] for name, own in words.items()},
-    )
+    for one in judges:
+        if np.isnan(one.value).any():
+            numbers[f"whether {one.name} gave a verdict"] = np.isnan(one.value).astype(np.float64)
+    return unlike_the_rest(labelled, numbers, words)

@@ -309,7 +309,7 @@ def _kappa(verdicts: Verdicts, judge: Opinion, half: float, level: float) -> Nee
     question = f"Kappa within {half:g}"
     if people.label is None or judge.label is None or not judge.categorical:
         return Need(question, None, None, "verdicts are scores, no labels")
-    found = label_agreement(people.label, judge.label, len(verdicts.categories),
+    found = label_agreement(verdicts.people_shares(), judge.label, len(verdicts.categories),
                             unit=verdicts.unit, level=level)  # fmt: skip
     kappa = found.kappa
     if not kappa.se > 0:
@@ -324,7 +324,7 @@ def _accuracy(verdicts: Verdicts, judge: Opinion, options: PlanOptions) -> Need:
     question = f"To show an accuracy above {options.accuracy:g}"
     if people.label is None or judge.label is None or not judge.categorical:
         return Need(question, None, None, "verdicts are scores, no labels")
-    found = label_agreement(people.label, judge.label, len(verdicts.categories),
+    found = label_agreement(verdicts.people_shares(), judge.label, len(verdicts.categories),
                             unit=verdicts.unit, level=options.level)  # fmt: skip
     own = found.accuracy
     if not own.known or not 0 < own.value < 1:

@@ -75,10 +75,12 @@ class JudgeReport(Shown):
     def table(self) -> Table:
         """Give a row per judge."""
         pairs = self.verdicts.kind == "pairs"
+        silent = any(card.abstained.value > 0 for card in self.cards)
         columns = (
             Column("judge"), Column("n", importance=6),
             Column("agreement", "higher", 3, importance=9), Column("low", None, 3, importance=4),
             Column("high", None, 3, importance=4), Column("kappa", "higher", 3, importance=8),
+            *((Column("abstained", "lower", 3, importance=7),) if silent else ()),
             Column("people", None, 3, importance=7), Column("sentinel", None, 3, importance=3),
             Column("rho", "higher", 3, importance=2),
             Column("systems alike", "higher", 3, importance=5),
@@ -87,17 +89,18 @@ class JudgeReport(Shown):
             Column("100 labels are worth", "higher", 0, importance=4),
             Column("verdict", importance=9),
         )  # fmt: skip
-        rows = [self._row(card, verdict.word, pairs=pairs)
+        rows = [self._row(card, verdict.word, pairs=pairs, silent=silent)
                 for card, verdict in zip(self.cards, self.decisions, strict=True)]  # fmt: skip
         return Table("Judges", columns, tuple(rows))
 
-    def _row(self, card: JudgeCard, verdict: str, *, pairs: bool) -> tuple[Any, ...]:
+    def _row(self, card: JudgeCard, verdict: str, *, pairs: bool, silent: bool) -> tuple[Any, ...]:
         ceiling, best = card.ceiling, card.best_sentinel
         gap = card.systems.gap
         place = card.position
         main = card.accuracy if card.agreement is not None else card.rho
         return (
             card.name, card.n, main.value, main.low, main.high, card.kappa.value,
+            *((card.abstained.value,) if silent else ()),
             None if ceiling is None else ceiling.people.value,
             None if best is None else best.accuracy, card.rho.value, card.systems.alike,
             None if gap is None else gap.gap.value,

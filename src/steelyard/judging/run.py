@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,9 @@ from steelyard.judging.baseline import drift_from, read_baseline
 from steelyard.judging.card import JudgeCard, raters_as_numbers, weigh
 from steelyard.judging.jury import jury
 from steelyard.judging.options import JudgeOptions, ReadOptions
-from steelyard.judging.requirements import check, parse
+from steelyard.judging.requirements import HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.judging.results import JudgeReport
-from steelyard.judging.verdict import decide
+from steelyard.judging.verdict import MOST_EMPTY, decide
 from steelyard.stats.judged.alttest import AltTest, best_constant
 
 
@@ -98,7 +99,10 @@ def judge(
     decisions = tuple(decide(card, None if constant is None else constant[1]) for card in cards)
     moved = _moved(before, cards, options.level)
     told = [card.to_dict() | moved.get(card.name, {}) for card in cards] if asked else []
-    checked = tuple(check(one, card) for card in told for one in asked)
+    checked = tuple(
+        _unless_empty(check(one, values), card)
+        for card, values in zip(cards, told, strict=False) for one in asked
+    )  # fmt: skip
     return JudgeReport(
         verdicts=verdicts,
         cards=cards,
@@ -106,12 +110,20 @@ def judge(
         constant=constant,
         jury=jury(verdicts, options.level),
         requirements=checked,
-        warnings=(*verdicts.notes, *_warnings(verdicts)),
+        warnings=(*verdicts.notes, *_warnings(verdicts), *_empty(cards)),
         provenance=provenance_of("judge", sources, options),
         more={}
         if before is None
         else {"drift": {name: own["drift"] for name, own in moved.items()}},
     )
+
+
+def _unless_empty(checked: Checked, card: JudgeCard) -> Checked:
+    """Leave a requirement open that holds only for the rows on which the judge said something."""
+    if checked.result != HOLDS or card.empty <= MOST_EMPTY or "abstained" in checked.requirement:
+        return checked
+    found = f"{checked.found} without the {card.empty:.0%} of labelled rows that have no verdict"
+    return replace(checked, result=UNDECIDED, found=found)
 
 
 def _moved(
@@ -164,6 +176,15 @@ def _constant(verdicts: Verdicts, options: JudgeOptions) -> tuple[str, AltTest] 
     if scoring == "accuracy":
         return verdicts.categories[int(value)], found
     return f"{value:g}", found
+
+
+def _empty(cards: Sequence[JudgeCard]) -> list[str]:
+    """Ask what empty cells mean, where they could decide."""
+    few = [card.name for card in cards if card.empty > MOST_EMPTY]
+    if not few:
+        return []
+    ask = 'unparsed="wrong" if the judge failed there, unparsed="drop" if it was not asked'
+    return [f"{listed(few, 4)}: rows without a verdict are left out: {ask}"]
 
 
 def _warnings(verdicts: Verdicts) -> list[str]:

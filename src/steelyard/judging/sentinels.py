@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.data.judgements import Codes
-from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
+from steelyard.data.verdicts import MISSING, OF_PAIRS, Verdicts
 from steelyard.formats.verdicts.around import LENGTH
 from steelyard.stats.arrays import Floats
 
@@ -28,23 +28,27 @@ class Sentinel:
         return {"name": self.name, "accuracy": self.accuracy, "what": self.what}
 
 
-def sentinels(verdicts: Verdicts, people: Opinion, judge: Opinion) -> tuple[Sentinel, ...]:
-    """Measure what sentinels would reach on the rows that people labelled, best first."""
-    if people.label is None or not people.categorical:
+def sentinels(verdicts: Verdicts, labels: Codes | None) -> tuple[Sentinel, ...]:
+    """Measure what sentinels would reach on the rows that people labelled, best first.
+
+    ``labels`` are those of the judge, -2 where they are wrong; None where it gives scores.
+    """
+    people = verdicts.people_shares()
+    labelled = people.sum(axis=1) > 0
+    if not labelled.any():
         return ()
-    labels = people.label[people.label >= 0]
     k = len(verdicts.categories)
-    shares = np.bincount(labels, minlength=k) / len(labels)
+    shares = people[labelled].mean(axis=0)
     most = int(shares.argmax())
     found = [
         Sentinel(
             CONSTANT, float(shares[most]), f"a judge that always says '{verdicts.categories[most]}'"
         )
     ]
-    if judge.categorical and judge.label is not None:
-        own = judge.label[(people.label >= 0) & (judge.label >= 0)]
+    if labels is not None:
+        own = labels[labelled & (labels != MISSING)]
         if len(own):
-            theirs = np.bincount(own, minlength=k) / len(own)
+            theirs = np.bincount(own[own >= 0], minlength=k) / len(own)
             what = "its own verdicts in random order"
             found.append(Sentinel(RANDOM, float(shares @ theirs), what))
     if verdicts.kind == "pairs":
@@ -52,7 +56,7 @@ def sentinels(verdicts: Verdicts, people: Opinion, judge: Opinion) -> tuple[Sent
         found.append(Sentinel(FIRST, left, "a judge that always picks the left one"))
         longer = by_length(verdicts)
         if longer is not None:
-            right = _accuracy(people.label, longer)
+            right = _accuracy(people, longer)
             found.append(Sentinel(LONGER, right, "a judge that always picks the longer one"))
     known = [own for own in found if not np.isnan(own.accuracy)]
     return tuple(sorted(known, key=lambda own: (-own.accuracy, own.name)))
@@ -68,6 +72,6 @@ def by_length(verdicts: Verdicts) -> Codes | None:
     return np.where(np.isnan(length), MISSING, found).astype(np.int32)
 
 
-def _accuracy(human: Codes, said: Codes) -> float:
-    both = (human >= 0) & (said >= 0)
-    return float((human[both] == said[both]).mean()) if both.any() else float("nan")
+def _accuracy(people: Floats, said: Codes) -> float:
+    both = np.flatnonzero((people.sum(axis=1) > 0) & (said >= 0))
+    return float(people[both, said[both]].mean()) if len(both) else float("nan")

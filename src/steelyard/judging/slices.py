@@ -55,7 +55,7 @@ def agreement_by_slice(
     level: float,
 ) -> tuple[SliceAgreement, ...]:
     """Measure agreement in every slice, and test it against the rest; p by Holm over all slices."""
-    score = alike(people, judge)
+    score = alike(people, judge, verdicts.people_shares())
     known = ~np.isnan(score)
     binary = bool(np.isin(score[known], (0.0, 1.0)).all())
     found: list[tuple[str, str, Estimate, Estimate, float]] = []
@@ -81,23 +81,24 @@ def agreement_by_slice(
     )
 
 
-def alike(people: Opinion, judge: Opinion) -> Floats:
+def alike(people: Opinion, judge: Opinion, shares: Floats) -> Floats:
     """Give how far a judge agrees on each row: 1 or 0 of labels, minus the distance of scores.
 
-    What can't be understood is wrong; NaN where either says nothing.
+    ``shares`` are people's labels: where raters are split, a label of theirs is right in part. What
+    can't be understood is wrong; NaN where either says nothing.
 
     Examples
     --------
     >>> one = Opinion("people", np.array([0.0, 1, 1]), np.array([0, 1, 1], np.int32))
     >>> other = Opinion("gpt", np.array([0.0, 0, np.nan]), np.array([0, 0, -2], np.int32))
-    >>> alike(one, other).tolist()
+    >>> alike(one, other, np.array([[1.0, 0], [0, 1], [0, 1]])).tolist()
     [1.0, 0.0, 0.0]
     """
-    if people.label is None or judge.label is None or not (people.categorical
-                                                           and judge.categorical):  # fmt: skip
+    labelled = shares.sum(axis=1) > 0
+    if judge.label is None or not (labelled.any() and judge.categorical):
         return -np.abs(judge.value - people.value)
-    same = (people.label == judge.label).astype(np.float64)
-    return np.where((people.label < 0) | (judge.label == MISSING), np.nan,
+    same = shares[np.arange(len(shares)), np.maximum(judge.label, 0)]
+    return np.where(~labelled | (judge.label == MISSING), np.nan,
                     np.where(judge.label == UNPARSED, 0.0, same))  # fmt: skip
 
 

@@ -9,7 +9,8 @@
    annotator test), and, where five systems or more are known, a believable gap smaller than the
    median distance of two systems. With one rater nobody knows how far people agree: then kappa (or
    the correlation) must be 0.8 or more at its lower end, about what careful people reach with each
-   other.
+   other. A judge with empty cells on more than 5% of labelled rows is not believed, nor for
+   ranking, until somebody says whether it failed there or was not asked.
 3. *believe for ranking, not for levels*: five systems or more, nine of ten pairs of them in
    people's order, and of those further apart than the believable gap nineteen of twenty.
 4. *use only with correction*: a correlation with people of 0.3 or more over rows, which is where
@@ -44,6 +45,7 @@ LEAST_ALIKE = 0.9  # share of pairs of systems in people's order
 LEAST_ABOVE = 0.95  # of those beyond the believable gap
 LEAST_SYSTEMS = 5
 ALONE = 0.8  # kappa, or correlation, that stands for a ceiling where there is one rater
+MOST_EMPTY = 0.05  # share of labelled rows with an empty cell beyond which no judge is believed
 PLAIN_BIAS = 0.1  # a preference for a place that is worth a word
 
 
@@ -67,9 +69,14 @@ def decide(card: JudgeCard, constant: AltTest | None = None) -> Verdict:
     seen = not math.isnan(level.alike) and len(level.systems) >= LEAST_SYSTEMS
     ranks = seen and _ranking(card, reasons)
     close = not seen or (level.gap is not None and level.gap.gap.value < level.median_gap)
-    if _people(card, reasons) and beaten and close:
+    answers = card.empty <= MOST_EMPTY
+    if not answers:
+        reasons.append(
+            f"no verdict on {100 * card.empty:.0f}% of labelled rows, which are left out"
+        )
+    if _people(card, reasons) and beaten and close and answers:
         return Verdict(BELIEVE, tuple(reasons))
-    if ranks:
+    if ranks and answers:
         _biases(card, reasons)
         return Verdict(RANKING, tuple(reasons))
     rho = card.rho

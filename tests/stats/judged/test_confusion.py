@@ -137,8 +137,79 @@ def test_what_is_not_understood_is_wrong_or_left_out() -> None:
     assert (wrong.accuracy.value, wrong.accuracy.n) == (0.4, 5)
     assert (left.accuracy.value, left.accuracy.n) == (2 / 3, 3)
     assert wrong.unparsed == left.unparsed == 2
-    assert wrong.kappa == left.kappa
+    # By hand: people say 0, 1 and 2 in 2, 2 and 1 of 5 rows, the judge 0, 1, 2 in 1 each.
+    chance = (2 * 1 + 2 * 1 + 1 * 1) / 25
+    assert wrong.kappa.value == pytest.approx((0.4 - chance) / (1 - chance))
+    assert left.kappa.value == pytest.approx(0.5)
+    assert [own.value for own in wrong.recall] == [0.5, 0.5, 0.0]
     assert not wrong.kappa_linear.known  # no order
+
+
+@pytest.mark.parametrize("weights", ["plain", "linear", "quadratic"])
+def test_what_is_not_understood_is_one_category_more(weights: str) -> None:
+    """As a column of codes, in which the last category is as far from all as the furthest two."""
+    rng = np.random.default_rng(3)
+    human, judge = rng.integers(0, 4, 200), rng.integers(-1, 4, 200)
+    judge = np.where(judge < 0, -2, np.where(rng.random(200) < 0.5, human, judge))
+    own = label_agreement(human, judge, 4, ordered=True)
+    name = "kappa" if weights == "plain" else f"kappa_{weights}"
+    grade = np.array([0.0, 1, 2, 3])
+    power = {"plain": 0, "linear": 1, "quadratic": 2}[weights]
+
+    def apart(a: int, b: int) -> float:
+        if b < 0:
+            return 1.0
+        return float(a != b) if power == 0 else abs(grade[a] - grade[b]) ** power / 3**power
+
+    seen = np.mean([apart(a, b) for a, b in zip(human, judge, strict=True)])
+    chance = np.mean([apart(a, b) for a in human for b in judge])
+    assert getattr(own, name).value == pytest.approx(1 - seen / chance)
+    codes = np.where(judge < 0, 4, judge)
+    assert own.ac1 == gwet_ac1(human, codes, 5)
+    assert own.alpha == nominal_alpha(human, codes, 5)
+
+
+def test_a_category_that_nobody_used_changes_nothing() -> None:
+    rng = np.random.default_rng(4)
+    a = rng.integers(0, 2, 300)
+    b = np.where(rng.random(300) < 0.7, a, 1 - a)
+    assert gwet_ac1(2 * a, 2 * b, 3).value == pytest.approx(gwet_ac1(a, b, 2).value)
+    share = (a.mean() + b.mean()) / 2
+    chance = 2 * share * (1 - share)  # Gwet (2008), two categories
+    agreed = (a == b).mean()
+    assert gwet_ac1(2 * a, 2 * b, 3).value == pytest.approx((agreed - chance) / (1 - chance))
+
+
+def test_weighted_kappa_goes_by_distances_of_values() -> None:
+    rng = np.random.default_rng(5)
+    grades = np.array([1.0, 2, 4, 5])
+    a = rng.integers(0, 4, 300)
+    b = np.where(rng.random(300) < 0.6, a, rng.integers(0, 4, 300))
+    for name, power in (("linear", 1), ("quadratic", 2)):
+        seen = (np.abs(grades[a] - grades[b]) ** power).mean()
+        chance = (np.abs(grades[a][:, None] - grades[b]) ** power).mean()
+        found = kappa(a, b, 4, weights=name, values=grades)
+        assert found.value == pytest.approx(1 - seen / chance)
+        places = kappa(a, b, 4, weights=name)
+        assert found.value != pytest.approx(places.value, abs=1e-3)
+        # A grade of the scale that nobody gave changes nothing.
+        five = np.array([0, 1, 3, 4])
+        assert kappa(five[a], five[b], 5, weights=name).value == pytest.approx(found.value)
+
+
+def test_split_raters_count_in_part() -> None:
+    """Two raters: agreement is the mean of that with each, and so is the table."""
+    rng = np.random.default_rng(6)
+    first, second, judge = (rng.integers(0, 3, 200) for _ in range(3))
+    shares = (np.eye(3)[first] + np.eye(3)[second]) / 2
+    found = label_agreement(shares, judge, 3)
+    one, other = (label_agreement(x, judge, 3) for x in (first, second))
+    assert found.accuracy.value == pytest.approx((one.accuracy.value + other.accuracy.value) / 2)
+    assert found.counts == pytest.approx((one.counts + other.counts) / 2)
+    both = kappa(np.concatenate([first, second]), np.tile(judge, 2), 3, unit=np.tile(range(200), 2))
+    assert found.kappa.value == pytest.approx(both.value)
+    assert found.kappa.se == pytest.approx(both.se, rel=0.01)
+    assert found.accuracy.n == 200
 
 
 def test_intervals_of_shares() -> None:

@@ -176,3 +176,32 @@ def test_no_flip_is_no_proof(n, reach):
     assert (found.bias.low, found.bias.high) == pytest.approx((-reach, reach), abs=1e-3)
     assert found.consistent.low == pytest.approx(1 - reach, abs=1e-3)
     assert found.consistent.high == 1
+
+
+@pytest.mark.parametrize("both_orders", [False, True])
+def test_p_goes_by_unit(both_orders: bool) -> None:
+    """A preference that varies by prompt around none is told to be one in about 5% of sets."""
+    rng = np.random.default_rng(7)
+    prompt = np.repeat(np.arange(30), 15)
+    by_unit = by_row = 0
+    for _ in range(400):
+        prefers = np.clip(0.5 + 0.15 * rng.normal(size=30), 0, 1)[prompt]
+        first = np.where(rng.random(450) < prefers, LEFT, RIGHT)
+        if both_orders:  # all verdicts flip with the order
+            found, naive = (swapped_position(first, 2 - first, unit=u).p for u in (prompt, None))
+        else:
+            found, naive = (one_order_position(first, unit=u).p for u in (prompt, None))
+        by_unit += found < 0.05
+        by_row += naive < 0.05
+    assert 0.02 < by_unit / 400 < 0.08
+    assert by_row / 400 > 0.13
+
+
+def test_p_and_interval_of_units_agree() -> None:
+    rng = np.random.default_rng(8)
+    prompt = np.repeat(np.arange(12), 4)
+    for _ in range(50):
+        found = one_order_position(rng.integers(0, 3, 48), unit=prompt)
+        assert (found.p < 0.05) == (not found.bias.low <= 0 <= found.bias.high)
+    alone = one_order_position(np.array([2, 2, 0, 2]), unit=np.arange(4))
+    assert alone.p == exact_sign_p(3, 1)  # units of one row each

@@ -100,7 +100,8 @@ def test_edges_say_why() -> None:
     assert "all labels are the same" in same.note
     assert same.estimate.low == pytest.approx(0.025 ** (1 / 30))  # exact
     gaps = corrected_mean(human, np.where(np.arange(60) == 0, np.nan, judge))
-    assert (gaps.n_labelled, gaps.n_judged) == (29, 59)
+    assert (gaps.n_labelled, gaps.n_judged) == (30, 59)
+    assert gaps.people.value == np.nanmean(human)  # all labels count
 
 
 def test_people_alone() -> None:

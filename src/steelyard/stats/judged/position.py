@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr, ndtri, stdtr, stdtrit
 
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, group_sums
@@ -37,7 +37,8 @@ class Position:
     bias
         Share of verdicts for the first place minus that for the second; between -1 and 1.
     p
-        Exact, two-sided: of flips in both orders, or of decided verdicts for either side.
+        Two-sided. Exact where rows are independent: of flips in both orders, or of decided verdicts
+        for either side. Where rows share units, of t with the error by unit.
     consistent
         Share of pairs with the same verdict in both orders; undefined with one order.
     first, second, half
@@ -89,6 +90,26 @@ def exact_sign_p(first: int, second: int) -> float:
     return min(1.0, 2 * float(bdtr(min(first, second), n, 0.5))) if n else 1.0
 
 
+def bias_p(side: Floats, unit: Codes | None) -> float:
+    """Two-sided p of a mean of sides (1, -1, 0 for neither) of 0; by unit where rows share one.
+
+    Examples
+    --------
+    >>> side = np.array([1.0, 1, 1, 1, -1, -1])
+    >>> round(bias_p(side, None), 4), round(bias_p(side, np.array([0, 0, 0, 0, 1, 1])), 4)
+    (0.6875, 0.7716)
+    """
+    if unit is None or len(np.unique(unit)) == len(unit):
+        return exact_sign_p(int((side > 0).sum()), int((side < 0).sum()))
+    mean = float(side.mean())
+    se, groups = noise_by_unit(side - mean, unit)
+    if np.isnan(se):
+        return float("nan")
+    if se < TINY:  # every unit says the same: one sign each
+        return exact_sign_p(groups, 0) if mean else 1.0
+    return 2 * float(stdtr(groups - 1, -abs(mean) / se))
+
+
 def swapped_position(
     first_order: Codes,
     second_order: Codes,
@@ -128,7 +149,7 @@ def swapped_position(
     return Position(
         design=SWAPPED,
         bias=mean_by_unit(side, own, level, _SIDES),
-        p=exact_sign_p(first, second),
+        p=bias_p(side, own),
         consistent=mean_by_unit((a == b).astype(np.float64), own, level, (0.0, 1.0)),
         first=first,
         second=second,
@@ -180,7 +201,7 @@ def one_order_position(
     found = Position(
         design=RANDOM_SIDES,
         bias=mean_by_unit(side, own, level, _SIDES),
-        p=exact_sign_p(int((side > 0).sum()), int((side < 0).sum())),
+        p=bias_p(side, own),
         consistent=nothing,
     )
     both = known if people is None else known & (people >= 0)
@@ -232,7 +253,7 @@ def mean_by_unit(
     level: float,
     within: tuple[float, float] | None = None,
 ) -> Estimate:
-    """Give a mean with its normal interval; noise by unit where rows share something.
+    """Give a mean with its interval: normal, or t by unit where rows share something.
 
     Where all values are the same, and ``within`` says between which bounds they are, the interval
     is that of rows that were not seen.
@@ -252,5 +273,6 @@ def mean_by_unit(
     if se < TINY and within is not None:
         found = without_noise(mean, groups, level, *within)
         return Estimate(mean, found.low, found.high, 0.0, n=n)
-    reach = float(ndtri(0.5 + level / 2)) * se
+    tail = 0.5 + level / 2
+    reach = float(ndtri(tail) if unit is None else stdtrit(groups - 1, tail)) * se
     return Estimate(mean, mean - reach, mean + reach, se, n=n)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.position import exact_sign_p
+from steelyard.stats.judged.position import bias_p
 from steelyard.stats.judged.proportions import with_noise
 
 Codes = NDArray[np.integer]
@@ -118,6 +118,7 @@ def drift(
 ) -> Drift:
     """Compare two judges with people on the same rows: exact McNemar, and the paired difference.
 
+    Where rows share units, the p-value is of t with the error by unit instead.
     Labels are codes, -1 where nothing was said; -2, not understood, is wrong. Verdicts that differ
     are counted on all rows that both judged, right ones on those with a label.
 
@@ -151,4 +152,4 @@ def drift(
     gained, lost = int((step > 0).sum()), int((step < 0).sum())
     own = None if unit is None else unit[rows]
     difference = with_noise(float(step.mean()), step - step.mean(), own, level)
-    return Drift(gained, lost, exact_sign_p(gained, lost), difference, changed)
+    return Drift(gained, lost, bias_p(step, own), difference, changed)

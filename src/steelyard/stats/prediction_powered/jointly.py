@@ -17,6 +17,7 @@ from scipy.special import stdtr
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.prediction_powered.mean import with_every_verdict
 from steelyard.stats.prediction_powered.stratified import stratum_mean
 from steelyard.stats.ranks import ranks
 
@@ -24,7 +25,7 @@ Codes = NDArray[np.integer]
 
 
 def random_influence(human: Floats, judge: Floats, weight: float) -> Floats:
-    """Give what each row adds to a mean that labels at random correct; 0 for rows unjudged.
+    """Give what each row adds to a mean that labels at random correct.
 
     Examples
     --------
@@ -34,13 +35,13 @@ def random_influence(human: Floats, judge: Floats, weight: float) -> Floats:
     [0.125, -0.125, 0.125, -0.125]
     """
     found = np.zeros(len(human))
-    judged = ~np.isnan(judge)
-    labelled, rest = judged & ~np.isnan(human), judged & np.isnan(human)
+    f = with_every_verdict(judge)
+    labelled, rest = ~np.isnan(human), np.isnan(human)
     if labelled.any():
-        residuals = human[labelled] - weight * judge[labelled]
+        residuals = human[labelled] - weight * f[labelled]
         found[labelled] = (residuals - residuals.mean()) / len(residuals)
     if rest.any():
-        found[rest] = weight * (judge[rest] - judge[rest].mean()) / rest.sum()
+        found[rest] = weight * (f[rest] - f[rest].mean()) / rest.sum()
     return found
 
 
@@ -54,14 +55,14 @@ def stratified_influence(human: Floats, judge: Floats, stratum: Codes) -> Floats
     >>> found.round(3).tolist()
     [0.083, -0.167, -0.042, 0.042, 0.042, 0.042]
     """
-    found = np.zeros(len(human))
-    judged = ~np.isnan(judge)
-    total = int(judged.sum())
+    total = len(human)
+    found = np.zeros(total)
+    f = with_every_verdict(judge)
     means: list[tuple[NDArray[np.intp], float]] = []
-    for code in np.unique(stratum[judged]):
-        rows = np.flatnonzero(judged & (stratum == code))
-        mean, _, weight, _ = stratum_mean(human[rows], judge[rows])
-        found[rows] = len(rows) / total * random_influence(human[rows], judge[rows], weight)
+    for code in np.unique(stratum):
+        rows = np.flatnonzero(stratum == code)
+        mean, _, weight, _ = stratum_mean(human[rows], f[rows])
+        found[rows] = len(rows) / total * random_influence(human[rows], f[rows], weight)
         means.append((rows, mean))
     whole = sum(len(rows) * mean for rows, mean in means) / total if total else 0.0
     for rows, mean in means:  # the shares of strata are those of a sample
@@ -78,13 +79,9 @@ def weighted_influence(human: Floats, judge: Floats, probability: Floats, weight
     >>> found.tolist()
     [0.5, -0.5]
     """
-    judged = ~np.isnan(judge)
-    f, pi = judge[judged], probability[judged]
-    labelled = ~np.isnan(human[judged])
-    own = weight * f + np.where(labelled, (np.nan_to_num(human[judged]) - weight * f) / pi, 0.0)
-    found = np.zeros(len(human))
-    found[judged] = (own - own.mean()) / max(len(own), 1)
-    return found
+    f, labelled = with_every_verdict(judge), ~np.isnan(human)
+    own = np.where(labelled, (np.nan_to_num(human) - weight * f) / probability, 0.0) + weight * f
+    return np.asarray((own - own.mean()) / max(len(own), 1))
 
 
 def joint_covariance(

@@ -64,6 +64,27 @@ class Corrected:
         }
 
 
+def with_every_verdict(judge: Floats) -> Floats:
+    """Fill missing verdicts with the mean verdict: a prediction that needs no label.
+
+    Labels correct any prediction, so that coverage does not depend on which rows lack a verdict. A
+    label is never left out because the judge failed on its row.
+
+    Examples
+    --------
+    >>> with_every_verdict(np.array([1.0, np.nan, 0.0])).tolist()
+    [1.0, 0.5, 0.0]
+    """
+    missing = np.isnan(judge)
+    return np.where(missing, mean_verdict(judge) if not missing.all() else 0.0, judge)
+
+
+def mean_verdict(judge: Floats) -> float:
+    """Give the mean of the verdicts that there are; NaN without any."""
+    read = judge[~np.isnan(judge)]
+    return float(read.mean()) if len(read) else math.nan
+
+
 def tuned_weight(human: Floats, judged: Floats, others: Floats) -> float:
     """Give the lambda with the least noise, between 0 and 1.
 
@@ -103,7 +124,7 @@ def corrected_mean(
     human
         Labels, NaN where there is none.
     judge
-        Verdicts as numbers; rows where it is NaN take no part.
+        Verdicts as numbers; NaN (no verdict) counts as the mean verdict.
     unit
         What rows share, labelled or not; None: rows are independent.
     level
@@ -132,20 +153,20 @@ def corrected_mean(
     bounds.choice(POPULATIONS, population=population)
     if human.shape != judge.shape or human.ndim != 1:
         raise ShapeError(f"{human.shape} labels but {judge.shape} verdicts")
-    judged = ~np.isnan(judge)
-    labelled, rest = judged & ~np.isnan(human), judged & np.isnan(human)
-    y, f, others = human[labelled], judge[labelled], judge[rest]
+    alone, judged = mean_verdict(judge), int((~np.isnan(judge)).sum())
+    prediction = with_every_verdict(judge)
+    labelled, rest = ~np.isnan(human), np.isnan(human)
+    y, f, others = human[labelled], prediction[labelled], prediction[rest]
     n, more = len(y), len(others)
-    alone = float(judge[judged].mean()) if judged.any() else float("nan")
     units = None if unit is None else (unit[labelled], unit[rest])
     people = people_alone(y, None if unit is None else unit[labelled], level)
     if not n:
         nothing = undefined("no label of people")
-        return Corrected(nothing, nothing, alone, 0.0, math.nan, 0, int(judged.sum()))
+        return Corrected(nothing, nothing, alone, 0.0, math.nan, 0, judged)
     rho = _rho(y, f)
     note = _why_not(y, f, more, weight)
     if note:
-        return Corrected(people, people, alone, 0.0, rho, n, int(judged.sum()), note)
+        return Corrected(people, people, alone, 0.0, rho, n, judged, note)
     lam = tuned_weight(y, f, others) if weight is None else weight
     residuals = y - lam * f
     off = residuals - residuals.mean()
@@ -167,11 +188,11 @@ def corrected_mean(
     if math.isnan(se):
         why = "no interval: all rows share one unit"
         estimate = Estimate(value, n=n, why=why)
-        return Corrected(estimate, people, alone, lam, rho, n, int(judged.sum()))
+        return Corrected(estimate, people, alone, lam, rho, n, judged)
     tail = 0.5 + level / 2
     reach = se * float(stdtrit(min(freedom, n - 2.0), tail) if small else ndtri(tail))
     estimate = Estimate(value, value - reach, value + reach, se, n=n)
-    return Corrected(estimate, people, alone, lam, rho, n, int(judged.sum()))
+    return Corrected(estimate, people, alone, lam, rho, n, judged)
 
 
 def _noise(

@@ -18,6 +18,7 @@ from scipy.special import stdtrit
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
+from steelyard.stats.prediction_powered.mean import with_every_verdict
 from steelyard.stats.prediction_powered.stratified import share_ends
 
 
@@ -59,10 +60,9 @@ def pooled_weight(human: Sequence[Floats], judge: Sequence[Floats]) -> Pooled:
     shared = spread = 0.0
     n = more = systems = 0
     parts: list[tuple[Floats, Floats]] = []
-    for y, f in zip(human, judge, strict=True):
-        judged = ~np.isnan(f)
-        labelled = judged & ~np.isnan(y)
-        more += int((judged & np.isnan(y)).sum())
+    for y, verdicts in zip(human, judge, strict=True):
+        labelled, f = ~np.isnan(y), with_every_verdict(verdicts)
+        more += int((~labelled).sum())
         if not labelled.any():
             continue
         own, said = y[labelled] - y[labelled].mean(), f[labelled] - f[labelled].mean()
@@ -99,9 +99,8 @@ def pooled_mean(
     >>> round(found.value, 3), round(found.se, 4)
     (0.75, 0.2577)
     """
-    judged = ~np.isnan(judge)
-    labelled, rest = judged & ~np.isnan(human), judged & np.isnan(human)
-    y, f, others = human[labelled], judge[labelled], judge[rest]
+    prediction, labelled = with_every_verdict(judge), ~np.isnan(human)
+    y, f, others = human[labelled], prediction[labelled], prediction[~labelled]
     n, more = len(y), len(others)
     if not n:
         return undefined("no label of people")

@@ -16,7 +16,11 @@ from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.judged.proportions import noise_by_unit
-from steelyard.stats.prediction_powered.mean import Corrected
+from steelyard.stats.prediction_powered.mean import (
+    Corrected,
+    mean_verdict,
+    with_every_verdict,
+)
 
 Codes = NDArray[np.integer]
 
@@ -41,16 +45,15 @@ def weighted_mean(
     """
     if not human.shape == judge.shape == probability.shape:
         raise ShapeError(f"shapes {human.shape}, {judge.shape} and {probability.shape} differ")
-    judged = ~np.isnan(judge)
-    y, f, pi = human[judged], judge[judged], probability[judged]
+    y, f, pi = human, with_every_verdict(judge), probability
+    alone, judged = mean_verdict(judge), int((~np.isnan(judge)).sum())
     if np.isnan(pi).any() or not ((pi > 0) & (pi <= 1)).all():
         raise UsageError("probabilities of labels: expected a number above 0, up to 1, in each row")
     labelled = ~np.isnan(y)
     n, total = int(labelled.sum()), len(y)
-    alone = float(f.mean()) if total else math.nan
     if n < 2:
         nothing = undefined(f"{n} labels, expected two or more", n)
-        return Corrected(nothing, nothing, alone, 0.0, math.nan, n, total)
+        return Corrected(nothing, nothing, alone, 0.0, math.nan, n, judged)
     scaled = np.where(labelled, np.nan_to_num(y) / pi, 0.0)
     noise = f * (labelled / pi - 1)
     spread = float(noise.var(ddof=1))
@@ -59,15 +62,15 @@ def weighted_mean(
     lam = shared / spread if spread > 0 else 0.0
     own = lam * f + np.where(labelled, (np.nan_to_num(y) - lam * f) / pi, 0.0)
     value = float(own.mean())
-    people = _horvitz_thompson(scaled, n, unit=None if unit is None else unit[judged], level=level)
+    people = _horvitz_thompson(scaled, n, unit=unit, level=level)
     if unit is None:
         se = math.sqrt(float(own.var(ddof=1)) / total)
         reach = float(ndtri(0.5 + level / 2)) * se
     else:
-        se, groups = noise_by_unit(own - value, unit[judged])
+        se, groups = noise_by_unit(own - value, unit)
         reach = float(stdtrit(groups - 1, 0.5 + level / 2)) * se if groups > 1 else math.nan
     estimate = Estimate(value, value - reach, value + reach, se, n=n)
-    return Corrected(estimate, people, alone, lam, math.nan, n, total)
+    return Corrected(estimate, people, alone, lam, math.nan, n, judged)
 
 
 def _horvitz_thompson(scaled: Floats, n: int, *, unit: Codes | None, level: float) -> Estimate:

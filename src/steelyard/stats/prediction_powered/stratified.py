@@ -17,7 +17,14 @@ from steelyard.core.errors import ShapeError, UsageError
 from steelyard.core.words import listed
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.prediction_powered.mean import FEWEST, Corrected, people_alone, tuned_weight
+from steelyard.stats.prediction_powered.mean import (
+    FEWEST,
+    Corrected,
+    mean_verdict,
+    people_alone,
+    tuned_weight,
+    with_every_verdict,
+)
 
 Codes = NDArray[np.integer]
 
@@ -52,9 +59,9 @@ def stratified_mean(
     """
     if not human.shape == judge.shape == stratum.shape:
         raise ShapeError(f"shapes {human.shape}, {judge.shape} and {stratum.shape} differ")
-    judged = ~np.isnan(judge)
-    y, f = human[judged], judge[judged]
-    codes, code = np.unique(stratum[judged], return_inverse=True)
+    y, f = human, with_every_verdict(judge)
+    alone, judged = mean_verdict(judge), int((~np.isnan(judge)).sum())
+    codes, code = np.unique(stratum, return_inverse=True)
     total = len(y)
     called = [str(c) if names is None else names[c] for c in codes]
     counts = np.bincount(code[~np.isnan(y)], minlength=len(codes))
@@ -64,7 +71,7 @@ def stratified_mean(
             f"labels by stratum: expected two or more in each, but {listed(few)}: no label there "
             "tells how wrong the judge is"
         )
-    value = alone = 0.0
+    value = 0.0
     parts: list[tuple[float, float, float]] = []  # share, mean, variance
     freedoms: list[float] = []
     weights: list[float] = []
@@ -76,7 +83,6 @@ def stratified_mean(
         freedoms.append(freedom)
         weights.append(lam)
         value += share * mean
-        alone += share * float(f[own].mean())
     noise = [share * share * variance for share, _, variance in parts]
     # The shares themselves are those of a sample.
     between = sum(share * (mean - value) ** 2 for share, mean, _ in parts) / total
@@ -87,14 +93,14 @@ def stratified_mean(
     se = math.sqrt(variance)
     if not variance > 0:
         estimate = Estimate(value, n=n, why="no interval: labels of every stratum are the same")
-        return Corrected(estimate, people, alone, 0.0, math.nan, n, total)
+        return Corrected(estimate, people, alone, 0.0, math.nan, n, judged)
     below = sum(own**2 / df for own, df in zip(noise, freedoms, strict=True))
     freedom = variance**2 / below if below > 0 else math.inf
     low, high = share_ends(value, se * float(stdtrit(freedom, 0.5 + level / 2)), labelled)
     note = "labels are random within strata; the mean of people alone does not weigh them"
     lam = float(np.dot(weights, [share for share, _, _ in parts]))
     estimate = Estimate(value, low, high, se, n=n)
-    return Corrected(estimate, people, alone, lam, math.nan, n, total, note)
+    return Corrected(estimate, people, alone, lam, math.nan, n, judged, note)
 
 
 def share_ends(value: float, reach: float, labels: Floats) -> tuple[float, float]:

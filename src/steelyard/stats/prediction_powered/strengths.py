@@ -58,8 +58,8 @@ def powered_strengths(
     left, right
         Codes of systems.
     human, judge
-        Points of the left one (1, 0.5, 0); people NaN where there is no label. Battles without a
-        verdict of the judge take no part.
+        Points of the left one (1, 0.5, 0); NaN where there is none. A battle without a verdict of
+        the judge counts as a tie of the judge: labels correct any prediction, and keep their rows.
     n_systems
         How many systems there are.
     unit
@@ -81,10 +81,12 @@ def powered_strengths(
     """
     if not left.shape == right.shape == human.shape == judge.shape:
         raise ShapeError("left, right, labels and verdicts have different shapes")
-    usable = ~np.isnan(judge) & (left != right)
+    usable = left != right
+    n_judged = int((usable & ~np.isnan(judge)).sum())
+    judge = np.where(np.isnan(judge), 0.5, judge)
     labelled, rest = usable & ~np.isnan(human), usable & np.isnan(human)
     if not labelled.any():
-        raise UsageError("no battle has a label of people and a verdict of the judge")
+        raise UsageError("no battle has a label of people")
     fit = _Fit(
         PairDesign(left[labelled], right[labelled], n_systems),
         PairDesign(left[rest], right[rest], n_systems),
@@ -106,7 +108,7 @@ def powered_strengths(
         covariance=centre @ covariance @ centre,
         weight=float(weight),
         n_labelled=int(labelled.sum()),
-        n_judged=int(usable.sum()),
+        n_judged=n_judged,
         n_units=n_units,
     )
 

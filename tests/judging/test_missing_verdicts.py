@@ -1,0 +1,276 @@
+"""A judge that gives no verdict on some rows, or none that can be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+import steelyard as sy
+from steelyard.core.errors import UsageError
+from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
+from steelyard.stats.prediction_powered.mean import corrected_mean
+
+RANDOM, FAILURES = "at random", "on failures"
+
+
+def missing(rng: np.random.Generator, good: np.ndarray, share: float, how: str) -> np.ndarray:
+    """Tell which verdicts are missing: that share of all rows, or of failures (a few of others)."""
+    if how == RANDOM:
+        return rng.random(good.shape) < share
+    return rng.random(good.shape) < np.where(good == 0, share, share / 20)
+
+
+def drawn(
+    rng: np.random.Generator, share: float, how: str, code: int = MISSING, n: int = 600,
+    labels: int = 120,
+) -> Verdicts:  # fmt: skip
+    """Two systems that pass 60% and 45% of the same items, and a judge that is right in 85%."""
+    item = rng.random(n)
+    good = np.concatenate([item < 0.6, rng.random(n) < 0.9 * item]).astype(float)
+    judge = np.where(rng.random(2 * n) < 0.85, good, 1 - good)
+    gone = missing(rng, good, share, how)
+    labelled = np.tile(rng.permutation(n) < labels, 2)
+    codes = np.where(gone, code, judge).astype(np.int32)
+    return Verdicts(
+        kind="points", items=tuple(map(str, range(n))),
+        item=np.tile(np.arange(n), 2).astype(np.int32),
+        judges=(Opinion("gpt", np.where(gone, np.nan, judge), codes),),
+        raters=(Opinion("people", np.where(labelled, good, np.nan),
+                        np.where(labelled, good, MISSING).astype(np.int32)),),
+        categories=("0", "1"), ordered=True, systems=("A", "B"),
+        left=np.repeat([0, 1], n).astype(np.int32),
+        units=tuple(map(str, range(n))), unit=np.tile(np.arange(n), 2).astype(np.int32),
+    )  # fmt: skip
+
+
+TRUTH = (0.6, 0.45, 0.15)
+
+
+def covered(share: float, how: str, code: int, sets: int) -> np.ndarray:
+    """Give the share of sets whose intervals hold the truth: of A, of B, and of A minus B."""
+    rng = np.random.default_rng(int(100 * share) + len(how))
+    hits = np.zeros(3)
+    for _ in range(sets):
+        data = drawn(rng, share, how, code)
+        result = sy.correct(data, draws=100)
+        estimates = [one.found.estimate for one in (*result.systems, *result.pairs)]
+        hits += [e.low <= truth <= e.high for e, truth in zip(estimates, TRUTH, strict=True)]
+        human = data.raters[0].value
+        for system, one in enumerate(result.systems):
+            assert one.found.people.value == pytest.approx(np.nanmean(human[data.left == system]))
+    return hits / sets
+
+
+@pytest.mark.parametrize("how", [RANDOM, FAILURES])
+@pytest.mark.parametrize("share", [0.4, 0.8])
+def test_intervals_cover_whatever_verdicts_are_missing(share, how):
+    assert (covered(share, how, UNPARSED, 60) > 0.85).all()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("code", [MISSING, UNPARSED])
+@pytest.mark.parametrize("how", [RANDOM, FAILURES])
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
+def test_coverage(share, how, code):
+    found = covered(share, how, code, 800)
+    assert ((found > 0.925) & (found < 0.975)).all()
+
+
+def covered_strengths(share: float, how: str, sets: int) -> float:
+    """Give how often the interval of a difference of strengths holds the true one."""
+    rng = np.random.default_rng(3)
+    strength, n, hits = np.array([0.5, 0.0, -0.5]), 900, 0
+    for _ in range(sets):
+        left = rng.integers(0, 3, n)
+        right = (left + rng.integers(1, 3, n)) % 3
+        won = (rng.random(n) < 1 / (1 + np.exp(strength[right] - strength[left]))).astype(float)
+        judge = np.where(rng.random(n) < 0.8, won, 1 - won)
+        # Failures: the judge says nothing where the first system loses.
+        lost = np.where(left == 0, won, np.where(right == 0, 1 - won, 1.0))
+        gone = missing(rng, lost, share, how)
+        data = Verdicts(
+            kind="pairs", items=tuple(map(str, range(n))), item=np.arange(n, dtype=np.int32),
+            judges=(Opinion("gpt", np.where(gone, np.nan, judge)),),
+            raters=(Opinion("people", np.where(rng.permutation(n) < 250, won, np.nan)),),
+            systems=("A", "B", "C"), left=left.astype(np.int32), right=right.astype(np.int32),
+        )  # fmt: skip
+        pair = sy.correct(data, draws=100).pairs[0].found.estimate
+        hits += pair.low <= 0.5 <= pair.high
+    return hits / sets
+
+
+def test_strengths_cover_where_the_judge_is_silent_on_defeats():
+    assert covered_strengths(0.8, FAILURES, 60) > 0.85
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("how", [RANDOM, FAILURES])
+@pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
+def test_coverage_of_strengths(share, how):
+    found = covered_strengths(share, how, 800)
+    assert 0.925 < found < 0.975
+
+
+def test_a_missing_verdict_is_the_mean_verdict_of_the_row():
+    """By hand: labels 1, 0, 1 and verdicts 1, 0, none are corrected with .5 for the last."""
+    rng = np.random.default_rng(0)
+    human = np.where(np.arange(80) < 30, rng.integers(0, 2, 80), np.nan).astype(float)
+    judge = rng.integers(0, 2, 80).astype(float)
+    judge[::7] = np.nan
+    result = corrected_mean(human, judge)
+    whole = np.where(np.isnan(judge), np.nanmean(judge), judge)
+    naive = np.nanmean(human) - result.weight * (whole[:30].mean() - whole[30:].mean())
+    assert result.estimate.value == pytest.approx(naive)
+    assert result.judge == pytest.approx(np.nanmean(judge))
+    assert (result.n_labelled, result.n_judged) == (30, 80 - 12)
+
+
+def test_a_warning_if_labels_differ_where_there_is_no_verdict():
+    data = drawn(np.random.default_rng(1), 0.5, FAILURES)
+    assert any("not missing at random" in text for text in sy.correct(data).warnings)
+    data = drawn(np.random.default_rng(1), 0.5, RANDOM)
+    assert not any("not missing at random" in text for text in sy.correct(data).warnings)
+
+
+def test_labels_that_avoid_missing_verdicts_are_no_random_sample():
+    data = drawn(np.random.default_rng(1), 0.3, RANDOM)
+    gone = np.isnan(data.judges[0].value)
+    rater = data.raters[0]
+    only = replace(data, raters=(replace(rater, value=np.where(gone, np.nan, rater.value)),))
+    names = [one.name for one in sy.correct(only).unlike if one.p_adjusted < 0.05]
+    assert names == ["whether gpt gave a verdict"]
+
+
+def test_judges_that_are_silent_on_other_rows_are_weighed_together():
+    data = drawn(np.random.default_rng(2), 0.3, RANDOM)
+    other = replace(data.judges[0], name="claude", value=np.roll(data.judges[0].value, 1))
+    result = sy.correct(replace(data, judges=(*data.judges, other)), judge=("gpt", "claude"))
+    assert result.n_labelled == 240
+
+
+def test_a_judge_without_any_verdict_is_refused():
+    data = drawn(np.random.default_rng(2), 1.0, RANDOM)
+    with pytest.raises(UsageError, match="no verdict"):
+        sy.correct(data)
+
+
+def test_a_missing_verdict_is_no_pass_where_labels_were_chosen_by_what_people_said():
+    rng = np.random.default_rng(4)
+    good = (rng.random(4000) < 0.3).astype(float)
+    judge = np.where(rng.random(4000) < 0.9, good, 1 - good)
+    gone = missing(rng, good, 0.6, FAILURES)
+    labelled = np.zeros(4000, bool)
+    for value in (0, 1):
+        labelled[rng.choice(np.flatnonzero(good == value), 150, replace=False)] = True
+    frame = pl.DataFrame({
+        "item": range(4000),
+        "people": [int(x) if own else None for x, own in zip(good, labelled, strict=True)],
+        "gpt": [None if lost else int(x) for x, lost in zip(judge, gone, strict=True)],
+    })  # fmt: skip
+    result = sy.correct(frame, human=["people"], judge="gpt", labels="by-human").overall
+    assert result is not None
+    assert result.n_labelled == 300
+    assert result.estimate.low < 0.3 < result.estimate.high
+
+
+@pytest.mark.parametrize("labels", [2, 14])
+def test_few_labels_with_probabilities_are_refused(labels):
+    rng = np.random.default_rng(5)
+    frame = pl.DataFrame({
+        "item": range(100), "gpt": rng.integers(0, 2, 100), "p": [0.1] * 100,
+        "people": [int(i % 2) if i < labels else None for i in range(100)],
+    })  # fmt: skip
+    with pytest.raises(UsageError, match="expected 15 or more"):
+        sy.correct(frame, human=["people"], judge="gpt", labels="probability:p")
+
+
+def abstaining(word: str, share: float = 0.46) -> pl.DataFrame:
+    """A judge that is right wherever it answers."""
+    truth = np.random.default_rng(6).choice(["pass", "fail"], 200)
+    said = [word if i % 100 < 100 * share else own for i, own in enumerate(truth)]
+    return pl.DataFrame({"item": range(200), "people": truth, "gpt": said})
+
+
+def naive_kappa(one: list[str], other: list[str]) -> float:
+    agreed = np.mean([a == b for a, b in zip(one, other, strict=True)])
+    chance = np.mean([a == b for a in one for b in other])
+    return float((agreed - chance) / (1 - chance))
+
+
+def test_a_judge_that_abstains_is_not_believed():
+    frame = abstaining("unsure")
+    report = sy.judge(frame, human=["people"], require=["kappa.low>=0.8", "abstained.high<=0.6"])
+    card = report.cards[0]
+    naive = naive_kappa(frame["people"].to_list(), frame["gpt"].to_list())
+    assert card.kappa.value == pytest.approx(naive)
+    assert (card.n, card.kappa.n) == (200, 200)
+    assert report.to_dict()["judges"][0]["abstained"] == 0.46
+    assert report.decisions[0].word == "use only with correction"
+    assert [own.result for own in report.requirements] == ["fails", "holds"]
+    passed = (frame["people"] == "pass").to_numpy().astype(float)
+    said = np.where(frame["gpt"] == "unsure", np.nan, passed)
+    said[np.isnan(said)] = np.nanmean(said)
+    assert card.rho.value == pytest.approx(np.corrcoef(passed, said)[0, 1])
+    assert card.worth < 250
+
+
+def test_empty_cells_are_left_out_but_leave_the_gate_open():
+    frame = abstaining("")
+    report = sy.judge(frame, human=["people"], require=["kappa.low>=0.8"])
+    card = report.cards[0]
+    assert (card.n, card.kappa.value, card.abstained.value) == (108, 1.0, 0.46)
+    assert report.exit_code == 4
+    assert report.decisions[0].word == "use only with correction"
+    assert card.worth < 250
+    wrong = sy.judge(frame, human=["people"], require=["kappa.low>=0.8"], unparsed="wrong")
+    assert (wrong.exit_code, wrong.cards[0].n) == (3, 200)
+    dropped = sy.judge(frame, human=["people"], require=["kappa.low>=0.8"], unparsed="drop")
+    assert (dropped.exit_code, dropped.cards[0].abstained.value) == (0, 0.46)
+
+
+def test_a_few_empty_cells_leave_the_gate_alone():
+    report = sy.judge(abstaining("", 0.04), human=["people"], require=["kappa.low>=0.8"])
+    assert report.exit_code == 0
+
+
+def test_agreement_is_with_both_raters_where_they_are_split():
+    rng = np.random.default_rng(10)
+    grade = rng.integers(1, 6, 400)
+    said = [np.where(rng.random(400) < 0.84, grade, rng.integers(1, 6, 400)) for _ in range(3)]
+    frame = pl.DataFrame({"item": range(400), **dict(zip(("h1", "h2", "gpt"), said, strict=True))})
+    card = sy.judge(frame, human=["h1", "h2"]).cards[0]
+    both = [(frame[rater] == frame["gpt"]).mean() for rater in ("h1", "h2")]
+    assert card.n == 400
+    assert card.accuracy.value == pytest.approx(np.mean(both))
+    assert card.ceiling is not None
+    assert card.ceiling.judge.value == pytest.approx(card.accuracy.value)
+    assert card.best_sentinel is not None
+    counts = [frame[rater].value_counts() for rater in ("h1", "h2")]
+    total = pl.concat([own.rename({own.columns[0]: "grade"}) for own in counts])
+    most = total.group_by("grade").sum()["count"].max()
+    assert card.best_sentinel.accuracy == pytest.approx(most / 800)
+
+
+def test_a_clear_majority_is_the_label():
+    votes = pl.DataFrame({
+        "item": range(4), "r1": ["a", "a", "a", "b"], "r2": ["a", "b", "b", "b"],
+        "r3": ["b", "a", "c", "b"], "gpt": ["a", "a", "c", "a"],
+    })  # fmt: skip
+    card = sy.judge(votes, human=["r1", "r2", "r3"], judges=["gpt"]).cards[0]
+    assert card.accuracy.value == pytest.approx((1 + 1 + 1 / 3 + 0) / 4)
+
+
+def test_weighted_kappa_knows_the_values_of_grades():
+    rng = np.random.default_rng(9)
+    grades = np.array([1, 2, 4, 5])
+    people = grades[rng.integers(0, 4, 200)]
+    gpt = np.where(rng.random(200) < 0.6, people, grades[rng.integers(0, 4, 200)])
+    frame = pl.DataFrame({"item": range(200), "people": people, "gpt": gpt})
+    agreement = sy.judge(frame, human=["people"]).cards[0].agreement
+    assert agreement is not None
+    chance = (people[:, None] - gpt) ** 2
+    naive = 1 - ((people - gpt) ** 2).mean() / chance.mean()
+    assert agreement.kappa_quadratic.value == pytest.approx(naive)
