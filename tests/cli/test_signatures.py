@@ -37,8 +37,6 @@ FEW = ["--bootstrap", "20"]
         (["study", "ties", "--human", "da", "--metrics", "chars-refA", *FEW],
          [["--bootstrap", "30"], ["--resamples", "99"], ["--metrics", "learned-refA"],
           ["--alternative", "two-sided"], ["--systems", "Basalt,Amber,Dolomite"]]),
-        (["study", "models", "--score", "learned-refA", "--models", "half,mean"],
-         [["--orders", "3"], ["--tolerance", "0.1"]]),
         (["study", "worth", *META, "--draws", "10"], [["--metrics", "chars-refA"], ["--at", "1"]]),
         (["compare", "--score", "learned-refA", "--by", "mean", *FEW],
          [["--tolerance", "0.5"], ["--alpha", "0.01"], ["--drop-systems", "Basalt"]]),

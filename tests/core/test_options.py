@@ -70,7 +70,6 @@ from steelyard.studies.planning.units import study_units
 from steelyard.studies.systems.disagreement import disagree
 from steelyard.studies.systems.instances import study_instances
 from steelyard.studies.systems.options import Design
-from steelyard.studies.systems.rankingmodels import weigh_models
 from steelyard.studies.systems.simulation import simulate
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
@@ -172,8 +171,8 @@ META = {
 }  # fmt: skip
 RANK = {
     "by": "known names", "ties": "known name", "tolerance": "at least 0", "prior": "at least 0",
-    "orders": "count", "trueskill_beta": "above 0?", "trueskill_tau": "at least 0?",
-    "trueskill_draw": "level?",
+    "orders": "count", "trueskill_beta": "above 0", "trueskill_tau": "at least 0",
+    "trueskill_draw": "level",
 }  # fmt: skip
 TEST = {"unit": "unit",
     "alternative": "known name", "correction": "known name", "alpha": "level",
@@ -198,12 +197,12 @@ JUDGED = {
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
          {"es": "set", "score": "known name?", "tests": "known names?", "method": "known name",
-          "k": "above 0?"} | RANK | TEST | {"by": "known names?"}),
+          "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
          {"es": "set", "scores": "known names", "tests": "known names?", "method": "known name",
-          "k": "above 0?", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
+          "k": "above 0", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
-         {"log": "set", "method": "known name", "k": "above 0?", "workers": "object?",
+         {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
           "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
           "where": "where", "ignore": "names", "format": "text?", "orders": "count?",
           "scale": "known name"}
@@ -352,15 +351,7 @@ CASES = [
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",
           "alpha": "level", "rng": "rng", "workers": "object?", "method": "known name",
-          "k": "above 0?"}),
-    Case(weigh_models, {"source": ES, "score": "m", "models": ["half", "bt"]},
-         {"source": "set", "score": "known name?", "models": "known names", "loss": "known name",
-          "folds": "two or more", "order": "known name", "unit": "unit", "prior": "thresholds",
-          "k": "positive numbers", "trueskill_beta": "positive numbers",
-          "trueskill_tau": "thresholds", "trueskill_draw": "levels", "orders": "one or more?",
-          "tolerance": "at least 0", "left": "text?", "right": "text?", "outcome": "text?",
-          "where": "where", "ignore": "names", "format": "text?", "rng": "rng",
-          "workers": "object?"}),
+          "k": "above 0"}),
     Case(simulate, {"design": Design((1,), (0.0,), (2,), (10,), 1)},
          {"design": "object?", "rng": "rng", "workers": "object?"}),
     # What options are kept in.
@@ -369,7 +360,7 @@ CASES = [
                       "noise": "at least 0", "outlier_kind": "known name",
                       "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
-         | {"method": "known name", "k": "above 0?"}),
+         | {"method": "known name", "k": "above 0"}),
     Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),

@@ -26,7 +26,6 @@ from steelyard.studies.results import Study
 from steelyard.studies.systems.disagreement import disagree
 from steelyard.studies.systems.instances import study_instances
 from steelyard.studies.systems.options import Design
-from steelyard.studies.systems.rankingmodels import weigh_models
 from steelyard.studies.systems.simulation import simulate
 from steelyard.studies.words import SAID
 
@@ -42,7 +41,6 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "hybrids": lambda: mix_systems(demo(), "mqm", metrics=SOME, hybrids=30, by="pearson"),
     "instances": lambda: study_instances(demo(), "learned-refA", splits=5),
     "judges": lambda: study_judges(embedded.RATINGS, n_bootstrap=20),
-    "models": lambda: weigh_models(demo(), "learned-refA", models=["half", "mean", "bt"]),
     "outliers": lambda: leave_each_out(demo(), "mqm", by="pearson", metrics=SOME),
     "power": lambda: power_of_effect(0.1, sizes=[50, 800]),
     "segments": lambda: ablate_segments(demo(), "mqm", metrics=SOME[:1], draws=20),
@@ -62,7 +60,6 @@ FIRST = {
     "domains": "spa: ",
     "hybrids": "Hybrids are mixtures",
     "judges": "A reliability of 0.8 takes 11 ratings of an output (raw; ",
-    "models": "bt with ",
     "outliers": "By pearson, ",
     "power": "Power for an effect of 0.1 is 0.8 or more with 787 segments by t and 1280",
     "segments": "The 95 % interval of spa of learned-refA is ",

@@ -18,7 +18,6 @@ from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ranked import MOST_SHOWN, Ranked
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
 from steelyard.comparison.scores import LEVEL, Compared, Sample
-from steelyard.comparison.tuning import Tuned, tune_scores
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
@@ -63,7 +62,6 @@ class Aggregate:
     floor: float = 0.0
     against: Callable[[Floats, int], Floats] | None = None
     parameters: Mapping[str, float] | None = None
-    notes: tuple[str, ...] = ()
 
 
 def _gaps(
@@ -216,8 +214,8 @@ def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Float
     return np.concatenate(parts)
 
 
-def rated_aggregate(rating: Rating, found: Rated, tuned: Tuned, *, pairs: bool = True) -> Aggregate:
-    """Rank by Elo or TrueSkill, with the parameters that were chosen."""
+def rated_aggregate(rating: Rating, found: Rated, *, pairs: bool = True) -> Aggregate:
+    """Rank by Elo or TrueSkill."""
     own = found.own
     return Aggregate(
         scores=own.scores,
@@ -225,19 +223,16 @@ def rated_aggregate(rating: Rating, found: Rated, tuned: Tuned, *, pairs: bool =
         pairwise=rating.probability(own) if pairs else NO_PAIRS,
         replicates=found.replicates,
         spread=found.spread,
-        warnings=tuned.warnings,
-        parameters=tuned.parameters,
-        notes=tuned.notes,
+        parameters=rating.parameters,
         against=lambda drawn, i: rating.chance(lead(drawn, i), i, own),
     )
 
 
 def _rated(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
     def rank(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
-        tuned = tune_scores(name, options, sample, rng)
-        rating = RATINGS[name](tuned.options)
-        found = rate_scores(rating, sample, tuned.options, rng)
-        return rated_aggregate(rating, found, tuned, pairs=sample.pairs)
+        rating = RATINGS[name](options)
+        found = rate_scores(rating, sample, options, rng)
+        return rated_aggregate(rating, found, pairs=sample.pairs)
 
     return rank
 
@@ -292,7 +287,6 @@ def with_intervals(found: Aggregate, level: float | Floats, *, average: bool) ->
         spread=found.spread,
         average=average,
         parameters=found.parameters,
-        notes=found.notes,
     )
     if found.replicates is None:
         return own

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from steelyard.studies.results import Study as Study
     from steelyard.studies.systems.disagreement import disagree as disagree
     from steelyard.studies.systems.instances import study_instances as study_instances
-    from steelyard.studies.systems.rankingmodels import weigh_models as weigh_models
     from steelyard.studies.systems.simulation import simulate as simulate
 
 _HOME = {
@@ -50,7 +49,6 @@ _HOME = {
     "study_threshold": "steelyard.studies.people.threshold",
     "study_units": "steelyard.studies.planning.units",
     "vary_ties": "steelyard.studies.metrics.ties",
-    "weigh_models": "steelyard.studies.systems.rankingmodels",
 }
 
 __all__ = list(_HOME)

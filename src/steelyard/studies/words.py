@@ -194,15 +194,6 @@ def _hybrids(found: Study) -> Iterator[Told]:
         yield part, sentence(text)  # which starts with no name
 
 
-def _models(found: Study) -> Iterator[Told]:
-    for note in next(iter(found.parts.values())).notes:
-        if "predicts best" in note:
-            first, *rest = note.removesuffix(".").split("; ")
-            yield "settled", stopped(first)
-            for part in rest:
-                yield "undecided" if part.startswith("not told") else "settled", sentence(part)
-
-
 def _instances(found: Study) -> Iterator[Told]:
     for table in found.parts.values():
         for note in table.notes:
@@ -221,7 +212,6 @@ SAID: Mapping[str, Callable[[Study], Iterator[Told]]] = {
     "hybrids": _hybrids,
     "instances": _instances,
     "judges": _judges,
-    "models": _models,
     "outliers": _outliers,
     "power": _power,
     "segments": _segments,

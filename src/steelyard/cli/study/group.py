@@ -27,7 +27,6 @@ STUDIES = {
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
     "instances": (f"{_SYSTEMS}:instances", "Which segments are hard, which tell systems apart?"),
     "simulation": (f"{_SYSTEMS}:simulation", "Which ranking finds a known order?"),
-    "models": (f"{_SYSTEMS}:models", "Which model predicts best who wins?"),
     "power": (f"{_PLANNING}:power", "How much does it take to find a difference?"),
     "threshold": (f"{_PEOPLE}:threshold", "How wide is a tie of people?"),
     "judges": (f"{_PEOPLE}:judges", "How many raters make a score reliable?"),
