@@ -68,7 +68,6 @@ from steelyard.studies.people.threshold import study_threshold
 from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.planning.units import study_units
 from steelyard.studies.systems.disagreement import disagree
-from steelyard.studies.systems.instances import study_instances
 from steelyard.studies.systems.options import Design
 from steelyard.studies.systems.simulation import simulate
 
@@ -322,9 +321,6 @@ CASES = [
           "metric_thresholds": "thresholds", "identical_ties": "flag", "unit": "unit",
           "n_bootstrap": "ten or more", "n_resamples": "one or more", "alternative": "known name",
           "alpha": "level", "correction": "known name", "rng": "rng"}, ("inputs",)),
-    Case(study_instances, {"es": ES, "score": "m", "splits": 2},
-         {"es": "set", "score": "known name?", "on": "known name", "listed": "one or more",
-          "splits": "one or more", "shares": "positive numbers", "target": "level", "rng": "rng"}),
     Case(power_of_test, {"es": ES, "score": "m", "pair": ("A", "B"), "sizes": [5], "draws": 10},
          QUICK | {"es": "set", "score": "known name", "pair": "pair", "tests": "known names",
           "unit": "unit", "difference": "number?", "sizes": "sizes",

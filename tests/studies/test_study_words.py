@@ -24,7 +24,6 @@ from steelyard.studies.planning.power import power_of_effect
 from steelyard.studies.planning.units import study_units
 from steelyard.studies.results import Study
 from steelyard.studies.systems.disagreement import disagree
-from steelyard.studies.systems.instances import study_instances
 from steelyard.studies.systems.options import Design
 from steelyard.studies.systems.simulation import simulate
 from steelyard.studies.words import SAID
@@ -39,7 +38,6 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "distinct": lambda: count_distinct(demo(), "mqm", metrics=SOME, n_resamples=50),
     "domains": lambda: leave_domains_out(demo(), "mqm", by="spa", metrics=SOME),
     "hybrids": lambda: mix_systems(demo(), "mqm", metrics=SOME, hybrids=30, by="pearson"),
-    "instances": lambda: study_instances(demo(), "learned-refA", splits=5),
     "judges": lambda: study_judges(embedded.RATINGS, n_bootstrap=20),
     "outliers": lambda: leave_each_out(demo(), "mqm", by="pearson", metrics=SOME),
     "power": lambda: power_of_effect(0.1, sizes=[50, 800]),

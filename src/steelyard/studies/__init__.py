@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from steelyard.studies.planning.units import study_units as study_units
     from steelyard.studies.results import Study as Study
     from steelyard.studies.systems.disagreement import disagree as disagree
-    from steelyard.studies.systems.instances import study_instances as study_instances
     from steelyard.studies.systems.simulation import simulate as simulate
 
 _HOME = {
@@ -44,7 +43,6 @@ _HOME = {
     "power_of_metrics": "steelyard.studies.planning.power",
     "power_of_test": "steelyard.studies.planning.power",
     "simulate": "steelyard.studies.systems.simulation",
-    "study_instances": "steelyard.studies.systems.instances",
     "study_judges": "steelyard.studies.people.judges",
     "study_threshold": "steelyard.studies.people.threshold",
     "study_units": "steelyard.studies.planning.units",

@@ -194,15 +194,6 @@ def _hybrids(found: Study) -> Iterator[Told]:
         yield part, sentence(text)  # which starts with no name
 
 
-def _instances(found: Study) -> Iterator[Told]:
-    for table in found.parts.values():
-        for note in table.notes:
-            if "of the pairs rank alike" in note:
-                yield "settled", sentence(note)
-            elif "mostly chance" in note:
-                yield "undecided", sentence(note)
-
-
 #: What each study says, by its name.
 SAID: Mapping[str, Callable[[Study], Iterator[Told]]] = {
     "combine": _noted,
@@ -210,7 +201,6 @@ SAID: Mapping[str, Callable[[Study], Iterator[Told]]] = {
     "distinct": _distinct,
     "domains": _noted,
     "hybrids": _hybrids,
-    "instances": _instances,
     "judges": _judges,
     "outliers": _outliers,
     "power": _power,

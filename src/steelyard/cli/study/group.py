@@ -25,7 +25,6 @@ STUDIES = {
     "combine": (f"{_COMBINE}:combine", "Is a combination better than its best part?"),
     "ties": (f"{_METRICS}:ties", "Would they rank alike with other ties?"),
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
-    "instances": (f"{_SYSTEMS}:instances", "Which segments are hard, which tell systems apart?"),
     "simulation": (f"{_SYSTEMS}:simulation", "Which ranking finds a known order?"),
     "power": (f"{_PLANNING}:power", "How much does it take to find a difference?"),
     "threshold": (f"{_PEOPLE}:threshold", "How wide is a tie of people?"),

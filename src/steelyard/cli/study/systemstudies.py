@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, wants_figure, workers_with_progress
+from steelyard.cli.emit import wants_figure, workers_with_progress
 from steelyard.cli.fields import from_fields
 from steelyard.cli.helping import SCORES, command
 from steelyard.cli.options import (
@@ -22,7 +22,6 @@ from steelyard.cli.values import Names
 from steelyard.studies.systems.options import (
     Design,
     DisagreementOptions,
-    InstanceOptions,
 )
 
 if TYPE_CHECKING:
@@ -94,43 +93,3 @@ def disagreement(
     with workers_with_progress("ranking", workers, output) as shown:
         found = disagree(sets, rng=output.seed, workers=shown, **settings)
     emit_study(found, plot, output)
-
-
-@command(
-    shape=SCORES,
-    examples=(
-        "steelyard study instances scores.csv --score chrF",
-        "steelyard study instances scores.csv --score chrF --on wins --out instances.svg",
-    ),
-)
-@INPUTS
-@click.option("--score", metavar="NAME", help="The score, if there are several.")
-@from_fields(InstanceOptions)
-@PLOT
-@input_options
-@figure_options
-def instances(
-    inputs: tuple[str, ...],
-    score: str | None,
-    plot: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: Any,
-) -> None:
-    """Find which segments are hard, which tell systems apart, and how few of them would do.
-
-    And how scores spread: outliers, places, and what it is worth that systems share segments.
-    """
-    from steelyard.studies.systems.instances import study_instances
-
-    need_inputs(inputs)
-    wants_figure(output)
-    asked = InstanceOptions(**settings)
-    found = study_instances(options.load(inputs), score, options=asked, rng=output.seed)
-
-    def draw() -> Any:
-        from steelyard.report.figures.segmentcloud import draw_instances
-
-        return draw_instances(found, plot)
-
-    emit(found, list(found.parts.values()), output, draw=draw)

@@ -90,32 +90,3 @@ class Design(Options):
     def settings(self) -> list[tuple[int, float, int, int]]:
         """List the combinations: types, share of outliers, systems, segments."""
         return list(product(self.types, self.outliers, self.systems, self.segments))
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceOptions(Options):
-    """What is asked of segments: how hard they are, how well they tell systems apart."""
-
-    on: str = choice(
-        "scores",
-        ("scores", "wins"),
-        "What discrimination is of: scores, or the share of systems that a system beats on a "
-        "segment.",
-    )
-    listed: int = whole(5, "Segments in each list.", least=1, metavar="N")
-    splits: int = whole(100, "Random halves of the systems.", least=1, metavar="N")
-    shares: Sequence[float] = numbers(
-        (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0),
-        "Shares of the segments that shorter tests have.",
-        least=0,
-    )
-    target: float = fraction(
-        0.95, "Share of pairs that a shorter test should rank alike.", metavar="X"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        shares = tuple(sorted({float(share) for share in self.shares}))
-        if not 0 < min(shares) <= max(shares) <= 1:
-            raise UsageError("shares of segments are above 0 and at most 1")
-        object.__setattr__(self, "shares", shares)
