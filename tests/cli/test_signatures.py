@@ -33,7 +33,6 @@ FEW = ["--bootstrap", "20"]
          [["--level", "seg"], ["--metrics", "chars-refA"], ["--sees", "ref"], ["--common"],
           ["--drop-systems", "Basalt"], ["--domain", "news"], ["--outlier-cutoff", "3"],
           ["--keep-references"], ["--bootstrap", "30"]]),
-        (["study", "domains", *META, "--with", "pearson"], [["--level", "seg"]]),
         (["study", "ties", "--human", "da", "--metrics", "chars-refA", *FEW],
          [["--bootstrap", "30"], ["--resamples", "99"], ["--metrics", "learned-refA"],
           ["--alternative", "two-sided"], ["--systems", "Basalt,Amber,Dolomite"]]),

@@ -37,7 +37,7 @@ from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.stats import agreement, autorank, clusters, components, reliability, worthcurve
+from steelyard.stats import agreement, autorank, clusters, worthcurve
 from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
@@ -56,17 +56,11 @@ from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
-from steelyard.studies.metrics.combination import combine_metrics
 from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
-from steelyard.studies.metrics.domains import leave_domains_out
-from steelyard.studies.metrics.leavingout import leave_each_out
-from steelyard.studies.metrics.mixtures import mix_systems
 from steelyard.studies.metrics.ties import vary_ties
-from steelyard.studies.people.judges import study_judges
 from steelyard.studies.people.threshold import study_threshold
 from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
-from steelyard.studies.planning.units import study_units
 from steelyard.studies.systems.disagreement import disagree
 from steelyard.studies.systems.options import Design
 from steelyard.studies.systems.simulation import simulate
@@ -297,8 +291,6 @@ CASES = [
     Case(count_distinct, {"es": ES, "human": "people", "by": "pa", "n_resamples": 10},
          META | QUICK | {"scheme": "known name", "alternative": "known name",
           "n_resamples": "one or more?", "alpha": "level", "correction": "known name"}),
-    Case(leave_each_out, {"es": ES, "human": "people", "by": "pa"},
-         META | QUICK | {"cutoff": "above 0"}),
     Case(difference_worth, {"sets": sy.demo_set(), "human": "mqm", "metrics": ["kin-src"],
                             "draws": 10},
          QUICK | {"sets": "set", "human": "known name?", "metrics": "known names?",
@@ -306,15 +298,6 @@ CASES = [
           "rng": "rng"}, ("groups", "pvalues")),
     Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
          META | QUICK | {"draws": "one or more"}),
-    Case(leave_domains_out, {"es": sy.demo_set(), "human": "mqm", "by": "pa"}, META | QUICK),
-    Case(mix_systems, {"es": ES, "human": "people", "hybrids": 20, "n_bootstrap": 10},
-         QUICK | {k: v for k, v in META.items() if k not in ("level", "group_by")}
-         | {"hybrids": "ten or more", "parts": "two or more", "n_bootstrap": "ten or more"}),
-    Case(combine_metrics,
-         {"es": ES, "human": "people", "by": "pa", "folds": 2, "n_bootstrap": 10, "how": ["z"]},
-         META | QUICK | {"how": "known names", "system_folds": "two or more",
-          "folds": "two or more", "unit": "unit", "n_resamples": "one or more?",
-          "n_bootstrap": "ten or more", "alpha": "level"}),
     Case(vary_ties, {"data": ES, "human": "people"},
          QUICK | {"data": "set", "human": "known name?", "metrics": "known names?",
           "matrices": "known names", "thresholds": "thresholds?", "threshold": "at least 0?",
@@ -332,13 +315,6 @@ CASES = [
     Case(power_of_effect, {"effect": 0.5, "sizes": [5]},
          {"effect": "number?", "tests": "known names", "sizes": "sizes?", "alpha": "level",
           "target": "level"}, ("correlations",)),
-    Case(study_units, {"es": ES, "score": "m"},
-         {"es": "set", "score": "known name?", "unit": "unit", "delta": "positive numbers?",
-          "alpha": "level", "target": "level", "raters": "logins?"}),
-    Case(study_judges, {"data": ROWS, "n_bootstrap": 10},
-         {"data": "set", "human": "text?", "targets": "shares", "sizes": "sizes of one",
-          "metrics": "names?", "unit": "unit", "n_bootstrap": "ten or more", "raters": "logins?",
-          "rng": "rng"}),
     Case(study_threshold, {"data": ROWS, "n_bootstrap": 10},
          {"data": "set", "human": "text?", "share": "level", "quantiles": "shares",
           "customary": "at least 0", "agreement": "level", "standardised": "flag",
@@ -408,9 +384,6 @@ STATISTICAL = [
         clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
         clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
         clusters.rank_ranges, clusters.walked_ranges)),
-    Case(components.leave_out, {"n_units": 3}, {"n_units": "count", "most": "two or more"}),
-    Case(components.cube_root_interval, {"value": 1.0, "error": 0.1, "freedom": 5},
-         {"level": "level"}, ("value", "error", "freedom")),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
     Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
@@ -446,10 +419,6 @@ STATISTICAL = [
     Case(pairs.counts_by_group,
          {"human": MATRIX[0], "metric": MATRIX[1], "group": BLOCKS, "n_groups": 4},
          {"n_groups": "count", "threshold": "at least 0", "epsilon": "at least 0"}),
-    Case(reliability.one_way_sums,
-         {"value": MATRIX[0], "output": BLOCKS}, {"n_groups": "one or more"},
-         ("group",)),
-    Case(reliability.raters_needed, {"rho": 0.2, "target": 0.8}, {"target": "level"}, ("rho",)),
     Case(permutation.SignFlips, {}, {
         "method": "known name", "tail": "known name", "n_resamples": "one or more",
         "step": "above 0?", "rng": "rng"}),

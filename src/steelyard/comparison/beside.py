@@ -144,6 +144,7 @@ class Findings:
             counts = data.wins.by(options.tolerance)
             found += tie_note(counts, data.systems, options, self._fit)
         found += self._of_pairing[1]
+        found += [text for own in self.shown.values() for text in own.notes]
         return tuple(dict.fromkeys(found))
 
     @property

@@ -47,6 +47,7 @@ class Ranked:
     of: str | None = None
     average: bool = False
     parameters: Mapping[str, float] | None = None  # of a rating
+    notes: tuple[str, ...] = ()
     alone: Floats | None = None
 
     def turned(self) -> Ranked:
