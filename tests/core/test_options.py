@@ -50,7 +50,6 @@ from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.prediction_powered import anytime, jointly
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
-from steelyard.stats.resampling.gapintervals import gap_intervals
 from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
@@ -428,7 +427,6 @@ STATISTICAL = [
          {"scores": MATRIX, "counts": np.ones((2, MATRIX.shape[1])),
           "start": np.zeros(len(MATRIX))},
          {"ties_as": "known name", "tolerance": "at least 0"}, ("counts", "start")),
-    Case(gap_intervals, {"replicates": MATRIX}, {"level": "level"}),
     Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
     Case(worthcurve.resampled_pairs,
          {"sets": np.zeros(1, int), "first": np.zeros(1, int), "second": np.ones(1, int),

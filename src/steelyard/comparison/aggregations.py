@@ -24,7 +24,6 @@ from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_means, row_medians
-from steelyard.stats.resampling.gapintervals import gap_intervals
 from steelyard.stats.resampling.medians import bootstrap_medians
 from steelyard.stats.strength.bradleyterry import (
     Strengths,
@@ -300,7 +299,7 @@ def with_intervals(found: Aggregate, level: float | Floats, *, average: bool) ->
     n = len(found.scores)
     gap_low = gap_high = pair_low = pair_high = None
     if n <= MOST_SHOWN:
-        gap_low, gap_high = _gap_intervals(replicates, level)
+        gap_low, gap_high = _pair_intervals(lead, replicates, level)
         if found.against is lead:  # what is said of a pair is the gap itself
             pair_low, pair_high = (gap_low, gap_high) if found.pairwise.size else (None, None)
         elif found.against is not None and found.pairwise.size:
@@ -328,13 +327,6 @@ def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats
         columns = np.flatnonzero(level == own)
         low[columns], high[columns] = bootstrap.interval(replicates[:, columns], float(own))
     return low, high
-
-
-def _gap_intervals(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
-    """Intervals of the lead of row over column."""
-    if isinstance(level, float) and len(replicates) and not np.isnan(replicates).any():
-        return gap_intervals(replicates, level)
-    return _pair_intervals(lead, replicates, level)
 
 
 def _pair_intervals(
