@@ -62,7 +62,7 @@ for words in {every_command()}:
     assert not loaded, (words, loaded)
 """
     assert ("kb", "link") in every_command()
-    assert ("study", "instances") in every_command()
+    assert ("study", "simulation") in every_command()
     modules_after(code)
 
 

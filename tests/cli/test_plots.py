@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from steelyard.cli import compare, human, judge, meta
@@ -47,7 +45,7 @@ def test_the_first_figure_by_default_and_several_with_their_names(tmp_path, caps
 def test_a_pair_has_figures_of_its_own(tmp_path, capsys):
     pair = [*COMPARE[:4], "--pair", "Amber,Cobalt", "--out", str(tmp_path / "f.svg")]
     assert run([*pair, "--plot", "forest"]) == 2
-    assert "known: density, differences, pairings, wins" in capsys.readouterr().err
+    assert "known: density, differences, wins" in capsys.readouterr().err
     assert run([*pair, "--plot", "differences"]) == 0
     assert "Amber minus Cobalt" in (tmp_path / "f.svg").read_text(encoding="utf-8")
 
@@ -105,20 +103,6 @@ def test_errors_are_one_line_and_nothing_is_written(
     assert len(lines) == 1
     assert message in lines[0]
     assert list(tmp_path.iterdir()) == []
-
-
-def test_pairings_have_the_numbers_and_the_seed_of_the_card(tmp_path, capsys):
-    command = ["compare", SCORES, "--score", "learned-refA", "--pair", "Amber,Dolomite"]
-    for seed in ("0", "5"):
-        out = tmp_path / f"{seed}.svg"
-        assert run([*command, "--seed", seed, "--plot", "pairings", "--out", str(out)]) == 0
-        capsys.readouterr()
-        assert run([*command, "--seed", seed, "--json", "--quiet"]) == 0
-        ways = json.loads(capsys.readouterr().out)["pairings"]["ways"]
-        assert f"median of differences {ways[1]['median_of_differences']:+.3g}" in out.read_text()
-    assert run([*COMPARE, "--plot", "pairings", "--out", str(tmp_path / "x.svg")]) == 2
-    told = "--plot pairings: is of two systems, and --pair A,B is missing"
-    assert told in capsys.readouterr().err
 
 
 def test_nothing_is_written_over_an_input(tmp_path, capsys):

@@ -63,8 +63,6 @@ PLAIN = ["score", "new.en", "old.en"]
          ["human", str(embedded.RATINGS), "--protocol", "da", "--tests", "t", "--bootstrap", "0"]),
         (["study", "simulation", "--repeats", "2", "--systems", "3", "--segments", "20"],
          ["study", "simulation", "--draws", "2", "--systems", "3", "--segments", "20"]),
-        (["study", "outliers", SCORES, "--human", "mqm", "--cutoff", "3"],
-         ["study", "outliers", SCORES, "--human", "mqm", "--outlier-cutoff", "3"]),
     ],
 )  # fmt: skip
 def test_another_spelling_gives_the_same(word, other, capsys):

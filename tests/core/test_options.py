@@ -37,7 +37,7 @@ from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.stats import agreement, autorank, clusters, components, reliability, worthcurve
+from steelyard.stats import agreement, autorank, clusters, worthcurve
 from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
@@ -50,27 +50,18 @@ from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.prediction_powered import anytime, jointly
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
-from steelyard.stats.resampling.gapintervals import gap_intervals
 from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
 from steelyard.stats.strength.strengtheffect import strength_effect
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
-from steelyard.studies.metrics.combination import combine_metrics
 from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
-from steelyard.studies.metrics.domains import leave_domains_out
-from steelyard.studies.metrics.leavingout import leave_each_out
-from steelyard.studies.metrics.mixtures import mix_systems
 from steelyard.studies.metrics.ties import vary_ties
-from steelyard.studies.people.judges import study_judges
 from steelyard.studies.people.threshold import study_threshold
 from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
-from steelyard.studies.planning.units import study_units
 from steelyard.studies.systems.disagreement import disagree
-from steelyard.studies.systems.instances import study_instances
 from steelyard.studies.systems.options import Design
-from steelyard.studies.systems.rankingmodels import weigh_models
 from steelyard.studies.systems.simulation import simulate
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
@@ -172,8 +163,8 @@ META = {
 }  # fmt: skip
 RANK = {
     "by": "known names", "ties": "known name", "tolerance": "at least 0", "prior": "at least 0",
-    "orders": "count", "trueskill_beta": "above 0?", "trueskill_tau": "at least 0?",
-    "trueskill_draw": "level?",
+    "orders": "count", "trueskill_beta": "above 0", "trueskill_tau": "at least 0",
+    "trueskill_draw": "level",
 }  # fmt: skip
 TEST = {"unit": "unit",
     "alternative": "known name", "correction": "known name", "alpha": "level",
@@ -198,12 +189,12 @@ JUDGED = {
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
          {"es": "set", "score": "known name?", "tests": "known names?", "method": "known name",
-          "k": "above 0?"} | RANK | TEST | {"by": "known names?"}),
+          "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
          {"es": "set", "scores": "known names", "tests": "known names?", "method": "known name",
-          "k": "above 0?", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
+          "k": "above 0", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
-         {"log": "set", "method": "known name", "k": "above 0?", "workers": "object?",
+         {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
           "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
           "where": "where", "ignore": "names", "format": "text?", "orders": "count?",
           "scale": "known name"}
@@ -299,8 +290,6 @@ CASES = [
     Case(count_distinct, {"es": ES, "human": "people", "by": "pa", "n_resamples": 10},
          META | QUICK | {"scheme": "known name", "alternative": "known name",
           "n_resamples": "one or more?", "alpha": "level", "correction": "known name"}),
-    Case(leave_each_out, {"es": ES, "human": "people", "by": "pa"},
-         META | QUICK | {"cutoff": "above 0"}),
     Case(difference_worth, {"sets": sy.demo_set(), "human": "mqm", "metrics": ["kin-src"],
                             "draws": 10},
          QUICK | {"sets": "set", "human": "known name?", "metrics": "known names?",
@@ -308,24 +297,12 @@ CASES = [
           "rng": "rng"}, ("groups", "pvalues")),
     Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
          META | QUICK | {"draws": "one or more"}),
-    Case(leave_domains_out, {"es": sy.demo_set(), "human": "mqm", "by": "pa"}, META | QUICK),
-    Case(mix_systems, {"es": ES, "human": "people", "hybrids": 20, "n_bootstrap": 10},
-         QUICK | {k: v for k, v in META.items() if k not in ("level", "group_by")}
-         | {"hybrids": "ten or more", "parts": "two or more", "n_bootstrap": "ten or more"}),
-    Case(combine_metrics,
-         {"es": ES, "human": "people", "by": "pa", "folds": 2, "n_bootstrap": 10, "how": ["z"]},
-         META | QUICK | {"how": "known names", "system_folds": "two or more",
-          "folds": "two or more", "unit": "unit", "n_resamples": "one or more?",
-          "n_bootstrap": "ten or more", "alpha": "level"}),
     Case(vary_ties, {"data": ES, "human": "people"},
          QUICK | {"data": "set", "human": "known name?", "metrics": "known names?",
           "matrices": "known names", "thresholds": "thresholds?", "threshold": "at least 0?",
           "metric_thresholds": "thresholds", "identical_ties": "flag", "unit": "unit",
           "n_bootstrap": "ten or more", "n_resamples": "one or more", "alternative": "known name",
           "alpha": "level", "correction": "known name", "rng": "rng"}, ("inputs",)),
-    Case(study_instances, {"es": ES, "score": "m", "splits": 2},
-         {"es": "set", "score": "known name?", "on": "known name", "listed": "one or more",
-          "splits": "one or more", "shares": "positive numbers", "target": "level", "rng": "rng"}),
     Case(power_of_test, {"es": ES, "score": "m", "pair": ("A", "B"), "sizes": [5], "draws": 10},
          QUICK | {"es": "set", "score": "known name", "pair": "pair", "tests": "known names",
           "unit": "unit", "difference": "number?", "sizes": "sizes",
@@ -337,13 +314,6 @@ CASES = [
     Case(power_of_effect, {"effect": 0.5, "sizes": [5]},
          {"effect": "number?", "tests": "known names", "sizes": "sizes?", "alpha": "level",
           "target": "level"}, ("correlations",)),
-    Case(study_units, {"es": ES, "score": "m"},
-         {"es": "set", "score": "known name?", "unit": "unit", "delta": "positive numbers?",
-          "alpha": "level", "target": "level", "raters": "logins?"}),
-    Case(study_judges, {"data": ROWS, "n_bootstrap": 10},
-         {"data": "set", "human": "text?", "targets": "shares", "sizes": "sizes of one",
-          "metrics": "names?", "unit": "unit", "n_bootstrap": "ten or more", "raters": "logins?",
-          "rng": "rng"}),
     Case(study_threshold, {"data": ROWS, "n_bootstrap": 10},
          {"data": "set", "human": "text?", "share": "level", "quantiles": "shares",
           "customary": "at least 0", "agreement": "level", "standardised": "flag",
@@ -352,15 +322,7 @@ CASES = [
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",
           "alpha": "level", "rng": "rng", "workers": "object?", "method": "known name",
-          "k": "above 0?"}),
-    Case(weigh_models, {"source": ES, "score": "m", "models": ["half", "bt"]},
-         {"source": "set", "score": "known name?", "models": "known names", "loss": "known name",
-          "folds": "two or more", "order": "known name", "unit": "unit", "prior": "thresholds",
-          "k": "positive numbers", "trueskill_beta": "positive numbers",
-          "trueskill_tau": "thresholds", "trueskill_draw": "levels", "orders": "one or more?",
-          "tolerance": "at least 0", "left": "text?", "right": "text?", "outcome": "text?",
-          "where": "where", "ignore": "names", "format": "text?", "rng": "rng",
-          "workers": "object?"}),
+          "k": "above 0"}),
     Case(simulate, {"design": Design((1,), (0.0,), (2,), (10,), 1)},
          {"design": "object?", "rng": "rng", "workers": "object?"}),
     # What options are kept in.
@@ -369,7 +331,7 @@ CASES = [
                       "noise": "at least 0", "outlier_kind": "known name",
                       "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
-         | {"method": "known name", "k": "above 0?"}),
+         | {"method": "known name", "k": "above 0"}),
     Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),
@@ -421,9 +383,6 @@ STATISTICAL = [
         clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
         clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
         clusters.rank_ranges, clusters.walked_ranges)),
-    Case(components.leave_out, {"n_units": 3}, {"n_units": "count", "most": "two or more"}),
-    Case(components.cube_root_interval, {"value": 1.0, "error": 0.1, "freedom": 5},
-         {"level": "level"}, ("value", "error", "freedom")),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
     Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
@@ -459,10 +418,6 @@ STATISTICAL = [
     Case(pairs.counts_by_group,
          {"human": MATRIX[0], "metric": MATRIX[1], "group": BLOCKS, "n_groups": 4},
          {"n_groups": "count", "threshold": "at least 0", "epsilon": "at least 0"}),
-    Case(reliability.one_way_sums,
-         {"value": MATRIX[0], "output": BLOCKS}, {"n_groups": "one or more"},
-         ("group",)),
-    Case(reliability.raters_needed, {"rho": 0.2, "target": 0.8}, {"target": "level"}, ("rho",)),
     Case(permutation.SignFlips, {}, {
         "method": "known name", "tail": "known name", "n_resamples": "one or more",
         "step": "above 0?", "rng": "rng"}),
@@ -472,7 +427,6 @@ STATISTICAL = [
          {"scores": MATRIX, "counts": np.ones((2, MATRIX.shape[1])),
           "start": np.zeros(len(MATRIX))},
          {"ties_as": "known name", "tolerance": "at least 0"}, ("counts", "start")),
-    Case(gap_intervals, {"replicates": MATRIX}, {"level": "level"}),
     Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
     Case(worthcurve.resampled_pairs,
          {"sets": np.zeros(1, int), "first": np.zeros(1, int), "second": np.ones(1, int),

@@ -20,7 +20,6 @@ from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec,
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report.summary import methods, summarise
 from steelyard.stats.metametrics.catalogue import METAMETRICS
-from steelyard.studies.metrics.leavingout import leave_each_out
 
 NAN = float("nan")
 AT_SYSTEMS = [name for name, meta in METAMETRICS.items() if "sys" in meta.levels]
@@ -197,57 +196,3 @@ def test_wmt20_de_en(shared, capsys):
     assert run(["data", "check", file, *chosen, "--json"]) == 0
     checks = json.loads(capsys.readouterr().out)["findings"]
     assert any(one["check"] == "outliers" and "yolo.1052" in one["message"] for one in checks)
-
-
-# ---------------------------------------------------------------- leaving out each system in turn
-
-
-@pytest.mark.parametrize("by", ["pearson", "pa", "spa", "kendall-b", "spearman"])
-def test_the_study_against_sets_without_each_system(by):
-    es = make()
-    study = leave_each_out(es, "people", by=by)
-    rows: dict[Any, dict[str, Any]] = {
-        row["metric"]: row for row in study.table("metrics").records()
-    }
-    alone = [
-        meta_evaluate(es.drop(systems=[s]), "people", by=by, intervals=None).values(by)
-        for s in es.systems
-    ]
-    every = meta_evaluate(es, "people", by=by, intervals=None).values(by)
-    rest = meta_evaluate(es.drop(systems=FAR), "people", by=by, intervals=None).values(by)
-    for name, row in rows.items():
-        values = [own[name] for own in alone]
-        assert row["all"] == pytest.approx(every[name], abs=1e-12)
-        assert row["no outliers"] == pytest.approx(rest[name], abs=1e-12)
-        assert (row["low"], row["high"]) == pytest.approx((min(values), max(values)), abs=1e-12)
-        moved = max(abs(v - every[name]) for v in values)
-        assert abs(row["value"] - row["all"]) == pytest.approx(moved, abs=1e-12)
-        assert values[es.systems.index(row["most without"])] == pytest.approx(
-            row["value"], abs=1e-12
-        )
-        places = [1 + sum(v > own[name] + 1e-12 for v in own.values()) for own in alone]
-        assert (row["from"], row["to"]) == (min(places), max(places))
-    marked = {r["system"] for r in study.table("systems").records() if r["outlier"]}
-    assert marked == {"s7", "s8"}
-    curve = study.curve(by)
-    assert curve.x[:2] == ("(none)", "(outliers)")
-    assert len(curve.lines[0].y) == len(curve.x) == 11
-
-
-def test_the_study_of_few_systems():
-    with pytest.raises(UsageError, match="there are 2 systems"):
-        leave_each_out(make(n=2, far=0), "people")
-    study = leave_each_out(make(n=4, far=0), "people", by="pa")
-    assert any("outliers is undefined by people" in text for text in study.warnings)
-    assert [row["outlier"] for row in study.table("systems").records()] == [None] * 4
-    assert "no outliers" not in study.table("metrics").records()[0]
-
-
-def test_the_study_where_a_value_falls_away():
-    values = np.zeros((6, 4))
-    values[0] = 1.0  # without the first system, the metric is constant
-    human = np.arange(24.0).reshape(6, 4)
-    tables = {"people": ScoreTable(human, kind="human"), "m": ScoreTable(values)}
-    es = EvalSet(tuple("ABCDEF"), Segments(tuple("1234")), tables)
-    study = leave_each_out(es, "people", by="pearson")
-    assert any("without 'A', some metrics have no value" in text for text in study.warnings)

@@ -15,7 +15,6 @@ from steelyard.data.segments import Segments
 from steelyard.stats.metametrics import catalogue
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 from steelyard.studies.metrics.ties import vary_ties
-from steelyard.studies.systems.instances import study_instances
 
 SCALES = [1e-24, 1e-9, 1e-3, 1e-2, 1e5, 1e20]
 
@@ -89,7 +88,6 @@ def test_what_has_no_moments_is_refused(plain, size, told):
         lambda: sy.meta_evaluate(es, "people", metrics=["m"]),
         lambda: sy.compare(es, "m"),
         lambda: vary_ties(es, "people"),
-        lambda: study_instances(es, "m"),
     ):
         with pytest.raises(UsageError, match=f"scores of '(m|people)': .*{told}"):
             call()

@@ -74,7 +74,7 @@ def test_every_kind_is_drawn_or_refused_with_a_reason(name, found):
 def test_figures_of_segments_are_there_because_a_result_keeps_its_scores(found):
     assert {"density", "wins"} <= set(ofresults.kinds(found["comparison"]))
     assert {"pvalues", "calibration", "scatter"} <= set(ofresults.kinds(found["meta"]))
-    assert set(ofresults.kinds(found["pair"])) == {"density", "differences", "wins", "pairings"}
+    assert set(ofresults.kinds(found["pair"])) == {"density", "differences", "wins"}
 
 
 def test_an_unknown_figure_is_refused_with_what_is_near(found):

@@ -1,4 +1,4 @@
-"""Figures of pairs: matrices by every ranking and of pairs alone, and other pairings of scores."""
+"""Figures of pairs: matrices by every ranking and of pairs alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.report.figures import comparison as cf
-from steelyard.report.figures import versus
 
 pytest.importorskip("altair")
 ALL = ["mean", "median", "bt", "elo", "trueskill"]
@@ -39,29 +38,3 @@ def test_figures_say_which_they_are(look):
     with pytest.raises(UsageError, match="needs a ranking by bt, elo or trueskill"):
         cf.draw("pairwise-alone", averages)
     assert len(cf.draw("pairwise-all", averages).to_dict(validate=False)["concat"]) == 1
-
-
-def test_pairings_keep_the_margins_and_move_the_rest(look):
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=(2, 60)) + rng.normal(size=60)
-    chart = versus.draw_pair("pairings", scores, ("A", "B"))
-    spec = chart.to_dict(validate=False)
-    assert len(spec["concat"]) == 4
-    titles = [panel["title"]["text"] for panel in spec["concat"]]
-    names = ("as it is", "independent", "sorted", "reversed")
-    for title, name in zip(titles, names, strict=True):
-        assert title.startswith(f"{name}: A wins")
-    share = 100 * (scores[0] > scores[1]).mean()
-    assert titles[0] == f"as it is: A wins {share:.1f} %"
-    assert sum(row["n"] for row in look.rows(chart, "n", "x", "y")) == 4 * 60
-    assert "could win" in spec["title"]["subtitle"][1]
-    # Lower is better: who wins turns round, and the numbers shown do not.
-    turned = versus.draw_pair("pairings", scores, ("A", "B"), higher_is_better=False)
-    again = turned.to_dict(validate=False)
-    assert again["concat"][0]["title"]["text"] == f"as it is: A wins {100 - share:.1f} %"
-    assert again["title"]["subtitle"][0] == spec["title"]["subtitle"][0]
-    lost = scores.copy()
-    lost[0, :5] = np.nan
-    assert "of 55 segments" in str(versus.draw_pair("pairings", lost, ("A", "B")).to_dict())
-    right = (scores > 0).astype(float)
-    assert versus.draw_pair("pairings", right, ("A", "B")).to_dict(validate=False)["concat"]

@@ -11,22 +11,14 @@ import steelyard as sy
 from steelyard.core.table import Column, Table
 from steelyard.demo import embedded
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
-from steelyard.studies.metrics.combination import combine_metrics
 from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
-from steelyard.studies.metrics.domains import leave_domains_out
-from steelyard.studies.metrics.leavingout import leave_each_out
-from steelyard.studies.metrics.mixtures import mix_systems
 from steelyard.studies.metrics.ties import vary_ties
-from steelyard.studies.people.judges import study_judges
 from steelyard.studies.people.threshold import study_threshold
 from steelyard.studies.planning.power import power_of_effect
-from steelyard.studies.planning.units import study_units
 from steelyard.studies.results import Study
 from steelyard.studies.systems.disagreement import disagree
-from steelyard.studies.systems.instances import study_instances
 from steelyard.studies.systems.options import Design
-from steelyard.studies.systems.rankingmodels import weigh_models
 from steelyard.studies.systems.simulation import simulate
 from steelyard.studies.words import SAID
 
@@ -35,15 +27,8 @@ SMALL = Design(types=(1,), outliers=(0.0, 0.01), systems=(3,), segments=(10,), r
 
 demo = cache(sy.demo_set)
 STUDIES: dict[str, Callable[[], Study]] = {
-    "combine": lambda: combine_metrics(demo(), "mqm", by="spa", metrics=SOME, n_bootstrap=20).study,
     "disagreement": lambda: disagree(demo(), SOME[:2], sizes=[10]),
     "distinct": lambda: count_distinct(demo(), "mqm", metrics=SOME, n_resamples=50),
-    "domains": lambda: leave_domains_out(demo(), "mqm", by="spa", metrics=SOME),
-    "hybrids": lambda: mix_systems(demo(), "mqm", metrics=SOME, hybrids=30, by="pearson"),
-    "instances": lambda: study_instances(demo(), "learned-refA", splits=5),
-    "judges": lambda: study_judges(embedded.RATINGS, n_bootstrap=20),
-    "models": lambda: weigh_models(demo(), "learned-refA", models=["half", "mean", "bt"]),
-    "outliers": lambda: leave_each_out(demo(), "mqm", by="pearson", metrics=SOME),
     "power": lambda: power_of_effect(0.1, sizes=[50, 800]),
     "segments": lambda: ablate_segments(demo(), "mqm", metrics=SOME[:1], draws=20),
     "sentinels": lambda: guard(demo(), "mqm", by="spa", metrics=SOME, draws=5),
@@ -51,26 +36,18 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "systems": lambda: ablate_systems(demo(), "mqm", metrics=SOME, sizes=[4, 10], trials=10),
     "threshold": lambda: study_threshold(embedded.RATINGS, n_bootstrap=20),
     "ties": lambda: vary_ties(demo(), "da", metrics=SOME[:2]),
-    "units": lambda: study_units(demo(), "mqm"),
     "worth": lambda: difference_worth(demo(), "mqm", metrics=SOME, draws=20),
 }
 #: How the first sentence starts.
 FIRST = {
-    "combine": "combined-nnls",
     "disagreement": "Mean and median order ",
     "distinct": "spa tells ",
-    "domains": "spa: ",
-    "hybrids": "Hybrids are mixtures",
-    "judges": "A reliability of 0.8 takes 11 ratings of an output (raw; ",
-    "models": "bt with ",
-    "outliers": "By pearson, ",
     "power": "Power for an effect of 0.1 is 0.8 or more with 787 segments by t and 1280",
     "segments": "The 95 % interval of spa of learned-refA is ",
     "sentinels": "By spa, ",
     "simulation": "By Kendall's tau with the true order, ",
     "systems": "Values of ",
     "threshold": "Differences under 46 may be a tie of people (raters: 1652 pairs",
-    "units": "Two segments of a document share",
     "worth": "People agree with a difference of ",
 }
 

@@ -62,7 +62,7 @@ PLOTS = (
     "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
     "ranks", "disagreement",
 )  # fmt: skip
-PAIR_PLOTS = ("density", "differences", "wins", "pairings")
+PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OF_THE_CARD = frozenset(("power", "worth"))
 # The card's tests are its own, on two systems and two-sided.

@@ -18,14 +18,12 @@ from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ranked import MOST_SHOWN, Ranked
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
 from steelyard.comparison.scores import LEVEL, Compared, Sample
-from steelyard.comparison.tuning import Tuned, tune_scores
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_means, row_medians
-from steelyard.stats.resampling.gapintervals import gap_intervals
 from steelyard.stats.resampling.medians import bootstrap_medians
 from steelyard.stats.strength.bradleyterry import (
     Strengths,
@@ -63,7 +61,6 @@ class Aggregate:
     floor: float = 0.0
     against: Callable[[Floats, int], Floats] | None = None
     parameters: Mapping[str, float] | None = None
-    notes: tuple[str, ...] = ()
 
 
 def _gaps(
@@ -216,8 +213,8 @@ def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Float
     return np.concatenate(parts)
 
 
-def rated_aggregate(rating: Rating, found: Rated, tuned: Tuned, *, pairs: bool = True) -> Aggregate:
-    """Rank by Elo or TrueSkill, with the parameters that were chosen."""
+def rated_aggregate(rating: Rating, found: Rated, *, pairs: bool = True) -> Aggregate:
+    """Rank by Elo or TrueSkill."""
     own = found.own
     return Aggregate(
         scores=own.scores,
@@ -225,19 +222,16 @@ def rated_aggregate(rating: Rating, found: Rated, tuned: Tuned, *, pairs: bool =
         pairwise=rating.probability(own) if pairs else NO_PAIRS,
         replicates=found.replicates,
         spread=found.spread,
-        warnings=tuned.warnings,
-        parameters=tuned.parameters,
-        notes=tuned.notes,
+        parameters=rating.parameters,
         against=lambda drawn, i: rating.chance(lead(drawn, i), i, own),
     )
 
 
 def _rated(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
     def rank(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
-        tuned = tune_scores(name, options, sample, rng)
-        rating = RATINGS[name](tuned.options)
-        found = rate_scores(rating, sample, tuned.options, rng)
-        return rated_aggregate(rating, found, tuned, pairs=sample.pairs)
+        rating = RATINGS[name](options)
+        found = rate_scores(rating, sample, options, rng)
+        return rated_aggregate(rating, found, pairs=sample.pairs)
 
     return rank
 
@@ -292,7 +286,6 @@ def with_intervals(found: Aggregate, level: float | Floats, *, average: bool) ->
         spread=found.spread,
         average=average,
         parameters=found.parameters,
-        notes=found.notes,
     )
     if found.replicates is None:
         return own
@@ -306,7 +299,7 @@ def with_intervals(found: Aggregate, level: float | Floats, *, average: bool) ->
     n = len(found.scores)
     gap_low = gap_high = pair_low = pair_high = None
     if n <= MOST_SHOWN:
-        gap_low, gap_high = _gap_intervals(replicates, level)
+        gap_low, gap_high = _pair_intervals(lead, replicates, level)
         if found.against is lead:  # what is said of a pair is the gap itself
             pair_low, pair_high = (gap_low, gap_high) if found.pairwise.size else (None, None)
         elif found.against is not None and found.pairwise.size:
@@ -334,13 +327,6 @@ def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats
         columns = np.flatnonzero(level == own)
         low[columns], high[columns] = bootstrap.interval(replicates[:, columns], float(own))
     return low, high
-
-
-def _gap_intervals(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
-    """Intervals of the lead of row over column."""
-    if isinstance(level, float) and len(replicates) and not np.isnan(replicates).any():
-        return gap_intervals(replicates, level)
-    return _pair_intervals(lead, replicates, level)
 
 
 def _pair_intervals(

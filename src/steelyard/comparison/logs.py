@@ -25,7 +25,6 @@ from steelyard.comparison.ranked import MOST_SHOWN, PairTest, Tiers, with_pairs_
 from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
 from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
-from steelyard.comparison.tuning import tune_log
 from steelyard.comparison.words import named
 from steelyard.core import bounds
 from steelyard.core.options import spelled
@@ -112,10 +111,10 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     prior: float = 0.0,
     method: str = "newton",
     orders: int | None = None,
-    k: float | None = 20.0,
-    trueskill_beta: float | None = 25 / 6,
-    trueskill_tau: float | None = 25 / 300,
-    trueskill_draw: float | None = 0.1,
+    k: float = 20.0,
+    trueskill_beta: float = 25 / 6,
+    trueskill_tau: float = 25 / 300,
+    trueskill_draw: float = 0.1,
     scale: str = "strength",
     alternative: str = "two-sided",
     correction: str = "holm",
@@ -151,11 +150,10 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         Bradley-Terry: what becomes of ties, a weak prior, and how the fit is made.
     orders, k
         Random orders that Elo and TrueSkill are averaged over: None for 100, or fewer where the log
-        is long; 0 for the order of time, or else of the file. K of Elo, None for the one that
-        predicts held-out battles best.
+        is long; 0 for the order of time, or else of the file. K of Elo.
     trueskill_beta, trueskill_tau, trueskill_draw
-        TrueSkill: deviation of a performance, drift of a skill before each battle (None: those that
-        predict best), and the chance that equals tie (None: the share of ties).
+        TrueSkill: deviation of a performance, drift of a skill before each battle, and the
+        chance that equals tie.
     scale
         What ``bt`` shows: strengths that add up to 1, or the same as ratings (``elo``: 1000 on
         average, 400 more is ten times the strength).
@@ -218,7 +216,7 @@ def compare_log(
         tests=pairs.tests,
         tiers=pairs.tiers,
         effects=pairs.effects,
-        notes=(*scaled, *pairs.notes, *(text for own in found.values() for text in own.notes)),
+        notes=(*scaled, *pairs.notes),
         warnings=tuple(dict.fromkeys([*warnings, *pairs.warnings])),
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
@@ -393,18 +391,14 @@ def _rated(
 ) -> Aggregate:
     battles, unit = sample.log.played, sample.log.unit
     assert battles is not None
-    tuned = tune_log(name, options, battles, None if unit is None else unit.astype(np.int64), rng)
-    if tuned.notes and unit is None and sample.unit != BATTLE and options.orders:
-        whole = many(sample.unit)
-        alone = f"parameters were chosen with single battles held out, not whole {whole}"
-        tuned = replace(tuned, warnings=(*tuned.warnings, f"{name}: {alone}: the log is large"))
-    rating = RATINGS[name](tuned.options)
+    rating = RATINGS[name](options)
     resampling = None
+    warnings: tuple[str, ...] = ()
     if sample.n_resamples and len(battles) <= _MOST_PLAYED:
         blocks = None if unit is None else unit.astype(np.int64)
         resampling = Resampling(sample.n_resamples, blocks)
     elif sample.n_resamples:
         none = f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
-        tuned = replace(tuned, warnings=(*tuned.warnings, f"{name}: {none}"))
-    found = rate_log(rating, battles, tuned.options, rng, resampling)
-    return rated_aggregate(rating, found, tuned, pairs=sample.dense)
+        warnings = (f"{name}: {none}",)
+    found = rate_log(rating, battles, options, rng, resampling)
+    return replace(rated_aggregate(rating, found, pairs=sample.dense), warnings=warnings)

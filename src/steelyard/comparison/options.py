@@ -34,11 +34,6 @@ SCALES = ("strength", "elo")  #: of Bradley-Terry, in battles
 FITS = ("newton", "newman", "mm")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
-#: Parameters of Elo and TrueSkill among which those that predict best are found.
-ELO_KS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 40.0, 80.0)
-BETAS = (25 / 12, 25 / 6, 25 / 3, 50 / 3, 100 / 3)
-TAUS = (0.0, 25 / 300)
-CHOSEN = "auto"  # what asks for that
 _MOST = 1e6  # of a parameter, far above where ratings mean anything
 RESAMPLED = "unit"  # what intervals resample
 _UNITS = ("segment", "document", "battle")  # which intervals=... may name, too
@@ -76,7 +71,6 @@ OTHER_TESTS = {
 }  # fmt: skip
 _OTHERS = {
     "ranking": OTHER_RANKINGS,
-    "model": OTHER_RANKINGS,
     "test": OTHER_TESTS,
     "power of test": OTHER_TESTS,
 }
@@ -94,9 +88,8 @@ class RankOptions(Options):
     """What the definitions of rankings leave open.
 
     ``orders`` is the number of random orders of segments for Elo and TrueSkill, 0 for the order of
-    the file; ``k`` and what begins with ``trueskill`` are their parameters, None for those that
-    predict best (:mod:`steelyard.comparison.tuning`); the others but ``tolerance`` concern
-    Bradley-Terry.
+    the file; ``k`` and what begins with ``trueskill`` are their parameters; the others but
+    ``tolerance`` concern Bradley-Terry.
     """
 
     ties: str = choice("half", TIES, "What ties are to Bradley-Terry.")
@@ -111,24 +104,20 @@ class RankOptions(Options):
         least=0,
         metavar="N",
     )
-    k: float | None = number(
-        20.0, "K of Elo; auto: the one that predicts held-out units best.", least=0, most=_MOST,
-        strict=True,
-        flag="--elo-k", metavar="K|auto", none=CHOSEN, optional=True,
-    )  # fmt: skip
-    trueskill_beta: float | None = number(
+    k: float = number(
+        20.0, "K of Elo.", least=0, most=_MOST, strict=True, flag="--elo-k", metavar="K"
+    )
+    trueskill_beta: float = number(
         25 / 6, "TrueSkill: deviation of a performance, where skills start at 25 with a deviation "
-        "of 25/3; auto: the one that predicts held-out units best.", least=0, most=_MOST,
-        strict=True, metavar="X|auto", none=CHOSEN, optional=True,
+        "of 25/3.", least=0, most=_MOST, strict=True, metavar="X",
     )  # fmt: skip
-    trueskill_tau: float | None = number(
-        25 / 300, "TrueSkill: how far a skill may drift before each battle; auto: as for beta.",
-        least=0, most=_MOST, metavar="X|auto", none=CHOSEN, optional=True,
+    trueskill_tau: float = number(
+        25 / 300, "TrueSkill: how far a skill may drift before each battle.",
+        least=0, most=_MOST, metavar="X",
     )  # fmt: skip
-    trueskill_draw: float | None = number(
-        0.1, "TrueSkill: chance that equals tie; auto: the share of ties.", least=0, most=1 - 1e-9,
-        strict=True, metavar="X|auto", none=CHOSEN, optional=True,
-    )  # fmt: skip
+    trueskill_draw: float = number(
+        0.1, "TrueSkill: chance that equals tie.", least=0, most=1 - 1e-9, strict=True, metavar="X"
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()

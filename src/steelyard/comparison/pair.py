@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.options import CardOptions
-from steelyard.comparison.pairings import Pairings, pair_otherwise
 from steelyard.comparison.pairwords import interval, shown_p, told, verdict
 from steelyard.comparison.pairworth import study_file, worth_of_pair
 from steelyard.comparison.ranked import CORPUS, PROPORTION, SENTENCES
@@ -82,7 +81,6 @@ class Decision(Shown):
     unit: UnitEffect
     verdict: str
     readings: Readings
-    pairings: Pairings
     strata: Strata | None = None
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
@@ -134,7 +132,6 @@ class Decision(Shown):
             "unit": self.unit.to_dict(),
             "verdict": self.verdict,
             "readings": self.readings.to_dict(),
-            "pairings": self.pairings.to_dict(),
             "strata": None if self.strata is None else self.strata.to_dict(),
             "human": self.human,
             "worth": None if self.worth is None else self.worth.told(self.difference),
@@ -317,7 +314,6 @@ def decide(
         unit=two.units.effect(np.stack([moved, 0 * moved])),
         verdict="",
         readings=_readings(two, means_apart, counts, asked),
-        pairings=pair_otherwise(two, generator(rng).spawn(1)[0]),
         strata=stratify(es, two, moved, counts),
         regressions=regressions_of(es, two, lead),
         human=None if options.human is None else _human(es, options.human, two, counts, level),

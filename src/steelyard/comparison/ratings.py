@@ -40,6 +40,7 @@ class Rating(ABC):
 
     name: str
     rules: OrderRating[Any]
+    parameters: Mapping[str, float]
 
     def of_log(self, battles: Battles, order: Orders) -> Played:
         """Rate in many orders of a log."""
@@ -73,7 +74,7 @@ class _Elo(Rating):
     rules: elo.EloOptions
 
     def __init__(self, options: RankOptions) -> None:
-        assert options.k is not None  # which tuning has chosen
+        self.parameters = {"k": options.k}
         self.rules = elo.EloOptions(k=options.k)
 
     def played(self, found: Floats) -> Played:
@@ -95,9 +96,7 @@ class _TrueSkill(Rating):
 
     def __init__(self, options: RankOptions) -> None:
         beta, tau, draw = options.trueskill_beta, options.trueskill_tau, options.trueskill_draw
-        assert beta is not None  # which tuning has chosen
-        assert tau is not None
-        assert draw is not None
+        self.parameters = {"beta": beta, "tau": tau, "draw": draw}
         self.rules = trueskill.TrueSkillOptions(beta=beta, tau=tau, draw_probability=draw)
 
     def played(self, found: trueskill.Skills) -> Played:

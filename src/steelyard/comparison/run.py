@@ -68,10 +68,10 @@ def compare(  # noqa: PLR0913 - every option has a default
     prior: float = 0.0,
     method: str = "newton",
     orders: int = 100,
-    k: float | None = 20.0,
-    trueskill_beta: float | None = 25 / 6,
-    trueskill_tau: float | None = 25 / 300,
-    trueskill_draw: float | None = 0.1,
+    k: float = 20.0,
+    trueskill_beta: float = 25 / 6,
+    trueskill_tau: float = 25 / 300,
+    trueskill_draw: float = 0.1,
     alternative: str = "two-sided",
     correction: str = "holm",
     alpha: float = 0.05,
@@ -101,12 +101,10 @@ def compare(  # noqa: PLR0913 - every option has a default
         fit is made (``newton``, ``newman``, ``mm``).
     orders, k
         Elo and TrueSkill depend on the order of segments: the number of random orders that are
-        averaged, 0 for the order of the file; K of Elo, None for the one that predicts held-out
-        units best.
+        averaged, 0 for the order of the file; K of Elo.
     trueskill_beta, trueskill_tau, trueskill_draw
         TrueSkill, whose skills start at 25 with a deviation of 25/3: deviation of a performance,
-        drift of a skill before each battle (None: those that predict best), and the chance that
-        equals tie (None: the share of ties).
+        drift of a skill before each battle, and the chance that equals tie.
     alternative, correction, alpha
         ``two-sided``, ``greater`` or ``less``; ``holm``, ``benjamini-hochberg``, ``bonferroni`` or
         ``none``; the level of the tiers.

@@ -431,10 +431,5 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
     '{"x": null, "name": "ä"}'
     """
-    from steelyard.core.jsontext import indented  # no help text needs it
-
-    if indent is None:
-        written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False)
-    else:
-        written = indented(value, "\n", " " * indent)
+    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

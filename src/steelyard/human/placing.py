@@ -99,7 +99,7 @@ def _notes(averages: Averages, rule: Rule | None, *, single: bool) -> tuple[str,
         enough = int((averages.n >= ENOUGH).sum())
         once += f"; an output has {averages.n.mean():.3g} ratings on average, and "
         once += f"{f'{enough:,} have' if enough else 'none has'} {ENOUGH} or more, as is asked for "
-        once += "where single outputs count (study judges)"
+        once += "where single outputs count"
     if rule is None:
         return (once,)
     corrected = "" if rule.correction == "none" else f", {rule.correction}"

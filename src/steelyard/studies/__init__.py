@@ -9,48 +9,32 @@ from steelyard.core.publicnames import loaded_from
 if TYPE_CHECKING:
     from steelyard.studies.metrics.ablations import ablate_segments as ablate_segments
     from steelyard.studies.metrics.ablations import ablate_systems as ablate_systems
-    from steelyard.studies.metrics.combination import combine_metrics as combine_metrics
     from steelyard.studies.metrics.differences import difference_worth as difference_worth
     from steelyard.studies.metrics.discernment import count_distinct as count_distinct
     from steelyard.studies.metrics.discernment import guard as guard
-    from steelyard.studies.metrics.domains import leave_domains_out as leave_domains_out
-    from steelyard.studies.metrics.leavingout import leave_each_out as leave_each_out
-    from steelyard.studies.metrics.mixtures import mix_systems as mix_systems
     from steelyard.studies.metrics.ties import vary_ties as vary_ties
-    from steelyard.studies.people.judges import study_judges as study_judges
     from steelyard.studies.people.threshold import study_threshold as study_threshold
     from steelyard.studies.planning.power import power_of_effect as power_of_effect
     from steelyard.studies.planning.power import power_of_metrics as power_of_metrics
     from steelyard.studies.planning.power import power_of_test as power_of_test
-    from steelyard.studies.planning.units import study_units as study_units
     from steelyard.studies.results import Study as Study
     from steelyard.studies.systems.disagreement import disagree as disagree
-    from steelyard.studies.systems.instances import study_instances as study_instances
-    from steelyard.studies.systems.rankingmodels import weigh_models as weigh_models
     from steelyard.studies.systems.simulation import simulate as simulate
 
 _HOME = {
     "Study": "steelyard.studies.results",
     "ablate_segments": "steelyard.studies.metrics.ablations",
     "ablate_systems": "steelyard.studies.metrics.ablations",
-    "combine_metrics": "steelyard.studies.metrics.combination",
     "count_distinct": "steelyard.studies.metrics.discernment",
     "difference_worth": "steelyard.studies.metrics.differences",
     "disagree": "steelyard.studies.systems.disagreement",
     "guard": "steelyard.studies.metrics.discernment",
-    "leave_domains_out": "steelyard.studies.metrics.domains",
-    "leave_each_out": "steelyard.studies.metrics.leavingout",
-    "mix_systems": "steelyard.studies.metrics.mixtures",
     "power_of_effect": "steelyard.studies.planning.power",
     "power_of_metrics": "steelyard.studies.planning.power",
     "power_of_test": "steelyard.studies.planning.power",
     "simulate": "steelyard.studies.systems.simulation",
-    "study_instances": "steelyard.studies.systems.instances",
-    "study_judges": "steelyard.studies.people.judges",
     "study_threshold": "steelyard.studies.people.threshold",
-    "study_units": "steelyard.studies.planning.units",
     "vary_ties": "steelyard.studies.metrics.ties",
-    "weigh_models": "steelyard.studies.systems.rankingmodels",
 }
 
 __all__ = list(_HOME)

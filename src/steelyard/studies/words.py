@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.summary import Told
 from steelyard.core.table import MISSING, Table
-from steelyard.core.words import all_of, plural, sentence, stopped
+from steelyard.core.words import all_of, plural, sentence
 
 if TYPE_CHECKING:
     from steelyard.studies.results import Study
 
 Row = dict[str, str]
-#: Words of a verdict that leaves the question open.
-_DOUBTS = ("as far as can be told", "may not hold")
 
 
 def _rows(table: Table) -> list[Row]:
@@ -38,10 +36,6 @@ def _power(found: Study) -> Iterator[Told]:
     for row in rows:
         if row["needed"] == MISSING:
             yield "undecided", f"By {row['what']} it takes {row['note']} {unit}."
-
-
-def _units(found: Study) -> Iterator[Told]:
-    yield "settled", sentence(str(found.facts["summary"]))
 
 
 def _subsets(found: Study) -> Iterator[Told]:
@@ -86,23 +80,6 @@ def _sentinels(found: Study) -> Iterator[Told]:
         if below:
             does = "does" if len(below) == 1 else "do"
             yield "undecided", f"By {names[j]}, {all_of(below)} {does} not."
-
-
-def _outliers(found: Study) -> Iterator[Told]:
-    rows = _rows(found.parts["metrics"])
-    for by in dict.fromkeys(row["with"] for row in rows):
-        own = [row for row in rows if row["with"] == by and row["rank"] != MISSING]
-        if not own:
-            continue
-        best = own[0]
-        same = best["from"] == best["to"]
-        where = f"place {best['from']}" if same else f"places {best['from']} to {best['to']}"
-        text = f"By {by}, {best['metric']} takes {where}, whichever system is left out"
-        yield "settled" if same else "undecided", f"{text}."
-        moved = sum(row["from"] != row["to"] for row in own)
-        if moved:
-            text = f"{moved} of {plural(len(own), 'metric')} change place when a system is left out"
-            yield "undecided", f"By {by}, {text}."
 
 
 def _worth(found: Study) -> Iterator[Told]:
@@ -171,58 +148,10 @@ def _threshold(found: Study) -> Iterator[Told]:
             yield "settled", f"{text} ({row['equal']}: {row['pairs']} pairs of equal outputs)."
 
 
-def _judges(found: Study) -> Iterator[Told]:
-    for row in _rows(found.parts["reliability"]):
-        if not row["what"].startswith("ratings for a reliability") or row["value"] == MISSING:
-            continue
-        of = row["what"].removeprefix("ratings for a ")
-        known = MISSING not in (row["low"], row["high"])
-        ends = f"; {row['low']} to {row['high']}" if known else ""
-        yield "settled", f"A {of} takes {row['value']} ratings of an output ({row['score']}{ends})."
-
-
-def _noted(found: Study) -> Iterator[Told]:
-    """Give the verdicts that a study writes itself; what could not be told stays open."""
-    for own in found.facts["verdicts"].values():
-        for text in [own] if isinstance(own, str) else own:
-            open_ = any(doubt in text for doubt in _DOUBTS)
-            yield "undecided" if open_ else "settled", stopped(text)
-
-
-def _hybrids(found: Study) -> Iterator[Told]:
-    for part, text in _noted(found):
-        yield part, sentence(text)  # which starts with no name
-
-
-def _models(found: Study) -> Iterator[Told]:
-    for note in next(iter(found.parts.values())).notes:
-        if "predicts best" in note:
-            first, *rest = note.removesuffix(".").split("; ")
-            yield "settled", stopped(first)
-            for part in rest:
-                yield "undecided" if part.startswith("not told") else "settled", sentence(part)
-
-
-def _instances(found: Study) -> Iterator[Told]:
-    for table in found.parts.values():
-        for note in table.notes:
-            if "of the pairs rank alike" in note:
-                yield "settled", sentence(note)
-            elif "mostly chance" in note:
-                yield "undecided", sentence(note)
-
-
 #: What each study says, by its name.
 SAID: Mapping[str, Callable[[Study], Iterator[Told]]] = {
-    "combine": _noted,
     "disagreement": _disagreement,
     "distinct": _distinct,
-    "domains": _noted,
-    "hybrids": _hybrids,
-    "instances": _instances,
-    "judges": _judges,
-    "models": _models,
-    "outliers": _outliers,
     "power": _power,
     "segments": _segments,
     "sentinels": _sentinels,
@@ -230,6 +159,5 @@ SAID: Mapping[str, Callable[[Study], Iterator[Told]]] = {
     "systems": _subsets,
     "threshold": _threshold,
     "ties": _ties,
-    "units": _units,
     "worth": _worth,
 }

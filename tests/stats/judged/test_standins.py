@@ -18,7 +18,7 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.judged.alttest import alternative_annotator, best_constant
 from steelyard.stats.judged.ceiling import label_ceiling, score_ceiling
 from steelyard.stats.judged.juries import dawid_skene, stacked, vote
-from steelyard.stats.judged.reruns import drift, noise_of_runs, self_agreement
+from steelyard.stats.judged.reruns import drift, self_agreement
 
 
 def sparse(rng, raters, rows, k):
@@ -251,15 +251,6 @@ def test_self_agreement_counts_pairs_of_runs(seed: int) -> None:
     assert found.known == bool(shares)
     if shares:
         assert found.value == pytest.approx(np.mean(shares))
-
-
-def test_noise_of_rows_and_of_runs() -> None:
-    rng = np.random.default_rng(0)
-    rows, noise = rng.normal(size=4000), rng.normal(size=(3, 4000))
-    found = noise_of_runs(2 * rows + noise)
-    assert (found.rows * 4000, found.runs * 4000) == pytest.approx((4, 1 / 3), rel=0.1)
-    assert found.of_runs == pytest.approx(1 / 13, rel=0.1)
-    assert np.isnan(noise_of_runs(np.ones((1, 5))).of_runs)
 
 
 def test_drift() -> None:

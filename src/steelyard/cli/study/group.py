@@ -7,7 +7,6 @@ import click
 from steelyard.cli.lazy import LazyGroup
 
 _METRICS = "steelyard.cli.study.metricstudies"
-_COMBINE = "steelyard.cli.study.combinestudy"
 _SYSTEMS = "steelyard.cli.study.systemstudies"
 _PLANNING = "steelyard.cli.study.planningstudies"
 _PEOPLE = "steelyard.cli.study.peoplestudies"
@@ -18,20 +17,12 @@ STUDIES = {
     "segments": (f"{_METRICS}:segments", "Would they with fewer segments?"),
     "distinct": (f"{_METRICS}:distinct", "Which meta-metric tells metrics apart?"),
     "sentinels": (f"{_METRICS}:sentinels", "Do metrics beat scores that know nothing?"),
-    "outliers": (f"{_METRICS}:outliers", "Which systems carry the agreement with people?"),
     "worth": (f"{_METRICS}:worth", "How often do people agree with a difference of this size?"),
-    "domains": (f"{_METRICS}:domains", "Would the verdict hold in another domain?"),
-    "hybrids": (f"{_COMBINE}:hybrids", "What do thousands of mixed systems say of metrics?"),
-    "combine": (f"{_COMBINE}:combine", "Is a combination better than its best part?"),
     "ties": (f"{_METRICS}:ties", "Would they rank alike with other ties?"),
     "disagreement": (f"{_SYSTEMS}:disagreement", "How often do mean, median and others disagree?"),
-    "instances": (f"{_SYSTEMS}:instances", "Which segments are hard, which tell systems apart?"),
     "simulation": (f"{_SYSTEMS}:simulation", "Which ranking finds a known order?"),
-    "models": (f"{_SYSTEMS}:models", "Which model predicts best who wins?"),
     "power": (f"{_PLANNING}:power", "How much does it take to find a difference?"),
     "threshold": (f"{_PEOPLE}:threshold", "How wide is a tie of people?"),
-    "judges": (f"{_PEOPLE}:judges", "How many raters make a score reliable?"),
-    "units": (f"{_PLANNING}:units", "What do documents, raters and domains share?"),
 }
 
 

@@ -22,10 +22,7 @@ from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study,
 from steelyard.cli.values import Names
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
-    OUTLIER_META,
     DistinctOptions,
-    DomainOptions,
-    OutlierOptions,
     SegmentsOptions,
     SentinelOptions,
     SystemsOptions,
@@ -75,22 +72,6 @@ def distinct() -> tuple[str, Callable[..., Study]]:
     from steelyard.studies.metrics.discernment import count_distinct
 
     return "testing", count_distinct
-
-
-@meta_command(
-    OutlierOptions,
-    "steelyard study outliers scores.csv --human mqm",
-    "steelyard study outliers scores.csv --human mqm --by pearson,spa --out outliers.svg",
-    default=OUTLIER_META,
-)
-def outliers() -> tuple[str, Callable[..., Study]]:
-    """Leave each system out in turn, and see which of them carry the agreement with people.
-
-    Outliers are systems whose human score is far from the median.
-    """
-    from steelyard.studies.metrics.leavingout import leave_each_out
-
-    return "leaving out systems", leave_each_out
 
 
 @meta_command(
@@ -163,18 +144,6 @@ def worth(
         found = difference_worth(sets, options.human, options=asked, groups=groups, pvalues=known,
                                  rng=output.seed, progress=progress)  # fmt: skip
     emit_study(found, plot, output)
-
-
-@meta_command(
-    DomainOptions,
-    "steelyard study domains scores.csv --human mqm",
-    "steelyard study domains scores.csv --human mqm --metrics '*-refA' --by spa",
-)
-def domains() -> tuple[str, Callable[..., Study]]:
-    """Weigh metrics on each domain, and with each left out: what another domain might say."""
-    from steelyard.studies.metrics.domains import leave_domains_out
-
-    return "weighing domains", leave_domains_out
 
 
 @command(

@@ -1,4 +1,4 @@
-"""Studies of people, as commands: what they call equal, and how many of them it takes."""
+"""Studies of people, as commands: what they call equal."""
 
 from __future__ import annotations
 
@@ -18,44 +18,9 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.study.shared import PLOT, emit_study
 from steelyard.cli.values import FileName
-from steelyard.studies.people.options import JudgesOptions, ThresholdOptions
+from steelyard.studies.people.options import ThresholdOptions
 
 _INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")
-
-
-@command(
-    shape=RATINGS,
-    examples=(
-        "steelyard study judges ratings.csv",
-        "steelyard study judges ratings.csv metrics.csv --targets 0.7,0.8",
-    ),
-)
-@_INPUTS
-@from_fields(JudgesOptions)
-@PLOT
-@input_options
-@figure_options
-def judges(
-    inputs: tuple[str, ...],
-    plot: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: Any,
-) -> None:
-    """Find how reliable scores of single outputs are, and how many raters would be enough.
-
-    RATINGS are files of raw ratings; scores of metrics beside them are shown with the highest
-    correlation that these ratings allow.
-    """
-    from steelyard.studies.people.judgedsets import read_judged
-    from steelyard.studies.people.judges import study_judges
-
-    need_inputs(inputs)
-    wants_figure(output)
-    asked = JudgesOptions(**settings)
-    read = read_judged(inputs, options, unit=asked.unit, who=asked.raters)
-    found = study_judges(read, options.human, options=asked, rng=output.seed)
-    emit_study(found, plot, output)
 
 
 @command(

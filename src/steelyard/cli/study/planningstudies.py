@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,9 +15,8 @@ from steelyard.cli.options import (
     figure_options,
     given,
     input_options,
-    need_inputs,
 )
-from steelyard.cli.study.shared import INPUTS, PLOT, emit_study
+from steelyard.cli.study.shared import PLOT, emit_study
 from steelyard.cli.values import FileName, Finite, Names, Numbers
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
@@ -28,11 +26,7 @@ from steelyard.studies.planning.options import (
     MetricPowerOptions,
     PowerOptions,
     TestPowerOptions,
-    UnitsOptions,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 @command(
@@ -123,39 +117,4 @@ def power(
         else:
             how["options"] = MetricPowerOptions.of(asked)
             found = powers.power_of_metrics(es, options.human, by=settings["by"], **how)
-    emit_study(found, plot, output)
-
-
-@command(
-    shape=SCORES,
-    examples=(
-        "steelyard study units scores.csv --score esa --delta 1,2,3",
-        "steelyard study units ratings.csv texts.jsonl --raters persons.json",
-    ),
-)
-@INPUTS
-@click.option("--score", metavar="NAME", help="The score, if there are several.")
-@from_fields(UnitsOptions)
-@PLOT
-@input_options
-@partial(figure_options, unused=("seed",))
-def units(
-    inputs: tuple[str, ...],
-    score: str | None,
-    plot: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: Any,
-) -> None:
-    """Find what documents, raters and domains share, and what more documents would bring.
-
-    INPUT are scores with a column doc, or raw ratings, which also tell what raters share.
-    """
-    from steelyard.studies.planning.units import study_units
-    from steelyard.studies.planning.unitsets import read_units
-
-    need_inputs(inputs)
-    wants_figure(output)
-    asked = UnitsOptions(**settings)
-    found = study_units(read_units(inputs, options, unit=asked.unit), score, options=asked)
     emit_study(found, plot, output)

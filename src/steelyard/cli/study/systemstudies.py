@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, wants_figure, workers_with_progress
+from steelyard.cli.emit import wants_figure, workers_with_progress
 from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import BATTLES, SCORES, command
+from steelyard.cli.helping import SCORES, command
 from steelyard.cli.options import (
     InputOptions,
     OutputOptions,
@@ -20,12 +19,9 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study
 from steelyard.cli.values import Names
-from steelyard.core.errors import UsageError
 from steelyard.studies.systems.options import (
     Design,
     DisagreementOptions,
-    InstanceOptions,
-    ModelsOptions,
 )
 
 if TYPE_CHECKING:
@@ -96,94 +92,4 @@ def disagreement(
     sets = each_set(inputs, each, options) if each else options.load(inputs)
     with workers_with_progress("ranking", workers, output) as shown:
         found = disagree(sets, rng=output.seed, workers=shown, **settings)
-    emit_study(found, plot, output)
-
-
-@command(
-    shape=SCORES,
-    examples=(
-        "steelyard study instances scores.csv --score chrF",
-        "steelyard study instances scores.csv --score chrF --on wins --out instances.svg",
-    ),
-)
-@INPUTS
-@click.option("--score", metavar="NAME", help="The score, if there are several.")
-@from_fields(InstanceOptions)
-@PLOT
-@input_options
-@figure_options
-def instances(
-    inputs: tuple[str, ...],
-    score: str | None,
-    plot: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-    **settings: Any,
-) -> None:
-    """Find which segments are hard, which tell systems apart, and how few of them would do.
-
-    And how scores spread: outliers, places, and what it is worth that systems share segments.
-    """
-    from steelyard.studies.systems.instances import study_instances
-
-    need_inputs(inputs)
-    wants_figure(output)
-    asked = InstanceOptions(**settings)
-    found = study_instances(options.load(inputs), score, options=asked, rng=output.seed)
-
-    def draw() -> Any:
-        from steelyard.report.figures.segmentcloud import draw_instances
-
-        return draw_instances(found, plot)
-
-    emit(found, list(found.parts.values()), output, draw=draw)
-
-
-@command(
-    shape=f"{SCORES}\n{BATTLES}",
-    examples=(
-        "steelyard study models scores.csv --score chrF",
-        "steelyard study models arena.jsonl --order time --models bt,davidson,elo",
-    ),
-)
-@INPUTS
-@click.option("--score", metavar="NAME", help="The score that says who wins a segment.")
-@from_fields(ModelsOptions, "models", "loss", "folds", "order", "unit", "prior", "k")
-@from_fields(ModelsOptions, "trueskill_beta", "trueskill_tau", "trueskill_draw", "orders")
-@from_fields(ModelsOptions, "tolerance", "left", "right", "outcome")
-@PLOT
-@input_options
-@figure_options
-@worker_options
-def models(
-    inputs: tuple[str, ...],
-    score: str | None,
-    plot: tuple[str, ...] | None,
-    options: InputOptions,
-    output: OutputOptions,
-    workers: Workers,
-    **settings: Any,
-) -> None:
-    """See which model of who wins predicts best, and with which parameters.
-
-    Bradley-Terry, Davidson, Elo, TrueSkill and simpler ones predict held-out segments of one score,
-    or held-out battles of a log.
-    """
-    from steelyard.formats.load import JudgementsError
-    from steelyard.studies.systems.rankingmodels import weigh_models
-
-    need_inputs(inputs)
-    wants_figure(output)
-    source: Any = inputs
-    if not any(settings[side] for side in ("left", "right", "outcome")):
-        with suppress(JudgementsError):  # a log, or what is refused as one
-            source = options.by_unit(settings["unit"]).load(inputs)
-    if source is inputs:
-        options.only_rows_and_columns()
-        if score is not None:
-            raise UsageError("--score applies to scores, not to a log of battles")
-        settings |= {name: getattr(options, name) for name in ("where", "ignore", "format")}
-    asked = ModelsOptions(**settings)
-    with workers_with_progress("predicting", workers, output) as shown:
-        found = weigh_models(source, score, options=asked, rng=output.seed, workers=shown)
     emit_study(found, plot, output)

@@ -84,7 +84,7 @@ def _of_pair(card: Decision) -> Kinds:
     from steelyard.comparison.ranked import CORPUS
     from steelyard.report.figures import versus
 
-    es, signed = card.source, card.provenance
+    es = card.source
     if es is None:
         return {}
     pair = partial(
@@ -93,7 +93,6 @@ def _of_pair(card: Decision) -> Kinds:
         pair=card.pair,
         score=versus.segment_label(card.score, corpus=card.of == CORPUS),
         higher_is_better=card.higher_is_better,
-        rng=(0 if signed is None else signed.seed) or 0,
     )
     return {name: partial(pair, name) for name in versus.PAIR_FIGURES}
 

@@ -9,9 +9,7 @@ import numpy as np
 from steelyard.comparison.ranked import SENTENCES
 from steelyard.comparison.scores import is_binary
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.rng import Rng
 from steelyard.report.figures import style
-from steelyard.report.figures.otherpairings import draw_pairings
 from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
 from steelyard.report.figures.speaking import shown
 from steelyard.report.figures.style import (
@@ -29,7 +27,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.wins import win_counts
 
 #: Names of the figures of two systems.
-PAIR_FIGURES = ("density", "differences", "wins", "pairings")
+PAIR_FIGURES = ("density", "differences", "wins")
 _SIDE = 340
 _LINES = (
     {"color": style.RED, "strokeWidth": 1.8},
@@ -45,7 +43,6 @@ def draw_pair(
     score: str = "score",
     *,
     higher_is_better: bool = True,
-    rng: Rng = 0,
 ) -> Chart:
     """Draw one of :data:`PAIR_FIGURES` of two systems; ``scores`` is 2 x segments.
 
@@ -57,9 +54,6 @@ def draw_pair(
         raise UsageError(f"figure '{name}' needs two systems")
     if name == "wins":
         return wins(pair, scores if higher_is_better else -scores)
-    if name == "pairings":
-        both = _shared(scores, pair)
-        return draw_pairings(both, pair, score, higher_is_better=higher_is_better, rng=rng)
     if name == "density" and is_binary(scores):
         return two_by_two(scores, pair, score)
     draw = density if name == "density" else differences

@@ -8,14 +8,12 @@ import numpy as np
 
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.segmentgroups import Groups, compare_groups, units_behind
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.words import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import counted
 from steelyard.metaevaluation.metricgroups import weigh_groups
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report.parts.groupstrips import metric_strips, system_strips
 from steelyard.stats.arrays import Counts
-from steelyard.stats.paired.interactions import interactions
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -36,7 +34,7 @@ def domain_blocks(
     if len(groups) < 2 or len(found.systems) < 2:
         return ()
     ranked = compare_groups(es, found, groups)
-    lines = [ranked.led("domain"), *order_sentences(es, found, ranked, groups)]
+    lines = [ranked.led("domain"), *order_sentences(ranked)]
     if left_out:
         lines.append(f"Too small to be looked at: {all_of(left_out)}.")
     if len(ranked.systems) < len(found.systems):
@@ -95,60 +93,16 @@ def domains_of(es: EvalSet, found: Comparison) -> tuple[dict[str, Counts], list[
     return groups, left_out
 
 
-def order_sentences(
-    es: EvalSet, found: Comparison, ranked: Groups, groups: dict[str, Counts]
-) -> list[str]:
-    """Say whether differences between systems depend on the domain, and how many change places."""
+def order_sentences(ranked: Groups) -> list[str]:
+    """Say how many pairs of systems change places between domains."""
     n = len(ranked.systems)
     pairs = plural(n * (n - 1) // 2, "pair")
-    told = stand_outs(es, found, ranked, groups)
     changed, turns = ranked.changes(), len(ranked.turns())
     if not changed:
-        told.append(f"All {pairs} of systems are in the same order in every domain.")
-        return told
+        return [f"All {pairs} of systems are in the same order in every domain."]
     text = f"{changed:,} of {pairs} of systems are not in the same order in every domain"
     how = "t-tests, Holm's correction over all pairs and domains"
     if turns:
         both = "significantly one way here and the other way there"
-        told.append(f"{text}; {turns:,} of them {both} ({how}):")
-    else:
-        told.append(f"{text}; for none of them is it significant both ways ({how}).")
-    return told
-
-
-def stand_outs(
-    es: EvalSet, found: Comparison, ranked: Groups, groups: dict[str, Counts]
-) -> list[str]:
-    """Say which systems do better or worse in a domain, against the others, than elsewhere.
-
-    That is tested on the segments that all systems have.
-    """
-    rows = [es.systems.index(name) for name in ranked.systems]
-    places = np.concatenate(list(groups.values()))
-    kinds = np.repeat(np.arange(len(groups)), [len(own) for own in groups.values()])
-    scores = es[found.score].oriented[rows][:, places]
-    whole = ~np.isnan(scores).any(axis=0)
-    codes = units_behind(es, found).codes
-    blocks = (np.arange(es.n_segments) if codes is None else codes)[places][whole]
-    if len(np.unique(kinds[whole])) < len(groups):
-        why = "too few segments have scores of all systems"
-        return [f"Whether the domain matters by more than chance is not tested: {why}."]
-    gain, p = interactions(scores[:, whole], kinds[whole], blocks)
-    if np.isnan(p).all():
-        why = f"too few {ranked.unit}s"
-        return [f"Whether the domain matters by more than chance is not tested: {why}."]
-    how = f"t-tests over {counted(len(np.unique(blocks)), ranked.unit)}, Holm's correction"
-    lines = []
-    for g, name in enumerate(groups):
-        sure = sorted(np.flatnonzero(p[:, g] < found.alpha), key=lambda i: -abs(gain[i, g]))
-        better = [ranked.systems[i] for i in sure if gain[i, g] > 0]
-        worse = [ranked.systems[i] for i in sure if gain[i, g] < 0]
-        both = (("better", better), ("worse", worse))
-        sides = [f"{word} than elsewhere: {listed(own)}" for word, own in both if own]
-        lines += [f"In {name}, against the others, {'; '.join(sides)}."] if sides else []
-    if lines:
-        return [f"Differences between systems depend on the domain by more than chance ({how}).",
-                *lines]  # fmt: skip
-    none = "none does better or worse against the others in one domain than elsewhere by more than"
-    told = "Whether differences between systems depend on the domain is not decided"
-    return [f"{told}: {none} noise explains ({how})."]
+        return [f"{text}; {turns:,} of them {both} ({how}):"]
+    return [f"{text}; for none of them is it significant both ways ({how})."]

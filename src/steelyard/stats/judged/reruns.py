@@ -52,43 +52,6 @@ def self_agreement(runs: Floats, *, unit: Codes | None = None, level: float = 0.
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
-    """Where the noise of a mean comes from: which rows were judged, and how a run fell out."""
-
-    rows: float
-    runs: float
-
-    @property
-    def of_runs(self) -> float:
-        """The share of the variance that more runs would take away."""
-        total = self.rows + self.runs
-        return self.runs / total if total > 0 else float("nan")
-
-
-def noise_of_runs(runs: Floats) -> Split:
-    """Split the variance of a judge's mean into what rows and what runs add to it.
-
-    By analysis of variance over rows with the same number of runs r: the mean square within rows
-    over r n is that of runs, what the mean square between rows has beyond it over n that of rows.
-
-    Examples
-    --------
-    >>> found = noise_of_runs(np.array([[0.0, 1, 2, 3], [0.0, 1, 2, 3]]))
-    >>> found.runs, found.rows > 0
-    (0.0, True)
-    """
-    full = ~np.isnan(runs).any(axis=0)
-    own = runs[:, full]
-    r, n = own.shape
-    if r < 2 or n < 2:
-        return Split(float("nan"), float("nan"))
-    means = own.mean(axis=0)
-    within = float(((own - means) ** 2).sum()) / (n * (r - 1))
-    between = float(means.var(ddof=1))
-    return Split(max(0.0, between - within / r) / n, within / (r * n))
-
-
-@dataclass(frozen=True, slots=True)
 class Drift:
     """What changed from one judge to the next on the same rows.
 

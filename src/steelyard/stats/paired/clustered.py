@@ -113,30 +113,6 @@ def mean_error(gap: Floats, blocks: Counts) -> MeanError:
     return MeanError(mean, error, freedom, (sizes > 0).sum(axis=1))
 
 
-def sums_error(sums: Floats, sizes: Floats) -> MeanError:
-    """Give the same as :func:`mean_error` does of sums by unit: rows x units, and sizes of units.
-
-    Units without a size do not count; a row with a sum that is not finite has no error.
-
-    Examples
-    --------
-    >>> mean, error, freedom, units = sums_error(np.array([[1.0, 3.0]]), np.array([2.0, 2.0]))
-    >>> mean.tolist(), error.tolist(), freedom.round(12).tolist(), units.tolist()
-    ([1.0], [0.5], [1.0], [2])
-    """
-    some = sizes > 0
-    own, size = sums[:, some], sizes[some]
-    n = float(size.sum())
-    mean = own.sum(axis=1) / n if n else np.full(len(own), np.nan)
-    with np.errstate(invalid="ignore"):
-        left = own - mean[:, None] * size
-    variance = np.sum(ratio(left * left, 1 - size / max(n, 1.0)), axis=1) / max(n, 1.0) ** 2
-    freedom = freedom_of_sizes(size[None])[0]
-    rows = len(own)
-    error = np.where(np.isfinite(mean) & (len(size) > 1), np.sqrt(variance), np.nan)
-    return MeanError(mean, error, np.full(rows, freedom), np.full(rows, len(size)))
-
-
 def two_way_mean_error(gap: Floats, blocks: Counts, others: Counts) -> MeanError:
     """Give the same as :func:`mean_error` does, by units of two kinds that cross.
 

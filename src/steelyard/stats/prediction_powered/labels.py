@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc, ndtri
+from scipy.special import bdtrc, ndtri
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
@@ -201,15 +201,3 @@ def _capped(share: Floats, budget: float) -> Floats:
         if (scaled <= 1).all():
             break
     return np.minimum(result, 1.0)
-
-
-def passes_at_least(successes: int, n: int, required: float) -> float:
-    """One-sided exact p that a share is no more than required.
-
-    Examples
-    --------
-    >>> round(passes_at_least(9, 10, 0.5), 4)
-    0.0107
-    """
-    bounds.number(0, 1, required=required)
-    return float(1 - bdtr(successes - 1, n, required)) if successes else 1.0

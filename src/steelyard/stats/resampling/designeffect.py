@@ -30,7 +30,6 @@ from scipy.special import stdtrit
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.components import jackknife_errors
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.resampling.unitfreedom import unit_freedom, unit_sizes
@@ -121,6 +120,23 @@ def _reach(pairs: _Pairs, chosen: Counts, codes: Counts, level: float) -> float:
     with np.errstate(divide="ignore"):
         values = np.log(row_medians(without.T) if np.isnan(without).any() else _medians(without))
     return jackknife_reach(values, unit_sizes(codes), level)
+
+
+def jackknife_errors(replicates: Floats) -> Floats:
+    """Standard error of each column from replicates that leave out one of k groups each.
+
+    NaN where a replicate is undefined, or there are fewer than two.
+
+    Examples
+    --------
+    >>> jackknife_errors(np.array([[2.0], [3.0], [4.0]])).round(4).tolist()
+    [1.1547]
+    """
+    k = len(replicates)
+    if k < 2:
+        return np.full(replicates.shape[1:], np.nan)
+    spread = ((replicates - replicates.mean(axis=0)) ** 2).sum(axis=0)
+    return np.asarray(np.sqrt((k - 1) / k * spread))
 
 
 def jackknife_reach(values: Floats, sizes: Floats, level: float) -> float:

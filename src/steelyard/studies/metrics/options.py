@@ -28,11 +28,7 @@ from steelyard.metaevaluation.options import (
 )
 
 META = ("spa", "pa")  # meta-metrics, if none are named
-OUTLIER_META = ("pearson", "pa")
 SENTINEL_META = ("spa", "pa", "acc-eq", "pearson")
-COMBINE_META = ("spa", "acc-eq")
-HYBRID_META = ("pearson",)
-HOW = ("rank", "z", "nnls", "nnls-pairs")
 #: The matrices of the better-metric-evaluation paper, and the two that later tasks used.
 MATRICES = (
     "kendall-hard",
@@ -82,19 +78,6 @@ class SegmentsOptions(MetaStudyOptions):
         least=2,
     )
     draws: int = whole(1000, "Samples of each size.", least=10, metavar="N")
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutlierOptions(MetaStudyOptions):
-    """When a system is an outlier."""
-
-    cutoff: float = number(
-        2.5,
-        "Robust deviations (1.483 MAD) from the median beyond which a system is an outlier.",
-        least=0,
-        strict=True,
-        metavar="X",
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,37 +153,3 @@ class TiesOptions(Options):
         ("none", "holm", "bonferroni", "benjamini-hochberg"),
         "Correct p-values for the number of pairs of metrics.",
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class CombineOptions(MetaStudyOptions):
-    """How metrics are combined, held out and tested."""
-
-    how: Sequence[str] = names(
-        HOW, "Combinations: averages of ranks or of z-scores, non-negative regression on people's "
-        "scores (nnls) or on their differences between systems (nnls-pairs).",
-    )  # fmt: skip
-    system_folds: int = whole(5, "Folds of systems; as many as systems at most.", least=2)
-    folds: int = whole(5, "Folds of documents, or of segments where none are known.", least=2)
-    unit: str = unit("segment", "What is independent in values, tests and intervals.")
-    n_resamples: int | None = resamples()
-    n_bootstrap: int = bootstraps()
-    alpha: float = fraction(0.05, "Level of the tests.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class DomainOptions(MetaStudyOptions):
-    """What is weighed in each domain: nothing more is asked."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class HybridOptions(Options):
-    """How hybrids are made, and what is resampled."""
-
-    metrics: Collection[str] | None = names(
-        None, "Only these metrics; patterns such as '*-refA' stand for several."
-    )
-    hybrids: int = whole(1000, "Hybrids to make.", least=10, most=10_000, metavar="N")
-    parts: int = whole(2, "Systems that a hybrid is made of.", least=2)
-    n_bootstrap: int = bootstraps(500)
-    keep_references: bool = flag("Keep systems that are a metric's reference.")

@@ -156,12 +156,3 @@ def judged(read: Inputs) -> Judged:
     segments = Segments(means.segments, means.documents, means.domains, means.sources,
                         document_column=column)  # fmt: skip
     return Judged(ratings, value, segments, es, read.files, (*notes, *told))
-
-
-def as_judged(data: Any, human: str | None, unit: str = AUTO, who: Any = None) -> Judged:
-    """Give what a study was given: ratings, a set that has some, a file, or what was read."""
-    if isinstance(data, Judged):
-        return data
-    if isinstance(data, Inputs):
-        return judged(data)
-    return judged(read_judged([data], LoadOptions(human=human), unit=unit, who=who))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from steelyard.comparison.options import known
 from steelyard.core import bounds
@@ -13,8 +12,6 @@ from steelyard.core.options import (
     fraction,
     names,
     number,
-    numbers,
-    source,
     unit,
     whole,
     wholes,
@@ -76,28 +73,3 @@ class MetricPowerOptions(PowerOptions):
     metrics: Sequence[str] | None = names(
         None, "Two metrics of a pilot to tell apart; by default the best two."
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnitsOptions(Options):
-    """What segments may share, which differences shall be found, and how surely."""
-
-    unit: str = unit("document", "What segments have in common: a document, a prompt (one source), "
-                     "or a column.", metavar="document|prompt|COLUMN")  # fmt: skip
-    delta: Sequence[float] | None = numbers(
-        None,
-        "Differences of two systems to find; by default 1, 2 and 3 hundredths of the scale.",
-        least=0,
-    )
-    alpha: float = fraction(0.05, "Level of the tests, two-sided.", metavar="X")
-    target: float = fraction(0.8, "The power that is wanted.", flag="--power", metavar="X")
-    raters: Any = source(  # noqa: RUF009
-        None,
-        "Who has which logins: JSON {person: [logins]}, or columns login, person.",
-        metavar="FILE",
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.delta is not None and min(self.delta) <= 0:
-            raise bounds.fail("delta", "a list of numbers above 0", self.delta)

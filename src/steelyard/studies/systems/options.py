@@ -6,15 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from steelyard.comparison.options import (
-    BETAS,
-    ELO_KS,
-    RANKINGS,
-    TAUS,
-    LogOptions,
-    RankOptions,
-    known,
-)
+from steelyard.comparison.options import RANKINGS, RankOptions, known
 from steelyard.core.errors import UsageError
 from steelyard.core.options import (
     Options,
@@ -23,16 +15,11 @@ from steelyard.core.options import (
     names,
     number,
     numbers,
-    unit,
     whole,
     wholes,
 )
 
 VERDICTS = ("t", "mood", "sign", "wilcoxon")  # tests whose verdicts can be compared
-MODELS = (
-    "half", "mean", "median", "pairs", "bt", "davidson", "rao-kupper", "elo", "trueskill"
-)  # fmt: skip
-LOSSES = ("log-loss", "brier", "accuracy", "outcomes")  # by which models are weighed
 SIMULATED = ("mean", "median", "bt", "elo", "trueskill")  # rankings of simulated scores
 
 
@@ -103,73 +90,3 @@ class Design(Options):
     def settings(self) -> list[tuple[int, float, int, int]]:
         """List the combinations: types, share of outliers, systems, segments."""
         return list(product(self.types, self.outliers, self.systems, self.segments))
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceOptions(Options):
-    """What is asked of segments: how hard they are, how well they tell systems apart."""
-
-    on: str = choice(
-        "scores",
-        ("scores", "wins"),
-        "What discrimination is of: scores, or the share of systems that a system beats on a "
-        "segment.",
-    )
-    listed: int = whole(5, "Segments in each list.", least=1, metavar="N")
-    splits: int = whole(100, "Random halves of the systems.", least=1, metavar="N")
-    shares: Sequence[float] = numbers(
-        (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0),
-        "Shares of the segments that shorter tests have.",
-        least=0,
-    )
-    target: float = fraction(
-        0.95, "Share of pairs that a shorter test should rank alike.", metavar="X"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        shares = tuple(sorted({float(share) for share in self.shares}))
-        if not 0 < min(shares) <= max(shares) <= 1:
-            raise UsageError("shares of segments are above 0 and at most 1")
-        object.__setattr__(self, "shares", shares)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelsOptions(LogOptions):
-    """Which models predict, with which parameters, and what is held out."""
-
-    models: Sequence[str] = names(MODELS, "Models that predict who wins.")
-    loss: str = choice("log-loss", LOSSES, "What models and parameters are chosen by.")
-    folds: int = whole(5, "Parts that are held out in turn.", least=2, metavar="N")
-    order: str = choice(
-        "random", ("random", "time"), "Hold out random units, or predict what came later in a log."
-    )
-    unit: str = unit("auto", "What is independent, and is held out as a whole.")
-    prior: Sequence[float] = numbers(
-        (0.0, 0.1, 1.0, 10.0), "Priors of Bradley-Terry, Davidson, and Rao and Kupper.", least=0
-    )
-    k: Sequence[float] = numbers(ELO_KS, "Ks of Elo.", flag="--elo-k", least=0)
-    trueskill_beta: Sequence[float] = numbers(BETAS, "Betas of TrueSkill.", least=0)
-    trueskill_tau: Sequence[float] = numbers(TAUS, "Taus of TrueSkill.", least=0)
-    trueskill_draw: Sequence[float] = numbers(
-        (), "Draw probabilities of TrueSkill; by default 0.1 and the share of ties.", least=0
-    )
-    orders: int | None = whole(
-        None, "Random orders that Elo and TrueSkill are averaged over; by default as many as there "
-        "is time for, 4 to 20.", least=1, metavar="N",
-    )  # fmt: skip
-    tolerance: float = number(0.0, "Differences of at most this are ties.", least=0, metavar="X")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        lists = ("models", "prior", "k", "trueskill_beta", "trueskill_tau", "trueskill_draw")
-        for name in lists:
-            object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
-        known("model", self.models, MODELS)
-        if not self.models:
-            raise UsageError("expected at least one model to weigh")
-        for name in ("k", "trueskill_beta"):
-            if 0 in getattr(self, name):
-                raise UsageError(f"{name} is a list of numbers above 0, got 0")
-        if any(not 0 < x < 1 for x in self.trueskill_draw):
-            raise UsageError("trueskill_draw is a list of numbers strictly between 0 and 1")

@@ -1,8 +1,6 @@
-r"""Whether differences between systems depend on the kind of a segment: its domain, its length.
+r"""Differences of a mean between two kinds of segments, such as long and short ones.
 
-Kinds may differ in how hard they are; that is no news about systems. What counts is how a system
-does against the others, and whether that differs from kind to kind. Units (documents) are
-independent, segments of one unit are not.
+Units (documents) are independent, segments of one unit are not.
 
 :func:`contrast` gives the difference of two means, over segments of two kinds. With :math:`u_{gk}`
 the sum over unit g of what is left of the mean of kind k, and :math:`p_{gk}` the unit's share of
@@ -26,10 +24,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.clustered import t_tails
-from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling.unitfreedom import freedom_of_sizes
 
@@ -90,52 +86,3 @@ def contrast(rows: Floats, there: Bools, here: Bools, blocks: Counts) -> Contras
         freedoms.append(freedom_of_sizes(sizes))
     error = np.sqrt(((parts[0] - parts[1]) ** 2).sum(axis=1))
     return Contrast(means[0] - means[1], error, np.minimum(*freedoms))
-
-
-class Interactions(NamedTuple):
-    """How much more a system leads (against the mean of all) in a kind than elsewhere.
-
-    Both arrays are systems x kinds; p-values are two-sided and corrected by Holm over all of them.
-    """
-
-    gain: Floats
-    p: Floats
-
-
-def interactions(scores: Floats, kinds: Counts, blocks: Counts) -> Interactions:
-    """Test for each system and kind whether the system does otherwise there than elsewhere.
-
-    Parameters
-    ----------
-    scores
-        Systems x segments, without gaps.
-    kinds
-        A code per segment, 0 and up: its kind.
-    blocks
-        A code per segment: those with the same code are one unit.
-
-    Returns
-    -------
-    Interactions
-        p is NaN where a kind, or all others, has fewer than two units. Of two kinds, the second
-        tells what the first does, and counts as one test.
-
-    Examples
-    --------
-    >>> scores = np.array([[1.0, 1.1, 1.2, 0.0, 0.1, 0.2], [0.1, 0.0, 0.2, 1.1, 1.2, 1.0]])
-    >>> found = interactions(scores, np.array([0, 0, 0, 1, 1, 1]), np.arange(6))
-    >>> found.gain.round(3).tolist(), found.p.round(3).tolist()
-    ([[1.0, -1.0], [-1.0, 1.0]], [[0.007, 0.007], [0.007, 0.007]])
-    """
-    if scores.ndim != 2 or kinds.shape != scores.shape[1:] or np.isnan(scores).any():
-        raise UsageError("expected systems x segments without gaps, and a kind per segment")
-    centred = scores - scores.mean(axis=0)
-    n = int(kinds.max(initial=-1)) + 1
-    found = [contrast(centred, kinds == k, kinds != k, blocks) for k in range(n)]
-    if not found:
-        return Interactions(np.empty((len(scores), 0)), np.empty((len(scores), 0)))
-    gain = np.stack([own.difference for own in found], axis=1)
-    p = np.stack([own.p for own in found], axis=1)
-    if n == 2:
-        return Interactions(gain, np.repeat(adjust(p[:, :1], "holm"), 2, axis=1))
-    return Interactions(gain, adjust(p, "holm"))
