@@ -261,7 +261,8 @@ def _scoring(
         if not still.any():
             break
         if not still.all():
-            going, at, lapse, n, h = (values[still] for values in (going, at, lapse, n, h))
+            going, at, lapse = going[still], at[still], lapse[still]
+            n, h = n[still], h[still]
     a, c = a.reshape(shape), c.reshape(shape)
     steady = c[..., None] + a[..., None] * z
     n, h = trials[:, None, :], hits[:, None, :]
