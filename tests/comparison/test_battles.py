@@ -534,3 +534,53 @@ def test_few_battles_have_exact_tests_alone(tmp_path):
     )
     log.write_text("left,right,outcome\n" + "A,B,left\n" * 9 + "A,B,right\n")
     assert "mean-gap" in compare_battles(log, by=["mean", "elo"], n_bootstrap=20).tests
+
+
+def written_log(path: Path, rows: list[str], head: str = "left,right,outcome") -> Path:
+    path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def test_two_unbeaten_systems_share_no_first_rank(tmp_path: Path, capsys) -> None:
+    log = written_log(tmp_path / "log.csv", ["X,base,left", "Y,base,left"])
+    assert run(["compare", str(log), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["aggregations"]["bt"]["ranks"] == {"X": None, "Y": None, "base": 3}
+    assert found["clusters"]["bt"]["clusters"] == {"X": None, "Y": None, "base": 2}
+    assert found["summary"][0].startswith("X and Y rank above base")
+    alone = written_log(tmp_path / "apart.csv", ["X,base,left", "Y,other,left", "other,Y,left"])
+    assert run(["compare", str(alone), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_a_weight_that_no_fit_can_take_is_refused_by_its_line(tmp_path, capsys, suffix) -> None:
+    rows = ["A,B,left,2", "B,C,left,1e300", "C,A,left,1"]
+    path = written_log(tmp_path / "log.csv", rows, "left,right,outcome,weight")
+    if suffix == ".parquet":
+        pytest.importorskip("pandas").read_csv(path).to_parquet(path.with_suffix(suffix))
+    assert run(["compare", "--battles", str(path.with_suffix(suffix))]) == 2
+    told = capsys.readouterr().err.strip().splitlines()[-1]
+    assert "1e+300" in told
+    assert "'weight'" in told
+    assert suffix != ".csv" or f"{path}:3" in told
+
+
+@pytest.mark.parametrize("by", ["elo", "trueskill"])
+@pytest.mark.parametrize("units", [False, True])
+def test_the_order_of_rows_does_not_matter_over_random_orders(tmp_path, by, units) -> None:
+    rng = np.random.default_rng(0)
+    names = ["A", "B", "C", "D"]
+    rows = []
+    for k in range(120):
+        one, two = rng.permutation(4)[:2]
+        outcome = "tie" if rng.random() < 0.1 else "left" if rng.random() < 0.6 else "right"
+        rows.append(f"{names[one]},{names[two]},{outcome},p{k % 30}")
+    head = "left,right,outcome,prompt" if units else "left,right,outcome,note"
+    first, second = (
+        compare_battles(written_log(tmp_path / f"{k}.csv", shuffled, head), by=by, orders=20,
+                        n_bootstrap=50).aggregations[by]
+        for k, shuffled in enumerate([rows, [rows[i] for i in rng.permutation(120)]])
+    )  # fmt: skip
+    for field in ("scores", "low", "high", "spread", "pairwise"):
+        np.testing.assert_array_equal(getattr(first, field), getattr(second, field))

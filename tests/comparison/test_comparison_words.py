@@ -241,3 +241,39 @@ def test_words_of_battles_never_fail(rows, by):
         return
     checked(found.words())
     assert len(repr(found)) < 200
+
+
+def test_the_headline_follows_the_segments_that_both_have():
+    """A lacks the hard segments and is worse on all others, so its mean is higher."""
+    rng = np.random.default_rng(0)
+    values = np.stack([rng.normal(2.0, 0.5, 40)] * 2)
+    values[0] -= 0.3 + rng.normal(0, 0.01, 40)
+    values[:, 25:] -= 3
+    values[0, 25:] = np.nan
+    for settings_ in ({}, {"alternative": "greater"}, {"tests": "permutation"}):
+        found = compared(values, **settings_)
+        assert found.ranking("mean") == ["A", "B"]
+        assert found.tiers["mean"].against == (("A", "B"),)
+        told = found.words()
+        checked(told)
+        assert told.settled[0].startswith("B is better than A")
+        assert not any("takes rank" in text for text in told.sentences())
+        assert not any("over 40 segments" in text for text in told.sentences())
+        assert found.to_dict()["n_scored"] == {"A": 25, "B": 40}
+    lower = replace(made(-values), scores={"m": sy.ScoreTable(-values, higher_is_better=False)})
+    told = sy.compare(lower, "m", by="mean", n_bootstrap=50).words()
+    assert told.settled[0].startswith("B is better than A")
+    many = sy.compare_scores(made(values, other=values), ["m", "other"], n_bootstrap=50)
+    assert "B is ahead by m and other" in many.words().settled[0]
+
+
+def test_a_lead_on_common_segments_is_told_in_the_first_sentence():
+    """B is ahead on the three segments that both have, by too little to tell."""
+    nan = float("nan")
+    told = compared([[1.0, 2.0, 3.0, nan, nan], [1.5, 2.6, 2.7, 0.0, 0.0]]).words()
+    checked(told)
+    assert told.settled[0].startswith("A ranks first")
+    assert "B is ahead" in told.settled[0]
+    even = compared([[1.0, 2.0, 3.0, 4.0, 5.0], [1.5, 1.6, 2.7, 0.0, 0.0]]).words()
+    assert "ahead" not in even.settled[0]
+    assert "over 5 segments" in even.settled[0]

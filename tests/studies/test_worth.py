@@ -263,8 +263,9 @@ def test_toship(shared, capsys):
     bleu, comet = sorted(found["worth"], key=lambda one: one["metric"] != "SacreBLEU_bleu")
     assert (bleu["n_pairs"], bleu["n_sets"]) == (4004, 1722)
     at = dict(zip(bleu["x"], bleu["agree"], strict=True))
-    assert at[0.5] == pytest.approx(0.66, abs=0.03)
-    assert at[2.0] == pytest.approx(0.77, abs=0.03)
+    # Shares of the 286, 388 and 529 pairs whose difference is 0.8 to 1.25 times as large.
+    for size, share in ((0.5, 0.633), (1.0, 0.678), (2.0, 0.788)):
+        assert at[size] == pytest.approx(share, abs=0.03)
     assert comet["accuracy"] > bleu["accuracy"] + 0.05
     for name in ("SacreBLEU_bleu", "COMET"):
         for kind in ("smooth", "monotone"):

@@ -135,12 +135,17 @@ class PairTest:
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Clusters of systems under one ranking, by the test that fits it, and what contradicts it."""
+    """Clusters of systems under one ranking, by the test that fits it, and what contradicts it.
+
+    ``against`` are pairs of systems, the first of which ranks above the second although the test
+    says that the second is better.
+    """
 
     test: str
     clusters: tuple[int | None, ...]
     letters: tuple[str | None, ...]
     warnings: tuple[str, ...] = ()
+    against: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Give what ``--json`` prints."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -21,6 +21,7 @@ from steelyard.stats.strength.orders import (
     scores_in_orders,
     sequences,
 )
+from steelyard.stats.strength.splits import canonical
 
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
@@ -167,7 +168,15 @@ def rate_log(
     rng: np.random.Generator,
     resampling: Resampling | None,
 ) -> Rated:
-    """Rate by a log of battles, in random orders or in that of time."""
+    """Rate by a log of battles, in random orders or in that of time.
+
+    Random orders are of sorted battles, so that the order of the rows of a file does not matter.
+    """
+    if options.orders:
+        units = None if resampling is None else resampling.blocks
+        battles, sorted_units = canonical(battles, units)
+        if resampling is not None and units is not None:
+            resampling = replace(resampling, blocks=sorted_units)
 
     def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Played:  # noqa: ARG001
         return rating.of_log(battles, order)

@@ -65,6 +65,10 @@ class RankedSystems(Shown):
         """Count the pairs that rankings order differently, where that is known."""
         return 0
 
+    def ahead_on_common(self, by: str, system: str) -> list[str]:  # noqa: ARG002
+        """Give the systems that rank below one, but lead it on what both have."""
+        return []
+
     def words(self) -> Summary:
         """Say who is best, what stays open, how sure that is."""
         return Summary.of(words.told(self))
@@ -226,6 +230,7 @@ class Comparison(RankedSystems):
 
     score: str
     higher_is_better: bool = True
+    n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
     unit: UnitEffect = deferred()  # noqa: RUF009 - it makes a field
     tests: Mapping[str, PairTest] = deferred()
     tiers: Mapping[str, Tiers] = deferred()
@@ -242,6 +247,7 @@ class Comparison(RankedSystems):
             "score": self.score,
             "systems": list(self.systems),
             "n_segments": self.n_segments,
+            "n_scored": dict(zip(self.systems, self.n_scored, strict=False)),
             "higher_is_better": self.higher_is_better,
             **self.found_dict(),
             "diagnosis": dict(self.diagnosis),
@@ -258,12 +264,38 @@ class Comparison(RankedSystems):
 
     def measure(self, by: str) -> str:
         """Say in a sentence what a ranking goes by."""
-        return f"{words.named(self, by)} {self.score} over {plural(self.n_segments, 'segment')}"
+        size = plural(self.n_segments, "segment")
+        if self.uneven:
+            size = f"the segments that each has ({self._each()})"
+        return f"{words.named(self, by)} {self.score} over {size}"
+
+    @property
+    def uneven(self) -> bool:
+        """Whether some systems have fewer segments than others, or others of as many."""
+        return any(n < self.n_segments for n in self.n_scored)
+
+    def ahead_on_common(self, by: str, system: str) -> list[str]:
+        """Give the systems that rank below one, but have the better average where both have scores.
+
+        None where every system has all segments, or no average is ranked by.
+        """
+        ranked, i = self.aggregations[by], self.systems.index(system)
+        if not (self.uneven and ranked.average and ranked.pairwise.size):
+            return []
+        lead = ranked.pairwise[i] * (1 if ranked.higher_is_better else -1)
+        ranks = dict(zip(self.systems, ranked.ranks, strict=True))
+        ahead = {s for s, own in zip(self.systems, lead, strict=True) if own < 0}
+        return [s for s in self.ranking(by) if s in ahead and ranks[s] > ranks[system]]
+
+    def _each(self) -> str:
+        least, most = min(self.n_scored), max(self.n_scored)
+        return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
     def size(self) -> str:
         """Say in words what was compared."""
         size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
-        return f"score {self.score}: {size}"
+        each = f" ({self._each()} of each system)" if self.uneven else ""
+        return f"score {self.score}: {size}{each}"
 
 
 def _digits(own: Ranked) -> int:

@@ -160,6 +160,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         score=chosen,
         systems=data.systems,
         n_segments=data.n_segments,
+        n_scored=tuple((~np.isnan(data.scores)).sum(axis=1).tolist()),
         unit=parts.later("unit"),
         aggregations=with_pairs_alone(shown, alone),
         tests=parts.later("tests"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.comparison.words import best_of, independence
+from steelyard.comparison.words import best_of, better_than, independence
 from steelyard.core.summary import Told
 from steelyard.core.words import all_of, plural
 
@@ -53,7 +53,7 @@ def _agreement(found: Found, by: str) -> Iterator[Told]:
     silent = [name for name in first if name not in ranked]
     scores = "All scores" if not silent else f"All scores but {all_of(silent)}, which rank nobody,"
     if common:  # a tie for the first place is no disagreement
-        yield "settled", f"{scores} put {', '.join(common)} first."
+        yield "settled", f"{scores} put {', '.join(common)} first{_doubts(found, by, common)}."
     else:
         best: dict[str, list[str]] = {}
         for name, top in ranked.items():
@@ -68,6 +68,21 @@ def _agreement(found: Found, by: str) -> Iterator[Told]:
         yield "undecided", text
     elif not common:
         yield "sureness", "No two of them contradict each other significantly on any pair."
+
+
+def _doubts(found: Found, by: str, common: list[str]) -> str:
+    """Say by which scores others are ahead of the first systems on the segments that both have."""
+    doubted: dict[str, list[str]] = {}
+    for name, own in found.items():
+        ahead = [
+            low
+            for system in common
+            for low in (*better_than(own, by, system), *own.ahead_on_common(by, system))
+        ]
+        for low in dict.fromkeys(ahead):
+            doubted.setdefault(low, []).append(name)
+    each = [f"{system} is ahead by {all_of(names)}" for system, names in doubted.items()]
+    return f", but on the segments that both have {'; '.join(each)}" if each else ""
 
 
 def _common(first: Mapping[str, list[str]]) -> list[str]:

@@ -313,13 +313,14 @@ def tiers_by(
     p = np.where(np.isnan(p), 1.0, p)
     ahead = found.lead[index]
     warnings = []
+    # Only a lead in the direction of the ranking separates; one against it is worth a warning.
+    contrary = np.argwhere(np.triu((np.minimum(p, p.T) < alpha) & (ahead < 0), 1))
+    against = tuple((systems[order[i]], systems[order[j]]) for i, j in contrary)
+    if against:
+        a, b = against[0]
+        more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
+        warnings.append(f"{by} ranks {a} above {b}, but by {found.name} {b} is better{more}")
     if found.test.alternative == "two-sided":
-        # Only a lead in the direction of the ranking separates; one against it is worth a warning.
-        against = np.argwhere(np.triu((p < alpha) & (ahead < 0), 1))
-        if against.size:
-            a, b = (systems[order[k]] for k in against[0])
-            more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
-            warnings.append(f"{by} ranks {a} above {b}, but by {found.name} {b} is better{more}")
         # Above the diagonal the row is ranked higher; both halves say the same.
         upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
         p = upper + upper.T
@@ -330,11 +331,12 @@ def tiers_by(
     if len(order) <= MOST_SHOWN:
         with contextlib.suppress(DegenerateError):  # more groups than letters are good for
             letters = clusters.compact_letters(p, alpha)
+    level = level + (places[0] > 1)  # the first tier is that of systems without a rank
     cluster_of: list[int | None] = [None] * len(systems)
     letter_of: list[str | None] = [None] * len(systems)
     for k, i in enumerate(order):
         cluster_of[i], letter_of[i] = int(level[k]), letters[k] or None
-    return Tiers(found.name, tuple(cluster_of), tuple(letter_of), tuple(warnings))
+    return Tiers(found.name, tuple(cluster_of), tuple(letter_of), tuple(warnings), against)
 
 
 def _shared_by_rank(p: Floats, places: Floats) -> Floats:

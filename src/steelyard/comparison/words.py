@@ -71,23 +71,40 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
     ranking, tiers = found.ranking(first), found.tiers.get(first)
     top = best_of(found, first)
     n, by = plural(len(ranking), "system"), found.measure(first)
+    if not top:
+        yield from _no_first(found, first)
+        return
     if len(top) > 1:
         yield "settled", f"{all_of(top)} share the first place of {n} by {by}."
         # A test asks a question of its own, and need not see a tie; what it says of pairs follows.
         yield "undecided", f"Which of {all_of(top)} is best is not decided: they rank alike."
         return
     best = top[0]
+    common = found.ahead_on_common(first, best)
+    first_by = f"{best} ranks first of {n} by {by}"
+    if common:
+        verb = "is" if len(common) == 1 else "are"
+        first_by += f"; on the segments that both have, {all_of(common)} {verb} ahead of it"
     if tiers is None:
-        yield "settled", f"{best} ranks first of {n} by {by}."
+        yield "settled", f"{first_by}."
         yield "undecided", f"No pair was tested, so that the lead of {best} may be chance."
         return
     tier = [s for s, own in zip(found.systems, tiers.clusters, strict=True) if own == 1]
     rest = _not_beaten(found, tiers, best)
+    better = better_than(found, first, best)
+    if better:
+        by_both = f"{by_test(tiers.test)}{' on the segments that both have' if common else ''}"
+        verb = "is" if len(better) == 1 else "are"
+        text = f"{all_of(better)} {verb} better than {best} by {by_both}"
+        yield "settled", f"{text}, although {best} ranks first of {n} by {by}."
+        fair = ": only segments that both have compare them fairly" if common else ""
+        yield "undecided", f"Ranking and test disagree on {all_of([best, *better])}{fair}."
+        return
     if tier == [best] and not rest and not tiers.warnings:
         sure = f"its lead over every other one is significant at {100 * found.alpha:g} %"
         yield "settled", f"{best} is the best of {n} by {by}: {sure}."
         return
-    yield "settled", f"{best} ranks first of {n} by {by}."
+    yield "settled", f"{first_by}."
     if rest:
         yield "undecided", f"The test leaves open whether {best} is better than {all_of(rest)}."
     if tier == [best]:  # the next one is worse, but not all below it, or a test says otherwise
@@ -97,6 +114,26 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
     tier_of = f"The first tier has {plural(len(tier), 'system')} ({all_of(inside)})"
     yield "undecided", f"{tier_of}: {some}."
     yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
+
+
+def _no_first(found: RankedSystems, first: str) -> Iterator[Told]:
+    """Say who comes before all systems that have a rank, where nothing orders those that do."""
+    ranks = found.aggregations[first].ranks
+    unranked = [s for s, rank in zip(found.systems, ranks, strict=True) if np.isnan(rank)]
+    n, by = plural(len(ranks), "system"), found.measure(first)
+    if len(unranked) == np.nanmin(ranks) - 1:
+        lower = [system for system in found.ranking(first) if system not in set(unranked)]
+        yield "settled", f"{all_of(unranked)} rank above {all_of(lower)} by {by}."
+        order = f"the data do not order {all_of(unranked)}"
+    else:
+        order = f"the data do not place {all_of(unranked)} among the others"
+    yield "undecided", f"Which of {n} is best is not decided: {order}."
+
+
+def better_than(found: RankedSystems, by: str, system: str) -> list[str]:
+    """Give the systems that rank below one, but are better by the test."""
+    tiers = found.tiers.get(by)
+    return [] if tiers is None else [low for high, low in tiers.against if high == system]
 
 
 def best_of(found: RankedSystems, by: str) -> list[str]:
@@ -110,13 +147,14 @@ def _not_beaten(found: RankedSystems, tiers: Tiers, best: str) -> list[str]:
     test = found.tests[tiers.test]
     i = found.systems.index(best)
     p = np.fmin(test.p_adjusted[i], test.p_adjusted[:, i])
+    worse_by_rank = {low for high, low in tiers.against if high == best}
     ranks = found.aggregations[next(iter(found.aggregations))].ranks
     place = {system: k for k, system in enumerate(found.systems)}
     return [
         system
         for system in found.ranking(next(iter(found.aggregations)))
         if system != best and not np.isnan(ranks[place[system]])
-        and not p[place[system]] < found.alpha
+        and (not p[place[system]] < found.alpha or system in worse_by_rank)
     ]  # fmt: skip
 
 
@@ -142,6 +180,8 @@ def _pairs(found: RankedSystems, first: str) -> Iterator[Told]:
             rest = plural(len(known) - decided, "pair")
             yield "undecided", f"For {rest} of systems the test leaves open which one is better."
     for best in best_of(found, first)[:1]:
+        if better_than(found, first, best) or found.ahead_on_common(first, best):
+            continue  # resamples rank by the same unequal segments
         yield from _places(found, first, best)
     if found.tests or ranked.low is not None:
         yield "sureness", independence(found.unit)
@@ -209,7 +249,8 @@ def _orders(found: RankedSystems, first: str) -> Iterator[Told]:
         ]
         rank = "ranks" if len(common) == 1 else "rank"
         tail = f" ({'; '.join(beside)})" if beside else ""
-        yield "settled", f"{all_of(common)} {rank} first by {names}{tail}."
+        leading = all_of([found.called(name) for name in best])
+        yield "settled", f"{all_of(common)} {rank} first by {leading}{tail}."
     elif best:
         shown = "; ".join(f"{found.called(name)}: {all_of(own)}" for name, own in best.items())
         yield "undecided", f"The rankings do not agree on the best system ({shown})."

@@ -9,11 +9,12 @@ Every pair of systems has a difference by a metric, and one by people:
   adjacent violators): it assumes that larger differences are agreed with at least as often, and
   nothing else.
 * The **smooth curve** says that people agree with a difference of size x with the chance
-  ``Phi(a log(1 + x / s))``. There is no intercept: which system is called the first is arbitrary,
-  so that the chance at a difference of 0 is one half. For large s it is ``Phi(b x)``, which is the
-  truth if people and the metric err normally; a finite s lets it rise ever more slowly, which real
-  metrics do: their largest differences are often between systems of another kind, and people agree
-  with them less often than ``Phi(b x)`` has it.
+  ``l + (1 - 2 l) Phi(a log(1 + x / s))``. There is no intercept: which system is called the first
+  is arbitrary, so that the chance at a difference of 0 is one half. For large s and l = 0 it is
+  ``Phi(b x)``, which is the truth if people and the metric err normally. Real metrics fall short of
+  it in two ways: a finite s lets the curve rise ever more slowly (COMET), and a lapse rate l puts a
+  ceiling of ``1 - l`` on it (BLEU, chrF): some pairs the metric gets wrong however large their
+  difference is. The likelihood chooses both.
 
 The chance that people's difference is *significant* where they agree is
 ``Phi(c + a log(1 + x / s))``: at 0 it is what it is. Times the chance of agreement, it is the
@@ -39,9 +40,15 @@ from steelyard.stats.arrays import Counts, Floats, ratio, real_array
 
 CELLS = 64  #: groups of pairs of about the same difference that curves are fitted to, at most
 _SCALES = 2.0 ** np.arange(-6, 7)  # of s, in medians of differences
-_STEPS = 100  # of Fisher's scoring, at most
-_NEAR = 1e-8  # of the last step of a fit: parameters are that near to the best ones
+_LAPSES = (0.02, 0.04, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25)  # of l, beside 0
+_BENT = (1.0, 4.0, 64.0)  # of s beside a lapse rate: both bend a curve, so that few will do
+_STEPS = 50  # of Fisher's scoring, at most
+_NEAR = 1e-6  # of the last step of a fit: parameters are that near to the best ones
 _LEAP = 2.0  # of any step
+_FREE, _SHRINK = 10, 0.8  # steps of any length, and how leaps shrink after them: a fit may swing
+_HOPELESS = (
+    10.0  # log-likelihood below the best shape of all rows together: no row is tried with it
+)
 _FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
 _RIDGE = 1e-9  # keeps a step finite where all differences are alike
 _NULLS = 200  # draws of outcomes whose chances are right
@@ -96,27 +103,35 @@ def _minimax(trials: Floats, hits: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Smooth:
-    """Chances of ``Phi(c + a log(1 + x / s))``, one curve for each row of parameters."""
+    """Chances of ``l + (1 - 2 l) Phi(c + a log(1 + x / s))``, a curve for each row of parameters.
+
+    The lapse rate l is 0 where there is an intercept c.
+    """
 
     a: Floats
     s: Floats
     c: Floats
+    lapse: Floats
 
     def at(self, x: ArrayLike) -> Floats:
         """Give the chance at each difference: rows x differences."""
         size = np.abs(np.asarray(x, dtype=np.float64))
-        return ndtr(self.c[:, None] + self.a[:, None] * np.log1p(size / self.s[:, None]))
+        lapse = self.lapse[:, None]
+        steady = ndtr(self.c[:, None] + self.a[:, None] * np.log1p(size / self.s[:, None]))
+        return lapse + (1 - 2 * lapse) * steady
 
     def inverse(self, chance: ArrayLike) -> Floats:
         """Give the difference at which each chance is reached: rows x chances, inf where never.
 
         Examples
         --------
-        >>> curve = Smooth(np.array([1.0]), np.array([2.0]), np.array([0.0]))
-        >>> round(curve.at(curve.inverse(0.8)).item(), 12)
-        0.8
+        >>> curve = Smooth(*np.array([[1.0], [2.0], [0.0], [0.1]]))
+        >>> round(curve.at(curve.inverse(0.8)).item(), 12), curve.inverse(0.95).item()
+        (0.8, inf)
         """
-        need = ndtri(np.asarray(chance, dtype=np.float64)) - self.c[:, None]
+        lapse = self.lapse[:, None]
+        steady = (np.asarray(chance, dtype=np.float64) - lapse) / (1 - 2 * lapse)
+        need = ndtri(np.clip(steady, 0.0, 1.0)) - self.c[:, None]
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             found = self.s[:, None] * np.expm1(need / self.a[:, None])
         found = np.where(self.a[:, None] > 0, found, np.inf)
@@ -157,20 +172,32 @@ class Cells:
 def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = False) -> Smooth:
     """Fit the smooth curve by maximum likelihood: rows (resamples) x cells of trials and hits.
 
-    The scale s is the best of thirteen, from 1/64 to 64 times the median difference. The rest is
-    found by Fisher's scoring, for all of them at once, from what suits all rows together.
+    The scale s is the best of thirteen, from 1/64 to 64 times the median difference; without an
+    intercept, the lapse rate is the best of nine, from 0 to 1/4. The rest is found by Fisher's
+    scoring, for all of them at once, from what suits all rows together.
     """
     middle = _median(x, trials.sum(axis=0))
     one = np.ones((len(trials), 1))
     x, trials, hits = np.r_[x, middle], np.hstack([trials, one]), np.hstack([hits, 0.5 * one])
-    scales = middle * _SCALES if middle > 0 else np.ones(1)
-    z = np.log1p(x / scales[:, None])  # scales x cells
+    shapes = [(scale, 0.0) for scale in _SCALES]
+    if not intercept:
+        shapes += [(scale, lapse) for lapse in _LAPSES for scale in _BENT]
+    scales, lapses = np.array(shapes if middle > 0 else [(1.0, 0.0)]).T
+    scales = scales * (middle or 1.0)
+    z = np.log1p(x / scales[:, None])  # shapes x cells
     together = trials.mean(axis=0, keepdims=True), hits.mean(axis=0, keepdims=True)
     centre, unit = _standard(z, together[0][0], intercept=intercept)
     z = (z - centre[:, None]) / unit[:, None]
-    begin = _scoring(z, *together, None, intercept=intercept)[:2]
+    *begin, likelihood = _scoring(z, lapses, *together, None, intercept=intercept)
+    tried = np.flatnonzero(likelihood[0] >= likelihood.max() - _HOPELESS)
+    z, scales, lapses, centre, unit = (
+        values[tried] for values in (z, scales, lapses, centre, unit)
+    )
+    start = begin[0][:, tried], begin[1][:, tried]
     parts = [
-        _scoring(z, trials[k : k + _CHUNK], hits[k : k + _CHUNK], begin, intercept=intercept)
+        _scoring(
+            z, lapses, trials[k : k + _CHUNK], hits[k : k + _CHUNK], start, intercept=intercept
+        )
         for k in range(0, len(trials), _CHUNK)
     ]
     a, c, likelihood = (np.concatenate(each) for each in zip(*parts, strict=True))
@@ -178,7 +205,7 @@ def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = Fal
     c = c - a * centre
     chosen = likelihood.argmax(axis=1)
     rows = np.arange(len(chosen))
-    return Smooth(a[rows, chosen], scales[chosen], c[rows, chosen])
+    return Smooth(a[rows, chosen], scales[chosen], c[rows, chosen], lapses[chosen])
 
 
 def _standard(z: Floats, weights: Floats, *, intercept: bool) -> tuple[Floats, Floats]:
@@ -204,47 +231,58 @@ def _median(x: Floats, weights: Floats) -> float:
 
 def _scoring(
     z: Floats,
+    lapses: Floats,
     trials: Floats,
     hits: Floats,
     start: tuple[Floats, Floats] | None,
     *,
     intercept: bool,
 ) -> tuple[Floats, Floats, Floats]:
-    """Fit a chance of ``Phi(c + a z)`` for rows x scales; c is 0 without an intercept.
+    """Fit a chance of ``l + (1 - 2 l) Phi(c + a z)`` for rows x shapes; c is 0 without intercept.
 
     Every fit ends with its own last step (few of a thousand take more than ten), so that none
-    depends on those beside it. Gives a, c and the log-likelihood.
+    depends on those beside it. Leaps are bounded: the first steps may lead too far, to where all is
+    flat. Gives a, c and the log-likelihood.
     """
     shape = len(trials), len(z)
     zero = np.zeros(shape)
     begin = (zero, zero) if start is None else (zero + start[0], zero + start[1])
-    a, c = (own.reshape(-1).copy() for own in begin)
-    row, scale = np.divmod(np.arange(a.size), shape[1])
+    a, c = (values.reshape(-1).copy() for values in begin)
+    row, column = np.divmod(np.arange(a.size), shape[1])
     going = np.arange(a.size)
-    at, n, h = z[scale], trials[row], hits[row]
-    for _ in range(_STEPS):
-        step, step_c = _fisher_step(at, n, h, a[going], c[going], intercept=intercept)
+    at, lapse, n, h = z[column], lapses[column, None], trials[row], hits[row]
+    for k in range(_STEPS):
+        steps = _fisher_step(at, lapse, n, h, a[going], c[going], intercept=intercept)
+        leap = _LEAP * _SHRINK ** max(0, k - _FREE)
+        step, step_c = (np.clip(length, -leap, leap) for length in steps)
         a[going] += step
         c[going] += step_c
         still = np.maximum(np.abs(step), np.abs(step_c)) >= _NEAR
         if not still.any():
             break
         if not still.all():
-            going, at, n, h = going[still], at[still], n[still], h[still]
+            going, at, lapse = going[still], at[still], lapse[still]
+            n, h = n[still], h[still]
     a, c = a.reshape(shape), c.reshape(shape)
-    found = c[..., None] + a[..., None] * z
+    steady = c[..., None] + a[..., None] * z
     n, h = trials[:, None, :], hits[:, None, :]
-    likelihood = (h * log_ndtr(found) + (n - h) * log_ndtr(-found)).sum(axis=-1)
-    return a, c, likelihood
+    log_p, log_q = (_log_chance(side, lapses[:, None]) for side in (steady, -steady))
+    return a, c, (h * log_p + (n - h) * log_q).sum(axis=-1)
+
+
+def _log_chance(steady: Floats, lapse: Floats) -> Floats:
+    """Give the logarithm of ``l + (1 - 2 l) Phi(steady)``, exact in the tail where l is 0."""
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(np.log(lapse), np.log1p(-2 * lapse) + log_ndtr(steady))
 
 
 def _fisher_step(
-    z: Floats, n: Floats, h: Floats, a: Floats, c: Floats, *, intercept: bool
+    z: Floats, lapse: Floats, n: Floats, h: Floats, a: Floats, c: Floats, *, intercept: bool
 ) -> tuple[Floats, Floats]:
-    """Give the next step of a and of c: fits x cells of places, trials and hits."""
+    """Give the next step of a and of c: fits x cells of differences, trials and hits."""
     at = np.clip(c[:, None] + a[:, None] * z, -_FAR, _FAR)
-    p = ndtr(at)
-    density = np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
+    p = lapse + (1 - 2 * lapse) * ndtr(at)
+    density = (1 - 2 * lapse) * np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
     spread = p * (1 - p)
     off, bend = density * (h - n * p) / spread, n * density * density / spread
     slope, curve = (off * z).sum(axis=-1), (bend * z * z).sum(axis=-1) + _RIDGE
@@ -256,8 +294,7 @@ def _fisher_step(
         step_c = (curve * slope_c - both * slope) / det
     else:
         step, step_c = slope / curve, np.zeros_like(slope)
-    # The first steps may lead too far, to where all is flat.
-    return np.clip(step, -_LEAP, _LEAP), np.clip(step_c, -_LEAP, _LEAP)
+    return step, step_c
 
 
 def resampled_pairs(

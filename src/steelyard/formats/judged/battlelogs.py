@@ -22,6 +22,7 @@ from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import BETTER, WORSE
+from steelyard.stats.strength.battlelog import MOST_WEIGHT
 
 WORDS = {
     **dict.fromkeys(("left", "model_a"), 1.0),
@@ -188,8 +189,9 @@ def _outcomes(table: RawTable, column: str) -> Floats:
 
 def _weights(table: RawTable, column: str) -> Floats:
     weights = table.numbers(column)
-    for row in np.flatnonzero(~(weights >= 0))[:1]:
-        table.fail(f"weight {weights[row]}, expected a number of at least 0", int(row))
+    for row in np.flatnonzero(~((weights >= 0) & (weights <= MOST_WEIGHT)))[:1]:
+        what = f"a number from 0 to {MOST_WEIGHT:g} in column '{column}'"
+        table.fail(f"weight {weights[row]:g}, expected {what}", int(row))
     return weights
 
 

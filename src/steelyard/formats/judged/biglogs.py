@@ -32,7 +32,7 @@ from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import BattleColumns, LogColumns
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import KeyedUnits, units_ahead
-from steelyard.stats.strength.battlelog import Battles
+from steelyard.stats.strength.battlelog import MOST_WEIGHT, Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
@@ -40,7 +40,8 @@ _ROWS = 2**40  # more than a file has
 _BLOCK = 2**18  # battles counted at a time
 _FIRST = 100_000  # battles that are looked at for how many units there are
 _MOST_COUNTED = 2_000  # systems up to which all pairs are counted in a table
-_WRONG = "l = r OR o IS NULL OR no_time OR NOT coalesce(w >= 0 AND isfinite(w), false)"
+_WEIGHED = f"w BETWEEN 0 AND {MOST_WEIGHT!r}"
+_WRONG = f"l = r OR o IS NULL OR no_time OR NOT coalesce({_WEIGHED}, false)"
 _ARRAYS = ("key", "start", "cell", "count")  # of a part, a file each
 
 

@@ -30,6 +30,7 @@ _MOST_COUNTED = 500  # systems up to which all pairs are counted in a table
 _MOST_DENSE = 4_000  # systems up to which pairs are numbered in a table
 _EXACT = 2**24  # single precision counts exactly up to here
 _OFTEN = 16  # a unit is hardly ever drawn more often
+MOST_WEIGHT = 1e12  # of a battle: beside larger weights, fits lose the battles that count once
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ class Battles:
             raise UsageError("a system meets itself: no battle")
         if not (self.outcome.min() >= 0 and self.outcome.max() <= 1):  # NaN fails, too
             raise UsageError("outcomes are left's score in 0..1")
-        if not (weight.min() >= 0 and np.isfinite(weight).all()):
-            raise UsageError("weights of battles are at least 0")
+        if not (weight.min() >= 0 and weight.max() <= MOST_WEIGHT):  # NaN fails, too
+            raise UsageError(f"weights of battles are numbers from 0 to {MOST_WEIGHT:g}")
 
     def take(self, rows: NDArray[np.int64] | slice) -> Battles:
         """Keep these battles, in this order."""
