@@ -120,7 +120,7 @@ def save(
     if isinstance(held, EvalSet) and not held.n_segments and _SYSTEM_SCORES & {*form.drops}:
         raise UsageError(
             f"{path}: the set has scores of whole systems but no segments, and a file of form "
-            f'{form.to} holds segments; to="system", "native" or "mtme" holds these scores'
+            f'{form.to} holds segments; to="system" holds these scores'
         )
     more: dict[str, Any] = {"overwrite": overwrite} if form.folder else {}
     more |= {"human": human} if "human" in form.takes else {}

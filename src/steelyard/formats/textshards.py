@@ -110,11 +110,13 @@ def _plain_shards(
         raise UsageError("one file is given twice, among source, references and outputs")
     found = [_line_starts(path, size) for path in roles]
     need_one_length(list(roles), [n for _, n in found], "line")
-    names, paths = tuple(roles.values()), tuple(roles)
-    if any(_is_packed(path) for path in paths):  # all of them are one shard
-        return [TextShard("text", paths, (0,) * len(paths), roles=names, allow_empty=allow_empty)]
+    meanings, texts = tuple(roles.values()), tuple(roles)
+    if any(_is_packed(path) for path in texts):  # all of them are one shard
+        return [
+            TextShard("text", texts, (0,) * len(texts), roles=meanings, allow_empty=allow_empty)
+        ]
     return [
-        TextShard("text", paths, starts, 1 + k * size, size, names, allow_empty)
+        TextShard("text", texts, starts, 1 + k * size, size, meanings, allow_empty)
         for k, starts in enumerate(zip(*(own for own, _ in found), strict=True))
     ]
 
