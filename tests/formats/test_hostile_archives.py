@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import zipfile
@@ -14,7 +15,7 @@ import pytest
 
 from steelyard import load
 from steelyard.cli.main import run
-from steelyard.core.errors import InputError
+from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.logs import archives
 
 SAMPLE = next((Path(__file__).parent / "samples" / "inspect" / "logs-eval").glob("*Tm83*"))
@@ -67,7 +68,26 @@ def test_a_bomb_that_says_what_it_is(tmp_path, refusal):
         archive.writestr("summaries.json", SUMMARIES)
     _patched(path, "summaries.json", CENTRAL, size=3 << 30)
     message = refusal(path)
-    assert "summaries.json unpacks to 3,221,225,472 bytes, beyond the 1,073,741,824" in message
+    assert "summaries.json unpacks to 3,221,225,472 bytes, beyond the 67,108,864" in message
+
+
+def test_more_is_read_where_it_is_asked_for(tmp_path, refusal, monkeypatch):
+    large = SUMMARIES.ljust((64 << 20) + 1)
+    path = _zip(tmp_path / "a.eval", {"header.json": HEADER, "summaries.json": large})
+    assert "STEELYARD_UNPACKED_MB" in refusal(path)
+    monkeypatch.setenv("STEELYARD_UNPACKED_MB", "65")
+    assert load(path)["s"].values == 1
+    monkeypatch.setenv("STEELYARD_UNPACKED_MB", "much")
+    with pytest.raises(UsageError, match="expected a number of megabytes"):
+        load(path)
+
+
+def test_a_bomb_of_gzip(tmp_path, refusal, monkeypatch):
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"system": "A", "seg": "1", "x": 1}\n' + b" " * (65 << 20)))
+    assert "unpacks to more than 64 MB" in refusal(path)
+    monkeypatch.setenv("STEELYARD_UNPACKED_MB", "66")
+    assert load(path)["x"].values == 1
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, 93])
@@ -104,7 +124,7 @@ def test_many_members_that_are_too_much_together(tmp_path, refusal, monkeypatch)
     journal = {f"_journal/summaries/{i}.json": SUMMARIES.ljust(400) for i in range(10)}
     path = _zip(tmp_path / "a.eval", {"header.json": HEADER} | journal)
     monkeypatch.setattr(archives, "LIMIT", 2000)
-    assert "beyond the 2,000 that are read of an archive" in refusal(path)
+    assert "the 2,000 that are read of an archive" in refusal(path)
 
 
 def test_encrypted(log, refusal):

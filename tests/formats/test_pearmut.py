@@ -81,6 +81,49 @@ def test_documents_without_ids_are_told_by_their_texts(tmp_path: Path) -> None:
     assert len(es.ratings["human"]) == 6
 
 
+def test_a_person_may_meet_a_document_again_with_other_systems(tmp_path: Path) -> None:
+    """A dynamic campaign: three systems on a screen; the last rating of an output counts."""
+    rng = np.random.default_rng(5)
+    expected: dict[tuple[str, str, str], float] = {}
+    screens, n_shown = [], 0
+    for _ in range(60):
+        document, person = int(rng.integers(4)), f"u{rng.integers(2)}"
+        systems = [f"S{k}" for k in rng.choice(6, 3, replace=False)]
+        names = [f"news_###_doc{document}_###_{k}" for k in range(2)]
+        items = [{"item_id": name, "src": name, "tgt": dict.fromkeys(systems, name)}
+                 for name in names]  # fmt: skip
+        scores = rng.integers(0, 101, (2, 3)).tolist()
+        judged = [
+            {s: {"score": v, "error_spans": []} for s, v in zip(systems, row, strict=True)}
+            for row in scores
+        ]
+        actions = [{"time": 0, "action": "load"}, {"time": 60, "action": "submit"}]
+        screens.append(entry(person, document, item=items, annotation=judged, actions=actions))
+        n_shown += 6
+        for name, row in zip(names, judged, strict=True):
+            expected |= {(person, name, s): own["score"] for s, own in row.items()}
+    es = load(written(tmp_path / "x.jsonl", *screens))
+    ratings = es.ratings["human"]
+    read = {
+        (ratings.raters[r], ratings.segments[g], ratings.systems[s]): value
+        for r, g, s, value in zip(
+            ratings.rater, ratings.segment, ratings.system, ratings.value, strict=True
+        )
+    }
+    assert len(ratings) == len(expected)
+    assert read == expected
+    assert ratings.seconds is not None
+    assert set(ratings.seconds.tolist()) == {10.0}  # a minute for six outputs
+    assert any(f" {n_shown - len(expected)} ratings of an output" in note for note in es.notes)
+
+
+def test_a_later_screen_without_an_answer_counts(tmp_path: Path) -> None:
+    """Who submits a document again without an answer takes the first answer back."""
+    entries = [entry(), entry("u2"), entry(annotation=[None])]
+    es = load(written(tmp_path / "x.jsonl", *entries))
+    assert es.ratings["human"].raters == ("u2",)
+
+
 def test_sliders_stand_for_a_score(tmp_path: Path) -> None:
     judged: dict[str, Any] = {
         "A": {"score": None, "error_spans": [], "sliders": {"x": 40, "y": 80, "z": None}}

@@ -173,7 +173,7 @@ def test_judgements_without_an_annotator_are_of_several_people(tmp_path: Path) -
     path = written(tmp_path / "x.jsonl", [record])
     es = load(path)
     found = {name: value for name, value, *_ in named(es.ratings["human"], "A", "0")}
-    assert found == {"unknown-1": 1, "unknown-2": 3, "r": 5, "unknown-3": 7}
+    assert found == {"unknown-1": 1, "unknown-2": 3, "r": 5, "unknown-4": 7}
     said = "3 judgements without an annotator: the k-th of an output is by unknown-k"
     assert f"{path}: {said}" in es.notes
 

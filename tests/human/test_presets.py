@@ -21,6 +21,7 @@ from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.data.judgements import Ratings
 from steelyard.formats.load import JudgementsError
+from steelyard.formats.save import save
 from steelyard.human.presets import PRESETS
 
 PAIRS = ("en-ja", "en-hi", "en-cs")
@@ -259,6 +260,83 @@ def test_every_rating_is_an_item_of_wmt25():
     assert any("items of their own" in w for w in result.warnings)
     plain = ranked(own, preset="wmt24-micro")
     assert any("2 outputs with several ratings: their mean counts" in w for w in plain.warnings)
+
+
+def waves(rng, shape, *, twice=False, lacking=False):
+    """Make a campaign of two waves in the published form; raters differ between systems."""
+    systems, raters = [f"S{k}" for k in range(5)], [f"r{k:02d}" for k in range(8)]
+    severity, quality = rng.normal(0, 8, len(raters)), rng.normal(0, 3, len(systems))
+    rows = []
+    for document, segment in itertools.product(range(8), range(4)):
+        scores: dict[str, Any] = {}
+        for i, system in enumerate(systems):
+            who = rng.choice(len(raters), 2, replace=twice)
+            values = [round(float(70 + quality[i] + severity[w] + rng.normal(0, 6))) for w in who]
+            values = [min(max(value, 0), 100) for value in values]
+            values = [None if lacking and rng.random() < 0.2 else values[0], values[1]]
+            judged = [(values[k], raters[who[k]]) for k in (0, 1)]
+            scores[system] = (
+                [{"score": value, "annotator": rater, "errors": []} for value, rater in judged]
+                if shape == "list"
+                else {key: cell for k, (value, rater) in enumerate(judged, 1) for key, cell in
+                      ((f"human{k}", value), (f"errors{k}", []), (f"annotator{k}", rater))}
+            )  # fmt: skip
+        rows.append({"doc_id": f"en-zh_#_news_#_d{document}_#_{segment}", "src_text": "s",
+                     "tgt_text": dict.fromkeys(systems, "t"), "scores": scores})  # fmt: skip
+    return rows
+
+
+def wave_score(judged, k):
+    value = judged[k]["score"] if isinstance(judged, list) else judged[f"human{k + 1}"]
+    return NAN if value is None else value
+
+
+def ranked_by_wave(rows):
+    """Rank as WMT25's humeval/05-compute_clusters.py: both waves of all segments are items."""
+    items = {
+        system: np.array([wave_score(row["scores"][system], k) for k in (0, 1) for row in rows])
+        for system in rows[0]["scores"]
+    }
+    order = sorted(items, key=lambda name: -np.nanmean(items[name]))
+
+    def beats(a, b):
+        gaps = items[a] - items[b]
+        return wilcoxon(gaps[~np.isnan(gaps)], alternative="greater").pvalue < 0.05
+
+    ranks = {}
+    for i, name in enumerate(order):
+        first = last = i + 1
+        for better in reversed(order[:i]):
+            if beats(better, name):
+                break
+            first -= 1
+        for worse in order[i + 1 :]:
+            if beats(name, worse):
+                break
+            last += 1
+        ranks[name] = (float(np.nanmean(items[name])), first, last)
+    return ranks, sum(int((~np.isnan(values)).sum()) for values in items.values())
+
+
+@pytest.mark.parametrize("shape", ["list", "numbered"])
+@pytest.mark.parametrize("case", [{}, {"twice": True}, {"lacking": True}], ids=str)
+@pytest.mark.parametrize("seed", range(4))
+def test_ratings_of_wmt25_are_paired_by_wave(tmp_path, shape, case, seed):
+    rows = waves(np.random.default_rng(seed), shape, **case)
+    path = tmp_path / "humeval.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    expected, n_ratings = ranked_by_wave(rows)
+    again, native = tmp_path / "again.jsonl", tmp_path / "native.parquet"
+    save(load(path), again, to="unified")
+    save(load(path), native, to="native")
+    for source in (path, again, native):
+        result = ranked(source, preset="wmt25")
+        assert sum(one.n_ratings for one in result.systems) == n_ratings
+        assert not any("names of raters" in warning for warning in result.warnings)
+        for one in result.systems:
+            score, first, last = expected[one.system]
+            assert one.score == pytest.approx(score, abs=1e-9)
+            assert (one.rank_from, one.rank_to) == (first, last)
 
 
 def test_what_a_preset_needs_and_leaves_no_choice_of():

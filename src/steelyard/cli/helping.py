@@ -43,7 +43,7 @@ RENAMED = (
 #: own headings come before these, and take what they name.
 _SHARED = {
     "Texts and metrics": "metric src ref refs allow_empty settings commands score_files kb links "
-    "no_cache",
+    "cache",
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
     "Work that splits": "cluster resume",

@@ -132,7 +132,7 @@ _SCORE = (
 @command(
     headings={
         "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings",
-        "Metrics from elsewhere": "score_files commands no_cache",
+        "Metrics from elsewhere": "score_files commands cache",
         "Names and numbers (kobe)": "kb links explain every min_confidence",
         "Texts of any size (kobe)": "shards shard shard_size cluster",
         "Further files to write": "system_scores",

@@ -39,7 +39,7 @@ class TextOptions:
     settings: tuple[tuple[str, str], ...]
     commands: tuple[tuple[str, str], ...]
     score_files: tuple[tuple[str, str], ...]
-    no_cache: bool
+    cache: bool
     kb: Path | None
     links: Path | None
 
@@ -129,7 +129,7 @@ class TextOptions:
     def _own(self, options: InputOptions) -> list[Metric]:
         from steelyard.scoring.external import Command, ScoreCache, ScoreFile
 
-        cache = None if self.no_cache else ScoreCache.default()
+        cache = ScoreCache.default() if self.cache else None
         lower, higher = set(options.lower_is_better), set(options.higher_is_better)
 
         def direction(name: str) -> dict[str, bool]:
@@ -292,7 +292,9 @@ _TEXT = (
     click.option("--links", type=_FILE, metavar="PATH",
                  help="Links of another linker for kobe, in place of a knowledge base: entity "
                  "annotations of the texts, as JSON lines or a folder of the KoBE release."),
-    click.option("--no-cache", is_flag=True, help="Neither use nor keep scores of --command."),
+    click.option("--cache", is_flag=True,
+                 help="Keep the scores of --command, and use those that the same command line gave "
+                 "the same texts."),
 )  # fmt: skip
 
 

@@ -13,7 +13,9 @@ import io
 import json
 import os
 import pickle
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,8 @@ from steelyard.core.errors import InputError, UsageError
 
 _LARGE = 1 << 16  # bytes from which an array is a file of its own
 Packed = tuple[str, list[NDArray[Any]]]
+#: What NumPy raises where the header of an array is damaged, or the file is none of its own.
+BAD_HEADER = (ValueError, TypeError, SyntaxError, tokenize.TokenError, MemoryError, OverflowError)
 
 
 def pack_task(task: Any, folder: Path) -> bytes:
@@ -148,6 +152,7 @@ class ResultFolder:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f'resume="{folder}": {error.strerror or error}') from None
+        self._about = json.dumps({**about, "tasks": n_tasks}, sort_keys=True)
         self._check({**about, "tasks": n_tasks})
 
     def _check(self, about: dict[str, Any]) -> None:
@@ -176,15 +181,32 @@ class ResultFolder:
     def keep(self, task: int, packed: Packed) -> None:
         """Write a result."""
         text, arrays = packed
-        members = {"tree": np.frombuffer(text.encode(), dtype=np.uint8)}
+        members = {
+            "tree": np.frombuffer(text.encode(), dtype=np.uint8),
+            "digest": np.frombuffer(self._digest(task, text, arrays), dtype=np.uint8),
+        }
         members |= {f"array{k}": array for k, array in enumerate(arrays)}
         write_whole(self.path(task), lambda stream: np.savez(stream, **members))  # type: ignore[arg-type]
 
     def kept(self, task: int) -> Packed | None:
         """Read a result; None if it is not there, or not whole."""
+        path = self.path(task)
         try:
-            with np.load(self.path(task), allow_pickle=False) as members:
-                arrays = [members[f"array{k}"] for k in range(len(members.files) - 1)]
-                return members["tree"].tobytes().decode(), arrays
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as members:
+                digest, text = (members[name].tobytes() for name in ("digest", "tree"))
+                arrays = [members[f"array{k}"] for k in range(len(members.files) - 2)]
+            if digest == self._digest(task, text.decode(), arrays):
+                return text.decode(), arrays
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error):
             return None
+        except (*BAD_HEADER, KeyError, AttributeError, NotImplementedError):
+            pass  # another file of NumPy's, or one with objects in it
+        raise InputError("is not a result of this run: remove it, or the folder", path=path)
+
+    def _digest(self, task: int, text: str, arrays: list[NDArray[Any]]) -> bytes:
+        """Hash a result together with what it is the result of."""
+        digest = hashlib.blake2b(f"{self.step} {task} {self._about} {text}".encode())
+        for array in arrays:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.digest()

@@ -150,7 +150,13 @@ def _renamed(
     return sorted_names, place[codes]
 
 
-_PER_ROW = ("errors", "item", "unit", "document")  # what ratings have as tuples, or not at all
+_PER_ROW = (
+    "errors",
+    "item",
+    "unit",
+    "document",
+    "wave",
+)  # what ratings have as tuples, or not at all
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -176,6 +182,9 @@ class Ratings(_Columns):
         Per row how long the rater took, NaN where unknown, or None.
     document
         Per row the document that the segment is of (``""`` where unknown), or None.
+    wave
+        Per row the round of the campaign, from 1, in which the output was rated (0 where unknown),
+        or None. One person may rate an output in several rounds.
 
     Rows stand in canonical order: by system, segment, rater, then as they came.
     """
@@ -194,6 +203,7 @@ class Ratings(_Columns):
     unit: tuple[str, ...] | None = None
     seconds: Floats | None = None
     document: tuple[str, ...] | None = None
+    wave: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         _own_names(self, "systems", "segments", "raters")
@@ -205,6 +215,10 @@ class Ratings(_Columns):
         if self.errors is not None:
             listed = tuple(None if own is None else tuple(own) for own in self.errors)
             object.__setattr__(self, "errors", listed)
+        if self.wave is not None:
+            if not all(isinstance(n, (int, np.integer)) and n >= 0 for n in self.wave):
+                raise UsageError("wave: expected whole numbers from 1, or 0 where unknown")
+            object.__setattr__(self, "wave", tuple(map(int, self.wave)))
         names = ("system", "segment", "rater", "value", "seconds", *_PER_ROW)
         _same_length(self, {name: getattr(self, name) for name in names})
         order = np.lexsort((np.arange(len(self)), self.rater, self.segment, self.system))

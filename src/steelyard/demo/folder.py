@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -45,8 +44,7 @@ def write_files(folder: Path) -> None:
     """Write the files, and what each of them is, to a folder, which is made if need be."""
     files.make_folder(folder)
     for path in embedded.FILES:
-        with files.replacing(folder / path.name) as temporary:
-            shutil.copyfile(path, temporary)
+        files.copy(path, folder / path.name)
     es = embedded.demo_set(texts=True)
     files.write_text(folder / "answers.csv", _answers(es))
     for name, text in _plain(es.select(domain="news")).items():

@@ -179,11 +179,12 @@ def _scan(
     described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
     shown = [name for name, *_ in described]
     known = parquet.column_names(connection, source, shown, path) if names is None else names
+    rows, shown = parquet.numbered(source, shown)
     columns = {
         name: Column(quote(as_shown), kind)
-        for name, (as_shown, kind, *_) in zip(known, described, strict=True)
+        for name, as_shown, (_, kind, *_) in zip(known, shown, described, strict=True)
     }
-    return Scan(path, connection, parquet.numbered(source), columns, line_of, tuple(known))
+    return Scan(path, connection, rows, columns, line_of, tuple(known))
 
 
 def _head(path: Path) -> str:

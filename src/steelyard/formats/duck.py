@@ -106,7 +106,7 @@ def said(error: Exception) -> str:
 
 
 def _compression(path: Path) -> str:
-    return "gzip" if files.is_packed(path) else "none"
+    return "gzip" if files.is_packed(path) else "uncompressed"  # "none" from DuckDB 2 on only
 
 
 def quote(name: str) -> str:

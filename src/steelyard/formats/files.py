@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import os
 import re
@@ -14,22 +15,47 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from steelyard.core import provenance
-from steelyard.core.errors import STDIN, InputError
+from steelyard.core.errors import STDIN, InputError, UsageError
 from steelyard.formats.streams import on_disk
 
 Fail = Callable[[str], NoReturn]  # says what is wrong, and where
 _GZIP = b"\x1f\x8b"
+LIMIT_VARIABLE = "STEELYARD_UNPACKED_MB"
+_LIMIT = 64  # MB of text, which as JSON take up to 28 times as much memory
+_PACKED = 100  # times that gzip packs text at best; a bomb is packed a thousand times
+
+
+def unpacked_limit() -> int:
+    """Give the bytes that a packed file may unpack to: 64 MB unless the environment says more."""
+    text = os.environ.get(LIMIT_VARIABLE, str(_LIMIT))
+    if not re.fullmatch("[1-9][0-9]{0,6}", text):
+        raise UsageError(f"{LIMIT_VARIABLE} is '{text}', expected a number of megabytes")
+    return int(text) << 20
 
 
 def read_bytes(path: Path) -> bytes:
     """Read a file whole, unpacked if it is gzip (told by its first bytes, not by its name)."""
-    with _readable(path):
+    with readable(path):
         data = on_disk(path).read_bytes()
-        return gzip.decompress(data) if data.startswith(_GZIP) else data
+        return _unpacked(data, path) if data.startswith(_GZIP) else data
+
+
+def _unpacked(data: bytes, path: Path) -> bytes:
+    """Unpack gzip, but for no bomb: much text that is packed better than text can be."""
+    most = max(unpacked_limit(), _PACKED * len(data))
+    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
+        text = stream.read(most + 1)
+    if len(text) > most:
+        raise InputError(
+            f"unpacks to more than {most >> 20:,} MB, {_PACKED} times its size: not read "
+            f"({LIMIT_VARIABLE}=N allows N MB)",
+            path=path,
+        )
+    return text
 
 
 @contextmanager
-def _readable(path: Path) -> Iterator[None]:
+def readable(path: Path) -> Iterator[None]:
     """Say why a file can't be read."""
     try:
         yield
@@ -61,6 +87,12 @@ def opened(path: Path) -> IO[bytes]:
     """Open a file to be read from its beginning, unpacked if it is gzip."""
     found = on_disk(path)
     return gzip.open(found) if is_packed(found) else found.open("rb")  # type: ignore[return-value]
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file, whole or not at all; an error names the target."""
+    with replacing(target) as temporary:
+        temporary.write_bytes(source.read_bytes())
 
 
 def sha256(path: Path) -> str:
@@ -115,12 +147,12 @@ def decode_lines(stream: Iterable[bytes], path: Path, first: int = 1) -> Iterato
 
 def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield (line, object) of JSON lines without holding the file."""
-    with _readable(path):
+    with readable(path):
         stream = opened(path)
     with stream:
         found = decode_lines(stream, path)
         while True:
-            with _readable(path):
+            with readable(path):
                 line, text = next(found, (0, ""))
             if not line:
                 return

@@ -20,6 +20,7 @@ _NUMBERS = (*_WHOLE, *(f"U{kind}" for kind in _WHOLE), "FLOAT", "DOUBLE")
 _EXACT = 2**53
 _PLAIN = ", hive_partitioning=false)"
 _NAMES = "steelyard.columns"
+_ROW = "file_row_number"
 
 
 def read_columns(
@@ -47,9 +48,17 @@ def is_number(kind: str) -> bool:
     return kind in _NUMBERS or (kind.startswith("DECIMAL") and not kind.endswith("]"))
 
 
-def numbered(source: str) -> str:
-    """Turn the SQL of a file (:func:`opened`) into one whose rows have a ``file_row_number``."""
-    return source.replace(_PLAIN, ", file_row_number=true" + _PLAIN)
+def numbered(source: str, columns: Sequence[str]) -> tuple[str, list[str]]:
+    """Turn the SQL of a file (:func:`opened`) into one whose rows have a ``file_row_number``.
+
+    Gives the names of its columns, too: a column of the file that is called so gets another one.
+    """
+    if _ROW not in (name.casefold() for name in columns):
+        return source.replace(_PLAIN, f", {_ROW}=true{_PLAIN}"), list(columns)
+    shown = [f"{name}~" if name.casefold() == _ROW else name for name in columns]
+    pairs = zip(columns, shown, strict=True)
+    chosen = ", ".join(f"{duck.quote(name)} AS {duck.quote(other)}" for name, other in pairs)
+    return f"(SELECT {chosen}, row_number() OVER () - 1 AS {_ROW} FROM {source})", shown
 
 
 def n_rows(connection: Any, source: str) -> int:
@@ -135,7 +144,7 @@ def write_columns(path: Path, columns: Mapping[str, Any], footer: Mapping[str, s
         pairs = ", ".join(f"{duck.quote(k)}: {duck.literal(v)}" for k, v in footer.items())
         # DuckDB 1.2 refuses metadata without entries.
         metadata = f", KV_METADATA {{{pairs}}}" if pairs else ""
-        options = f"FORMAT parquet, COMPRESSION zstd{metadata}"
+        options = f"FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false{metadata}"
         target = duck.literal(str(temporary))
         try:
             connection.execute(f"COPY (SELECT {chosen} FROM arrays) TO {target} ({options})")

@@ -78,6 +78,10 @@ LOSSES: dict[str, Callable[[EvalSet], bool]] = {
 }
 
 
+#: What a format that has no place for scores of whole systems drops.
+_SYSTEM_SCORES = {"scores", "official system scores", "scores that are no means of ratings"}
+
+
 def save(
     value: Saved,
     path: str | Path,
@@ -113,6 +117,11 @@ def save(
         form = NAMED[to]
         held = _held(value, form, human)
     assert form.write is not None  # only these are named, or suit
+    if isinstance(held, EvalSet) and not held.n_segments and _SYSTEM_SCORES & {*form.drops}:
+        raise UsageError(
+            f"{path}: the set has scores of whole systems but no segments, and a file of form "
+            f'{form.to} holds segments; to="system" holds these scores'
+        )
     more: dict[str, Any] = {"overwrite": overwrite} if form.folder else {}
     more |= {"human": human} if "human" in form.takes else {}
     form.write(held, path, **more)

@@ -110,17 +110,25 @@ def _plain_shards(
         raise UsageError("one file is given twice, among source, references and outputs")
     found = [_line_starts(path, size) for path in roles]
     need_one_length(list(roles), [n for _, n in found], "line")
+    meanings, texts = tuple(roles.values()), tuple(roles)
+    if any(_is_packed(path) for path in texts):  # all of them are one shard
+        return [
+            TextShard("text", texts, (0,) * len(texts), roles=meanings, allow_empty=allow_empty)
+        ]
     return [
-        TextShard("text", tuple(roles), starts, 1 + k * size, size, tuple(roles.values()),
-                  allow_empty)
+        TextShard("text", texts, starts, 1 + k * size, size, meanings, allow_empty)
         for k, starts in enumerate(zip(*(own for own, _ in found), strict=True))
-    ]  # fmt: skip
+    ]
 
 
 def _line_starts(path: Path, every: int) -> tuple[list[int], int]:
-    """Find the byte at which every so many lines start, and count the lines."""
+    """Find the byte at which every so many lines start, and count the lines.
+
+    A packed file can't be entered in the middle.
+    """
     if _is_packed(path):
-        return [0], 0  # all of it is one shard
+        with files.readable(path), gzip.open(path) as packed:
+            return [0], sum(1 for _ in packed)
     starts, lines, at, last = [0], 0, 0, b"\n"
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):

@@ -59,6 +59,9 @@ def counted(ratings: Ratings, preset: Preset) -> tuple[Ratings, list[str]]:
     if preset.latest and ratings.raters != (raters.UNKNOWN,):
         rows = np.flatnonzero(keep & ratings.is_item(*preset.kinds))
         key = outputs(ratings)[rows] * len(ratings.raters) + ratings.rater[rows]
+        if ratings.wave is not None:  # who rates in two waves is asked twice
+            waves = np.array(ratings.wave, dtype=np.int64)
+            key = key * (waves.max(initial=0) + 1) + waves[rows]
         # Rows stand in the order of the file within a key, so that the last one is the latest.
         last = len(rows) - 1 - np.unique(key[::-1], return_index=True)[1]
         older = np.delete(rows, last)
@@ -72,17 +75,23 @@ def counted(ratings: Ratings, preset: Preset) -> tuple[Ratings, list[str]]:
 
 
 def _each_rating(ratings: Ratings, averages: Averages, kinds: Sequence[str]) -> Floats:
-    """Give systems x (segments x k): the k-th rating of an output, by the order of raters."""
+    """Give systems x (segments x k): the rating of an output in the k-th wave.
+
+    Where waves are unknown, it is the k-th rating by the names of raters.
+    """
     i, j = averages.cells_of(ratings)
     rows = ratings.is_item(*kinds) & ~np.isnan(ratings.value) & (i >= 0) & (j >= 0)
     i, j, shape = i[rows], j[rows], (len(averages.systems), len(averages.segments))
-    cell = i * shape[1] + j  # rows of one output stand together
-    opens = np.flatnonzero(np.r_[True, cell[1:] != cell[:-1]]) if len(cell) else np.empty(0, int)
-    k = np.arange(len(cell)) - np.repeat(opens, np.diff(np.r_[opens, len(cell)]))
-    most = int(k.max(initial=0)) + 1
-    found = np.full((*shape, most), np.nan)
-    found[i, j, k] = ratings.value[rows]
-    return found.reshape(shape[0], -1)
+    waves = np.zeros(len(i), np.int64) if ratings.wave is None else np.array(ratings.wave)[rows]
+    cell = (i * shape[1] + j) * (waves.max(initial=0) + 1) + waves
+    order = np.argsort(cell, kind="stable")
+    first = np.searchsorted(cell[order], cell[order])  # of the rows of one output and wave
+    again = np.empty(len(cell), np.int64)
+    again[order] = np.arange(len(cell)) - first
+    k = np.unique(waves * (again.max(initial=0) + 1) + again, return_inverse=True)[1]
+    scores = np.full((*shape, int(k.max(initial=0)) + 1), np.nan)
+    scores[i, j, k] = ratings.value[rows]
+    return scores.reshape(shape[0], -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +149,7 @@ def rank(ratings: Ratings, averages: Averages, name: str, preset: Preset) -> Off
     warnings = []
     if preset.each_rating:
         items = _each_rating(ratings, averages, preset.kinds)
-        if items.shape[1] > scores.shape[1]:
+        if items.shape[1] > scores.shape[1] and not (ratings.wave and all(ratings.wave)):
             warnings.append(
                 "several ratings of an output are items of their own: the k-th of one system, by "
                 "the names of raters, is paired with the k-th of another"

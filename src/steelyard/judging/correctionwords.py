@@ -74,7 +74,12 @@ def _level(found: Correction, own: Corrected) -> str:
     told = f"By people the mean is {_ends(own.estimate)}, as {_sources(found)} tell"
     labels = "the labels alone say" if found.weighs_alike else "the labels as they stand say"
     people = f"{labels} {_ends(own.people)}, " if own.people.known else ""
-    return f"{told}; {people}the judge alone {own.judge:.3g}."
+    return f"{told}; {people}{_alone(own.judge)}."
+
+
+def _alone(judge: float) -> str:
+    """Say what the judge alone says, which without a verdict is nothing."""
+    return "the judge alone can't say" if math.isnan(judge) else f"the judge alone {judge:.3g}"
 
 
 def _who(found: Correction) -> tuple[str, list[str], int] | None:
@@ -117,12 +122,7 @@ def _pair(found: Correction) -> list[str]:
     told = f"{pair.one} minus {pair.other}: {_ends(own)} {what}"
     people = pair.found.people
     beside = f"labels alone {_ends(people)}" if people.known else "labels alone can't say"
-    return [f"{told} ({beside}, {_judge(pair.found)})."]
-
-
-def _judge(found: Corrected) -> str:
-    alone = found.judge
-    return "the judge alone can't say" if math.isnan(alone) else f"the judge alone {alone:.3g}"
+    return [f"{told} ({beside}, {_alone(pair.found.judge)})."]
 
 
 def _judge_alone(found: Correction) -> list[str]:

@@ -3,9 +3,10 @@
 COMET and LLM judges have environments of their own; here they are a command line. Nothing passes
 through a shell.
 
-Metrics that are slow or cost money keep their scores, by signature and texts, in one SQLite file in
-the cache folder, which several processes may use at once. A cache that can't be read or written is
-never a reason to fail: scores are computed again.
+Metrics that are slow or cost money can keep their scores, by signature and texts, in one SQLite
+file in the cache folder, which several processes may use at once. Nothing is kept unless asked for:
+nobody can tell from a command line whether the program behind it has changed. A cache that can't be
+read or written is never a reason to fail: scores are computed again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import hashlib
 import json
 import re
 import shlex
+import shutil
 import sqlite3
 import subprocess
 import tempfile
@@ -115,8 +117,9 @@ class Command:
     which may be of any format that holds one score of one system (COMET's JSON, MetricX' lines).
 
     Outputs that several systems share are sent once, and not at all if the cache knows their
-    scores. A cached score holds for the same command line, the same contents of the files named in
-    it, and the same texts; ``cache`` None keeps nothing.
+    scores. A cached score holds for the same command line, the same contents of its program and of
+    the files named in it, and the same texts; modules that the program imports and the environment
+    are not looked at. ``cache`` None keeps nothing.
 
     Examples
     --------
@@ -156,7 +159,7 @@ class Command:
     @property
     def signature(self) -> str:
         """The command line, with a hash of each file that it names."""
-        words = [shlex.quote(word) + _fingerprint(word) for word in self.argv]
+        words = [shlex.quote(w) + _fingerprint(w.rpartition("=")[2]) for w in self.argv]
         return f"command:{' '.join(words)}"
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:
@@ -164,7 +167,9 @@ class Command:
         uses = chosen_references(es, references) if es.references else ()
         items = _items(es, uses)
         signature = self.signature
-        keys = {item: cache_key(signature, item) for item in dict.fromkeys(items.values())}
+        # The program is part of the key only: on another machine python is another file.
+        program = signature + _fingerprint(shutil.which(self.argv[0]) or "")
+        keys = {item: cache_key(program, item) for item in dict.fromkeys(items.values())}
         known = {} if self.cache is None else self.cache.get(keys.values())
         left = [item for item, key in keys.items() if key not in known]
         fresh = dict(zip((keys[item] for item in left), self._run(left), strict=True))

@@ -204,3 +204,30 @@ def test_tasks_that_a_scheduler_repeats(log: Path, alone: str, tmp_path: Path) -
     assert compared(log, resume=tmp_path) == alone
     assert {path: path.stat().st_mtime_ns for path in tmp_path.glob("rows/*/*.npy")} == rows
     np.testing.assert_array_equal(reader, before)
+
+
+@pytest.mark.parametrize("other", ["tree", "plain", "array", "objects", "swapped"])
+def test_a_result_that_is_not_ours(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    kept = ["--resume", str(tmp_path / "kept"), "--bootstrap", "50", "--json", "--quiet"]
+    assert run(["compare", "--battles", str(log), *kept]) == 0
+    results = sorted((tmp_path / "kept").glob("*.npz"))
+    path = results[0]
+    with np.load(path) as stored:
+        members = dict(stored)
+    if other == "swapped":
+        path.write_bytes(results[1].read_bytes())
+    elif other == "array":
+        with path.open("wb") as stream:
+            np.save(stream, np.arange(3))
+    else:
+        tree = np.frombuffer(b'{"keys": ["x"], "values": [1]}', np.uint8)
+        changed = {"tree": members | {"tree": tree}, "plain": {"x": np.arange(3)},
+                   "objects": members | {"tree": np.array([{}])}}[other]  # fmt: skip
+        np.savez(path, **changed)
+    capsys.readouterr()
+    assert run(["compare", "--battles", str(log), *kept]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"error: {path}: ")
+    assert captured.err.count("\n") == 1

@@ -41,6 +41,7 @@ class Rating(NamedTuple):
     unit: str | None = None
     seconds: float = float("nan")
     document: str | None = None
+    wave: int = 0
 
 
 def ratings(rows: Sequence[Rating]) -> Ratings:
@@ -49,6 +50,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
     items = tuple(row.item for row in rows)
     units = tuple(row.unit or "" for row in rows)
     documents = tuple(row.document or "" for row in rows)
+    waves = tuple(row.wave for row in rows)
     seconds = np.array([row.seconds for row in rows], dtype=np.float64)
     return Ratings.from_labels(
         [row.system for row in rows],
@@ -60,6 +62,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
         unit=units if any(units) else None,
         seconds=None if np.isnan(seconds).all() else seconds,
         document=documents if any(documents) else None,
+        wave=waves if any(waves) else None,
     )
 
 
@@ -85,9 +88,12 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
     seconds = parse_number(value.get("seconds"))
     if seconds is None or np.isinf(seconds):
         fail(f"'seconds' should be a finite number, found {value.get('seconds')!r}")
+    wave = value.get("wave", 0)
+    if isinstance(wave, bool) or not isinstance(wave, int) or wave < 0:
+        fail(f"'wave' should be a whole number from 1, found {wave!r}")
     document = value.get("document")
     unit, document = (None if name is None else str(name) for name in (unit, document))
-    return Rating(*names, number, found, str(item), unit, seconds, document)
+    return Rating(*names, number, found, str(item), unit, seconds, document, wave)
 
 
 def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
@@ -133,6 +139,8 @@ def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
         value["seconds"] = float(ratings.seconds[row])
     if ratings.document is not None and ratings.document[row]:
         value["document"] = ratings.document[row]
+    if ratings.wave is not None and ratings.wave[row]:
+        value["wave"] = ratings.wave[row]
     return value
 
 

@@ -1,15 +1,16 @@
 """Logs of pearmut: an entry per document that a person submitted, with its texts.
 
 ``item`` and ``annotation`` are parallel lists, one element per segment; an annotation holds scores
-and spans per system. A person may submit a document again or be reset, so that only the last entry
-counts. Spans include their end and count UTF-16 units, as browsers do.
+and spans per system. A person may submit a document again, meet it again with other systems, or be
+reset: the last rating of a person, item and system counts. Spans include their end and count UTF-16
+units, as browsers do.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,8 +37,8 @@ def read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> 
     """Read what counts of a log: texts, ratings with their spans, and the mean of the scores."""
     view = view.known_as("pearmut log")
     reader = _Reader(view)
-    for entry in _last(_entries(view, dict(where).get("campaign"))):
-        reader.entry(entry)
+    for entry, earlier in _last(_entries(view, dict(where).get("campaign"))):
+        reader.entry(entry, earlier)
     return reader.found.evalset(lp, reader.notes())
 
 
@@ -61,19 +62,43 @@ def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
     yield from within(view, chosen)
 
 
-def _last(entries: Iterator[Record]) -> list[Record]:
-    """Keep the last entry of every person and document, since the last reset."""
-    kept: dict[str, dict[str, Record]] = {}
+Outputs = set[tuple[int, str]]  # of a document: the number of the segment, and the system
+
+
+def _last(entries: Iterator[Record]) -> list[tuple[Record, Outputs]]:
+    """Give the entries since a person's last reset, each with the outputs that a later one rates.
+
+    Screens that hold no data count by their last entry alone.
+    """
+    kept: dict[str, dict[str, list[Record]]] = {}
     for entry in entries:
         person = entry.name("user_id")
         if entry.get("annotation") == _RESET:
             kept.pop(person, None)
             continue
-        own = kept.setdefault(person, {})
-        document = entry.name("item_i")
-        own.pop(document, None)
-        own[document] = entry
-    return [entry for own in kept.values() for entry in own.values()]
+        kept.setdefault(person, {}).setdefault(entry.name("item_i"), []).append(entry)
+    chosen: list[tuple[Record, Outputs]] = []
+    for documents in kept.values():
+        for document, same in documents.items():
+            if document.startswith(_NO_DATA):
+                chosen.append((same[-1], set()))
+                continue
+            later: Outputs = set()
+            for entry in reversed(same):
+                shown = _shown(entry)
+                chosen.append((entry, shown & later))
+                later |= shown
+    return chosen
+
+
+def _shown(entry: Record) -> Outputs:
+    """Give the outputs on a screen: those with an answer, else all that the item has."""
+    items, judged = _parallel(entry)
+    return {
+        (k, system)
+        for k, (item, own) in enumerate(zip(items, judged, strict=True))
+        for system in (own if isinstance(own, dict) else item.inner("tgt").names() or [""])
+    }
 
 
 class _Reader:
@@ -93,7 +118,7 @@ class _Reader:
         elif self.unscored:
             self.counts["output without a score or a span left out"] = len(self.unscored)
         notes = []
-        for what, count in sorted(self.counts.items()):
+        for what, count in sorted((+self.counts).items()):
             noun, _, rest = what.partition(" ")
             notes.append(f"{plural(count, noun)} {rest}")
         if self.checks:
@@ -103,8 +128,8 @@ class _Reader:
             notes.append("the time that a document took is shared equally by its ratings")
         return [self.found.view.note(said) for said in notes]
 
-    def entry(self, entry: Record) -> None:
-        """Read what a person said of a document."""
+    def entry(self, entry: Record, earlier: Outputs) -> None:
+        """Read what a person said of a document, but for outputs that a later entry rates."""
         given = entry.optional_name("item_i") or ""
         if given.startswith(_CHECK):
             self._check(entry)
@@ -114,8 +139,11 @@ class _Reader:
         names = [item.optional_name("item_id") for item in items]
         document = self._document(given, names, items)
         rows: list[Rating] = []
+        n_rows = 0
         for k, (item, own) in enumerate(zip(items, judged, strict=True)):
             segment = names[k] or f"{document}/{k}"
+            if not isinstance(own, dict) and any(number == k for number, _ in earlier):
+                continue
             if own is None:
                 self.counts["item without an answer left out"] += 1
             elif not isinstance(own, dict):
@@ -123,8 +151,13 @@ class _Reader:
             else:
                 self._describe(segment, document, item)
                 answers = Record(entry.view, entry.start, own, f"{entry.place}annotation[{k}].")
-                rows += self._ratings(entry, segment, item, answers)
-        took = _seconds(entry) / max(len(rows), 1)
+                n_rows += len(own)
+                stale = {system for number, system in earlier if number == k}
+                self.counts["rating of an output that the same person rated again left out"] += len(
+                    stale
+                )
+                rows += self._ratings(entry, segment, item, answers, stale)
+        took = _seconds(entry) / max(n_rows, 1)
         for row in rows:
             timed = row._replace(seconds=took)
             if np.isnan(row.value) and not row.errors:
@@ -158,12 +191,14 @@ class _Reader:
             found.output(system, segment, texts.text(system), item)
 
     def _ratings(
-        self, entry: Record, segment: str, item: Record, answers: Record
+        self, entry: Record, segment: str, item: Record, answers: Record, stale: Collection[str]
     ) -> Iterator[Rating]:
         person = entry.name("user_id")
         document = self.found.described[segment]["document"]
         texts = item.inner("tgt")
         for system in answers.names():
+            if system in stale:
+                continue
             own = answers.inner(system)
             if answers.get(system) is None:
                 self.counts["output without an answer left out"] += 1

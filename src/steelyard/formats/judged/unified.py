@@ -109,15 +109,13 @@ class _Reader:
             if isinstance(scores.get(system), dict):
                 self._numbered(scores.inner(system), system, segment)
                 continue
-            unnamed: Counter[str] = Counter()
+            waves: Counter[str] = Counter()
             for judged in scores.objects(system):
                 name = judged.optional_name("protocol") or HUMAN
-                rater = judged.optional_name("annotator")
-                if rater is None:  # nobody judges an output twice
-                    unnamed[name] += 1
-                    rater = f"{NOBODY}-{unnamed[name]}"
-                self._rate(name, judged, _KEYS, (system, segment, rater))
-            self.unnamed += unnamed.total()
+                waves[name] += 1
+                rater = judged.optional_name("annotator") or f"{NOBODY}-{waves[name]}"
+                rated = self._rate(name, judged, _KEYS, (system, segment, rater), waves[name])
+                self.unnamed += rated and judged.optional_name("annotator") is None
 
     def _numbered(self, judged: Record, system: str, segment: str) -> None:
         """Read the older shape, in which the number belongs to the key."""
@@ -132,13 +130,20 @@ class _Reader:
             rater = judged.optional_name(f"annotator{n}") or f"{HUMAN}{n}"
             keys = (f"human{n}", f"errors{n}", f"times{n}")
             name = judged.optional_name(f"protocol{n}") or HUMAN
-            value = self._rate(name, judged, keys, (system, segment, rater))
+            self._rate(name, judged, keys, (system, segment, rater), int(n))
+            value = judged.number(f"human{n}", words=True)
             if value is not None:
                 self.found.scored.setdefault(f"{HUMAN}{n}", {})[system, segment] = value
 
     def _rate(
-        self, name: str, judged: Record, keys: tuple[str, ...], who: tuple[str, str, str]
-    ) -> float | None:
+        self,
+        name: str,
+        judged: Record,
+        keys: tuple[str, ...],
+        who: tuple[str, str, str],
+        wave: int,
+    ) -> bool:
+        """Note the judgement of a wave, if it was made."""
         score, errors, times = keys
         value = judged.number(score, words=True)
         marked = None
@@ -147,13 +152,13 @@ class _Reader:
         # The older shape has both judgements everywhere, made or not.
         if value is None and (marked is None or (not marked and keys != _KEYS)):
             self.skipped += 1
-            return value
+            return False
         document = self.found.described[who[1]]["document"]
         seconds = _seconds(judged, times)
         number = np.nan if value is None else value
-        rating = Rating(*who, number, marked, seconds=seconds, document=document)
+        rating = Rating(*who, number, marked, seconds=seconds, document=document, wave=wave)
         self.found.rate(name, rating)
-        return value
+        return True
 
 
 def _is_time(value: Any) -> bool:
@@ -214,9 +219,18 @@ def _doc_id(es: EvalSet, i: int) -> str:
 def _judgements(es: EvalSet) -> dict[tuple[str, str], list[dict[str, Any]]]:
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for name, ratings in es.ratings.items():
-        for row in np.flatnonzero(ratings.is_item("system", "repeat")):
+        waves = np.array(ratings.wave or [0] * len(ratings), dtype=np.int64)
+        rows = np.flatnonzero(ratings.is_item("system", "repeat"))
+        written: Counter[tuple[str, str]] = Counter()
+        for row in rows[np.argsort(waves[rows], kind="stable")].tolist():
             cell = (ratings.systems[ratings.system[row]], ratings.segments[ratings.segment[row]])
-            found.setdefault(cell, []).append(_judgement(name, ratings, int(row)))
+            judged = found.setdefault(cell, [])
+            # A reader tells the wave by the position in the list.
+            for _ in range(int(waves[row]) - 1 - written[cell]):
+                judged.append({"score": None} | ({} if name == HUMAN else {"protocol": name}))
+                written[cell] += 1
+            judged.append(_judgement(name, ratings, row))
+            written[cell] += 1
     return found
 
 

@@ -66,10 +66,16 @@ class Archive:
     def read(self, name: str) -> bytes:
         """Read a member, and check that it is as long and has the sum that the archive says."""
         member = self._members[name]
+        most = files.unpacked_limit()
+        if member.file_size > most:
+            self._fail(
+                f"{name} unpacks to {member.file_size:,} bytes, beyond the {most:,} that are read "
+                f"of a member ({files.LIMIT_VARIABLE}=N allows N MB)"
+            )
         if member.file_size > self._left:
             self._fail(
-                f"{name} unpacks to {member.file_size:,} bytes, beyond the {LIMIT:,} that are read "
-                "of an archive"
+                f"{name} unpacks to {member.file_size:,} bytes, which with those before is beyond "
+                f"the {LIMIT:,} that are read of an archive"
             )
         self._left -= member.file_size
         try:

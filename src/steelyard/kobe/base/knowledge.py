@@ -40,6 +40,7 @@ from steelyard.kobe.linking.wordforms import fold
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+_HASHED = 1 << 18  # bytes up to which a file is hashed when a base is opened
 #: The folder inside a base where what was added to it in place lies.
 ADDED = "added"
 #: What was added, file by file (`layers`).
@@ -93,6 +94,27 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return manifest
 
 
+def check_files(folder: Path, manifest: dict[str, Any]) -> None:
+    """Refuse files of another size than the manifest states, and small ones of another hash.
+
+    To hash the large ones would take longer than most commands do.
+    """
+    try:
+        facts = [(n, int(own["bytes"]), str(own["sha256"])) for n, own in manifest["files"].items()]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(f"{MANIFEST} has damaged 'files': build it again", path=folder) from None
+    for name, size, digest in facts:
+        path = folder / name
+        try:
+            same = path.stat().st_size == size
+            if same and size <= _HASHED:
+                same = hashlib.sha256(path.read_bytes()).hexdigest() == digest
+        except OSError:
+            continue  # whoever needs the file says that it is missing
+        if not same:
+            raise InputError(f"is damaged (not what {MANIFEST} states): build it again", path=path)
+
+
 Bools = NDArray[np.bool_]
 Finder = Callable[[str], list[tuple[int, int]]]
 
@@ -113,14 +135,15 @@ class KnowledgeBase:
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
         self.path, self.manifest = path, manifest
-        self._extra: NDArray[np.uint32] = array(path, "extra")
-        self._entities: NDArray[np.uint32] = array(path, "entities")
-        self._flags: NDArray[np.uint8] = array(path, "flags")
-        self.prior: NDArray[np.float32] = array(path, "prior")
-        self.category: NDArray[np.uint8] = array(path, "category")
-        self.tier: NDArray[np.uint8] = array(path, "tier")
+        check_files(path, manifest)
+        self._extra: NDArray[np.uint32] = array(path, "extra", np.uint32)
+        self._entities: NDArray[np.uint32] = array(path, "entities", np.uint32)
+        self._flags: NDArray[np.uint8] = array(path, "flags", np.uint8)
+        self.prior: NDArray[np.float32] = array(path, "prior", np.float32)
+        self.category: NDArray[np.uint8] = array(path, "category", np.uint8)
+        self.tier: NDArray[np.uint8] = array(path, "tier", np.uint8)
         self._ids = Ids(path, "ids")
-        self._speech: NDArray[np.uint8] = array(path, "speech")
+        self._speech: NDArray[np.uint8] = array(path, "speech", np.uint8)
         self._tries = [trie(path / trie_name(i)) for i in range(len(manifest["tries"]))]
         self._firsts = [trie["first"] for trie in manifest["tries"]]
         self._bases = [trie["base"] for trie in manifest["tries"]]
@@ -293,7 +316,9 @@ class KnowledgeBase:
 
     @cached_property
     def _owners(self) -> NDArray[np.uint32]:
-        return array(self.path, "owners") if len(self._others) else np.empty(0, np.uint32)
+        return (
+            array(self.path, "owners", np.uint32) if len(self._others) else np.empty(0, np.uint32)
+        )
 
     @cached_property
     def _owned(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -302,7 +327,11 @@ class KnowledgeBase:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        return Spellings(self.path, array(self.path, "cases"), array(self.path, "spellings"))
+        cases, spellings = (
+            array(self.path, "cases", np.uint8),
+            array(self.path, "spellings", np.uint32),
+        )
+        return Spellings(self.path, cases, spellings)
 
     @cached_property
     def _starts(self) -> NDArray[np.uint32]:
@@ -386,7 +415,7 @@ class KnowledgeBase:
     @cached_property
     def _labels(self) -> NDArray[np.uint32]:
         """The place of each entity's main name in English, or else in any language."""
-        found: NDArray[np.uint32] = array(self.path, "labels")
+        found: NDArray[np.uint32] = array(self.path, "labels", np.uint32)
         return found
 
 

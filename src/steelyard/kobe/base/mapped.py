@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from bisect import bisect_left
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, need_extra
+from steelyard.core.resume import BAD_HEADER
 
 
 class Ids:
@@ -18,7 +20,7 @@ class Ids:
 
     def __init__(self, folder: Path, name: str) -> None:
         self.path = folder / f"{name}.bin"
-        self.starts: NDArray[np.uint32] = array(folder, name)
+        self.starts: NDArray[np.uint32] = array(folder, name, np.uint32)
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -43,16 +45,20 @@ class Ids:
             raise InputError(f"is damaged ({error}): build it again", path=self.path) from None
 
 
-def array(folder: Path, name: str) -> Any:
-    """Open an array."""
+def array(folder: Path, name: str, dtype: type[np.generic]) -> Any:
+    """Open an array of numbers of this type."""
     path = folder / f"{name}.npy"
     try:
         # As a plain array: memmap's own way to take an element is slow.
-        return np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
+        values = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     except FileNotFoundError:
         raise InputError("is missing: build the knowledge base again", path=path) from None
-    except (OSError, ValueError, EOFError) as error:
+    except (OSError, EOFError, AttributeError, zipfile.BadZipFile, *BAD_HEADER) as error:
         raise InputError(f"is damaged ({error}): build it again", path=path) from None
+    if values.dtype != dtype or values.ndim != 1:
+        shape = f"{values.ndim}-dimensional {values.dtype}"
+        raise InputError(f"is damaged ({shape}): build it again", path=path)
+    return values
 
 
 def trie(path: Path) -> Any:

@@ -1,0 +1,80 @@
+"""Files at the edges: packed shards, sets without segments, names that DuckDB takes, full disks."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from steelyard.cli.main import run
+from steelyard.core.errors import InputError
+from steelyard.demo.folder import write_files
+from steelyard.formats.textshards import find_shards, read_rows
+
+
+def packed(path: Path, n: int) -> Path:
+    path.write_bytes(gzip.compress("".join(f"text {k}\n" for k in range(n)).encode()))
+    return path
+
+
+def test_packed_texts_of_unequal_length_are_one_line(tmp_path: Path) -> None:
+    source, output = packed(tmp_path / "a.src.gz", 3), packed(tmp_path / "a.en.gz", 2)
+    with pytest.raises(InputError, match=r"a.en.gz:3: 2 lines, but .*a.src.gz has 3"):
+        find_shards([output], 2, source=source)
+
+
+def test_packed_texts_beside_plain_ones(tmp_path: Path) -> None:
+    source = tmp_path / "a.src"
+    source.write_text("eins\nzwei\ndrei\n")
+    (shard,) = find_shards([packed(tmp_path / "a.en.gz", 3)], 2, source=source)
+    rows = list(read_rows(shard))
+    assert [row.source for row in rows] == ["eins", "zwei", "drei"]
+    assert [list(row.outputs.values()) for row in rows] == [["text 0"], ["text 1"], ["text 2"]]
+
+
+@pytest.mark.parametrize("form", ["long", "wide", "subset2evaluate", "text", "unified"])
+def test_scores_of_whole_systems_have_no_segments_to_write(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, out = tmp_path / "systems.csv", tmp_path / "out.jsonl"
+    table.write_text("system,BLEU\nA,32\nB,30\n")
+    assert run(["data", "convert", str(table), str(out), "--to", form, "--lp", "en-de"]) == 2
+    assert capsys.readouterr().err.count("error:") == 1
+    assert not out.exists()
+    assert run(["data", "convert", str(table), str(out), "--to", "system"]) == 0
+
+
+def test_a_log_with_a_column_called_file_row_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = {"left": list("AABC"), "right": list("BCCA"), "outcome": ["left"] * 4}
+    results = []
+    for name, more in (("plain", {}), ("named", {"file_row_number": [7, 7, 7, 7]})):
+        path = tmp_path / f"{name}.parquet"
+        pq.write_table(pa.table(columns | more), path)
+        assert run(["compare", "--battles", str(path), "--json", "--quiet"]) == 0
+        results.append(json.loads(capsys.readouterr().out))
+    assert results[0]["aggregations"] == results[1]["aggregations"]
+    columns["outcome"][2] = "nobody"
+    pq.write_table(pa.table(columns | {"file_row_number": [7, 7, 7, 7]}), tmp_path / "bad.parquet")
+    assert run(["compare", "--battles", str(tmp_path / "bad.parquet")]) == 2
+    bad = capsys.readouterr().err
+    pq.write_table(pa.table(columns), tmp_path / "bad.parquet")
+    assert run(["compare", "--battles", str(tmp_path / "bad.parquet")]) == 2
+    assert capsys.readouterr().err == bad  # the same row is named
+
+
+def test_a_full_disk_names_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device", None)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises((InputError, OSError)) as error:
+        write_files(tmp_path / "demo")
+    named = str(getattr(error.value, "path", None) or getattr(error.value, "filename", None))
+    assert named.startswith(str(tmp_path / "demo"))
