@@ -19,7 +19,7 @@ from steelyard.comparison.readings import (
     read_difference,
     where_readings_disagree,
 )
-from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.scores import LEVEL, is_binary
 from steelyard.comparison.strata import Strata, stratify
 from steelyard.comparison.tests import proportion_interval
 from steelyard.comparison.twosystems import (
@@ -254,7 +254,9 @@ def decide(
     two = two_systems(es, pair, score, options)
     stream, both, stats, sign = generator(rng), two.both, two.statistics, two.sign
     gap = both[0] - both[1]
-    counts = bootstrap.segment_counts(options.n_bootstrap, len(gap), stream, two.blocks)
+    counts = bootstrap.segment_counts(
+        options.n_bootstrap, len(gap), stream, two.blocks, compact=True
+    )
     if stats is None:
         means, moved = row_means(both), gap
         replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
@@ -338,7 +340,9 @@ def decide(
 
 def _inverted(two: TwoSystems, moved: Floats, lead: float, p: float) -> tuple[float, float]:
     """Interval of the difference of few units that says what the permutation test says."""
-    invert = proportion_interval if two.binary else flip_interval
+    # Scores that are 0 and -1 are as good as 0 and 1.
+    right_or_wrong = two.statistics is None and is_binary(np.abs(two.both))
+    invert = proportion_interval if right_or_wrong else flip_interval
     shift = lead - moved.mean()  # of a corpus score, from what segments add to it
     low, high = (end + shift for end in invert(moved[None, :], two.blocks))
     low, high = agreeing(np.array([lead]), (low, high), np.array([p]))

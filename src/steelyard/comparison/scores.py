@@ -128,7 +128,7 @@ def draw_sample(
     if (n_segments if blocks is None else data.units.n) < 2:
         told = f"{data.units.counted()}: there is nothing to resample, and no interval"
         return replace(sample, warnings=(told,))
-    counts = bootstrap.segment_counts(options.n_bootstrap, n_segments, rng, blocks)
+    counts = bootstrap.segment_counts(options.n_bootstrap, n_segments, rng, blocks, compact=True)
     return replace(sample, counts=counts, level=_level(data))
 
 
