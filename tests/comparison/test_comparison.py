@@ -28,6 +28,7 @@ from steelyard.stats.paired import corrections
 from steelyard.stats.permutation import pvalues
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.resampling.medians import bootstrap_medians
+from steelyard.stats.resampling.unitfreedom import expanded_level
 from steelyard.stats.strength import bradleyterry, fits
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
@@ -364,7 +365,8 @@ def test_intervals_of_pairs_by_bradley_terry_are_those_of_its_resamples():
         fit = bradley_terry(table.wins, table.ties)
         assert fit.connected
         chances.append(fit.strength[0] / (fit.strength[0] + fit.strength[2]))
-    expected = np.quantile(chances, [0.025, 0.975])
+    tail = (1 - expanded_level(0.95, np.ones(40))) / 2
+    expected = np.quantile(chances, [tail, 1 - tail])
     found = own.pairwise_low[0, 2], own.pairwise_high[0, 2]
     np.testing.assert_allclose(found, expected, atol=1e-9)
 

@@ -20,6 +20,7 @@ from steelyard.comparison.diagnosis import swaying_corpus
 from steelyard.comparison.pair import decide
 from steelyard.comparison.run import ManyScores, compare, compare_scores
 from steelyard.report.page import make_report
+from steelyard.stats.resampling.unitfreedom import expanded_level
 
 WORDS = "the a cat dog house tree runs sees blue old near very small".split()  # noqa: SIM905
 
@@ -80,8 +81,9 @@ def test_resamples_are_scored_again(four):
     own = found.aggregations["mean"]
     assert own.low is not None
     assert own.high is not None
-    np.testing.assert_allclose(own.low, np.quantile(naive, 0.025, axis=0))
-    np.testing.assert_allclose(own.high, np.quantile(naive, 0.975, axis=0))
+    tail = (1 - expanded_level(0.95, np.ones(s))) / 2
+    np.testing.assert_allclose(own.low, np.quantile(naive, tail, axis=0))
+    np.testing.assert_allclose(own.high, np.quantile(naive, 1 - tail, axis=0))
 
 
 def test_pairs_are_tested_as_sacrebleu_does():

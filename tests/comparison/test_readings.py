@@ -20,7 +20,6 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.instances.ease import difficulty_strata
 from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.resampling.unitfreedom import unit_level
 
 NAN = float("nan")
 
@@ -42,7 +41,7 @@ def looked_at(es: EvalSet, rng: np.random.Generator, n: int) -> tuple[Readings, 
     """Readings and strata of A and B, as the card makes them, without its tests."""
     two = two_systems(es, ("A", "B"), None, CardOptions())
     counts = segment_counts(n, two.both.shape[1], rng, two.blocks)
-    level = unit_level(0.95, two.blocks)
+    level = two.units.level(0.95, np.arange(two.both.shape[1]))
     readings = read_difference(two.both, Reading(0.0, (NAN, NAN)), counts, level, two.sign)
     return readings, stratify(es, two, np.subtract(*two.both), counts)
 

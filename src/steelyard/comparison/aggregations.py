@@ -203,10 +203,10 @@ def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Float
             ties_as=options.ties,
             tolerance=options.tolerance,
         )
-    step = max(1, _CELLS // max(len(sample.scores) ** 2, 1))
+    step = max(1, _CELLS // max(len(sample.scores) ** 2, sample.scores.shape[1] // 4, 1))
     parts = []
     for first in range(0, len(sample.counts), step):
-        counts = sample.counts[first : first + step]
+        counts = sample.counts[first : first + step].astype(np.float64, copy=False)
         tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
         fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior)
         parts.append(fits.strength)

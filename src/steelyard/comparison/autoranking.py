@@ -26,7 +26,6 @@ from steelyard.data.overview import direction_warnings
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.autorank import EPSILON, autorank, bootstrap_autorank, scale_of
 from steelyard.stats.ranks import ranks
-from steelyard.stats.resampling.unitfreedom import unit_level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -115,7 +114,7 @@ def rank_together(
     level = LEVEL
     if drawn is not None:
         aggregate = replace(aggregate, replicates=-drawn)
-        level = unit_level(LEVEL, units.take(_used(tables)))
+        level = units.level(LEVEL, _used(tables))
     result = with_intervals(aggregate, level, average=True).turned()
     settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": options.autorank}
     settings |= {"unit": units.name}

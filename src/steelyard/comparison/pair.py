@@ -18,8 +18,9 @@ from steelyard.comparison.readings import (
     read_difference,
     where_readings_disagree,
 )
-from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.scores import LEVEL, is_binary
 from steelyard.comparison.strata import Strata, stratify
+from steelyard.comparison.tests import proportion_interval
 from steelyard.comparison.twosystems import (
     Regression,
     TwoSystems,
@@ -44,11 +45,11 @@ from steelyard.data.worth import Worth
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import effects, pairedtests, unitflips
+from steelyard.stats.paired.testintervals import FEW_UNITS, agreeing, flip_interval, t_interval
 from steelyard.stats.paired.testpower import MOST, permutation_needed
 from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.unitfreedom import unit_level
 
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
@@ -250,7 +251,9 @@ def decide(
     two = two_systems(es, pair, score, options)
     stream, both, stats, sign = generator(rng), two.both, two.statistics, two.sign
     gap = both[0] - both[1]
-    counts = bootstrap.segment_counts(options.n_bootstrap, len(gap), stream, two.blocks)
+    counts = bootstrap.segment_counts(
+        options.n_bootstrap, len(gap), stream, two.blocks, compact=True
+    )
     if stats is None:
         means, moved = row_means(both), gap
         replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
@@ -262,9 +265,11 @@ def decide(
     several = two.units.n > 1
     if not several:  # the same segments again and again are no resamples
         replicates = np.full(len(replicates), np.nan)
-    level = unit_level(LEVEL, two.blocks) if several else LEVEL
-    low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None], level))
+    level = two.units.level(LEVEL, np.arange(len(gap))) if several else LEVEL
     lead = float(gap.mean()) if stats is None else float(means[0] - means[1])
+    low, high = (float(x[0]) for x in bootstrap.interval(replicates[:, None], level))
+    if several and two.units.n < FEW_UNITS:
+        low, high = _inverted(two, moved, lead, float(tested[0, 1]))
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
     p = float(tested[0, 1])
     drawn = replicates[~np.isnan(replicates)]
@@ -329,6 +334,17 @@ def decide(
     return replace(card, verdict=verdict(card))
 
 
+def _inverted(two: TwoSystems, moved: Floats, lead: float, p: float) -> tuple[float, float]:
+    """Interval of the difference of few units that says what the permutation test says."""
+    # Scores that are 0 and -1 are as good as 0 and 1.
+    right_or_wrong = two.statistics is None and is_binary(np.abs(two.both))
+    invert = proportion_interval if right_or_wrong else flip_interval
+    shift = lead - moved.mean()  # of a corpus score, from what segments add to it
+    low, high = (end + shift for end in invert(moved[None, :], two.blocks))
+    low, high = agreeing(np.array([lead]), (low, high), np.array([p]))
+    return float(low[0]), float(high[0])
+
+
 def _readings(two: TwoSystems, means: Reading, counts: Floats, level: float) -> Readings:
     """Read the difference in three ways, and say where these disagree."""
     found = read_difference(two.both, means, counts, level, two.sign)
@@ -376,6 +392,8 @@ def _human(
     if two.units.n < 2:
         drawn = np.full(drawn.shape, np.nan)
     low, high = bootstrap.interval(drawn, level)
+    if two.units.n < FEW_UNITS:
+        low, high = t_interval(gap[None, :], two.blocks, LEVEL)
     return {
         "score": human,
         "higher_is_better": es[human].higher_is_better,

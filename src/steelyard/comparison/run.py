@@ -25,14 +25,19 @@ from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import (
     LEVEL,
     Compared,
-    Sample,
     check_segments,
     compared,
     draw_sample,
     the_score,
 )
 from steelyard.comparison.scoreswords import told_of_many, verdict
-from steelyard.comparison.tests import TESTS, Question, fitting_tests, refuse_unfit
+from steelyard.comparison.tests import (
+    TESTS,
+    Question,
+    fitting_tests,
+    mean_gap_intervals,
+    refuse_unfit,
+)
 from steelyard.comparison.words import best_of
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
@@ -52,6 +57,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.paired.corrections import wilson_interval
+from steelyard.stats.paired.testintervals import FEW_UNITS, t_interval
 
 DEFAULT = ("mean", "median", "bt")
 
@@ -148,7 +154,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         refuse_unfit(name, question)
     chance = dict(zip(AGGREGATIONS, streams, strict=True))
     found = {name: AGGREGATIONS[name].rank(sample, options, chance[name]) for name in each(names)}
-    shown = {name: _shown(name, own, sample, data) for name, own in found.items()}
+    shown = {name: _shown(name, own, question, asked) for name, own in found.items()}
     if "bootstrap" not in asked:  # resamples are large, and nothing else looks at them again
         question = replace(question, sample=replace(sample, counts=None))
     found = {name: replace(own, replicates=None, against=None) for name, own in found.items()}
@@ -223,9 +229,10 @@ def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...],
     return names, notes
 
 
-def _shown(by: str, found: Aggregate, sample: Sample, data: Compared) -> Ranked:
+def _shown(by: str, found: Aggregate, asked: Question, tests: Sequence[str]) -> Ranked:
     """Give a ranking with its intervals, in the numbers of the score itself."""
-    result = ranked(by, found, sample.level)
+    data, sample = asked.data, asked.sample
+    result = _with_few_units(by, ranked(by, found, sample.level), asked, tests)
     if result.average and not data.higher_is_better:
         result = result.turned()
     if data.statistics is not None:
@@ -240,6 +247,23 @@ def _shown(by: str, found: Aggregate, sample: Sample, data: Compared) -> Ranked:
         told = "proportion: Wilson's 95 % intervals; those of ranks are of resamples"
         result = replace(result, low=low, high=high, notes=(told,))
     return replace(result, of=PROPORTION)
+
+
+def _with_few_units(by: str, found: Ranked, asked: Question, tests: Sequence[str]) -> Ranked:
+    """Give means of few units intervals by t, and their differences those of the test."""
+    data = asked.data
+    if found.low is None or by not in ("mean", "sentence-mean") or data.units.n >= FEW_UNITS:
+        return found
+    if not data.binary and (data.statistics is None or by != "mean"):
+        low, high = t_interval(data.scores, data.blocks, LEVEL)
+        found = replace(found, low=low, high=high)
+    ends = mean_gap_intervals(by, tests, asked)
+    if ends is None:
+        return found
+    found = replace(found, pairwise_low=ends[0], pairwise_high=ends[1])
+    if np.isnan(data.scores).any():  # gaps of means over what each has are something else
+        return found
+    return replace(found, gap_low=ends[0], gap_high=ends[1])
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -19,7 +19,6 @@ from steelyard.data.overview import direction_warnings
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.unitfreedom import unit_level
 from steelyard.stats.strength.wins import WinCounts, win_counts
 
 LEVEL = 0.95  # of all intervals
@@ -129,19 +128,17 @@ def draw_sample(
     if (n_segments if blocks is None else data.units.n) < 2:
         told = f"{data.units.counted()}: there is nothing to resample, and no interval"
         return replace(sample, warnings=(told,))
-    counts = bootstrap.segment_counts(options.n_bootstrap, n_segments, rng, blocks)
+    counts = bootstrap.segment_counts(options.n_bootstrap, n_segments, rng, blocks, compact=True)
     return replace(sample, counts=counts, level=_level(data))
 
 
 def _level(data: Compared) -> float | Floats:
     """Give the level to ask of intervals, for each system where cells are missing."""
     known = ~np.isnan(data.scores)
-    if data.blocks is None:
-        return LEVEL
     some = np.asarray(known.any(axis=0))
     if known[:, some].all():
-        return unit_level(LEVEL, data.units.take(some))
-    return np.array([unit_level(LEVEL, data.units.take(row)) for row in known])
+        return data.units.level(LEVEL, some)
+    return np.array([data.units.level(LEVEL, row) for row in known])
 
 
 def the_score(es: EvalSet, score: str | None) -> str:

@@ -22,7 +22,6 @@ from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
 from steelyard.stats.instances.ease import EASY, HARD, STRATA, difficulty_strata, segment_ease
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.unitfreedom import unit_level
 
 _FEWEST = 5  # segments of a stratum that are worth a line
 _OWN = (
@@ -135,20 +134,15 @@ def _reading(value: float, drawn: Floats, two: TwoSystems, *parts: np.ndarray) -
     """Give a difference with its interval over units, in the score's own numbers.
 
     ``parts`` are the segments that it is made of; the smallest part says how much the interval is
-    widened for the number of units, also where these are segments, for strata are small.
+    widened for the number of units, also where these are segments.
     """
     low = high = math.nan
-    level = np.max([_level(two, part) for part in parts])  # NaN where any is
+    level = np.max([two.units.level(LEVEL, part) for part in parts])  # NaN where any is
     if not np.isnan(level):
         low, high = (float(end[0]) for end in bootstrap.interval(drawn[:, None], float(level)))
     if two.sign < 0:
         value, low, high = 0.0 - value, 0.0 - high, 0.0 - low
     return Reading(value + 0.0, (low, high))
-
-
-def _level(two: TwoSystems, segments: np.ndarray) -> float:
-    blocks = two.units.take(segments)
-    return unit_level(LEVEL, np.arange(len(segments)) if blocks is None else blocks)
 
 
 def _sentence(found: Strata, two: TwoSystems) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -16,10 +17,21 @@ from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.words import plural
 from steelyard.data.independence import FEWEST, counted
 from steelyard.stats import clusters
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import clustered, pairedtests, unitflips
 from steelyard.stats.paired.corrections import adjust_pairs
+from steelyard.stats.paired.testintervals import (
+    DECISIVE,
+    FEW_UNITS,
+    Ends,
+    agreeing,
+    few_units_p,
+    flip_interval,
+    proportions_interval,
+    t_interval,
+)
 from steelyard.stats.permutation.corpus import corpus_test
+from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.unitfreedom import unit_sizes, widened_p
 from steelyard.stats.strength import sandwich
 from steelyard.stats.strength.bradleyterry import bradley_terry
@@ -67,9 +79,8 @@ def _bootstrap(asked: Question) -> tuple[Floats, float]:
     assert drawn is not None
     side, blocks = asked.options.alternative, asked.data.blocks
     p = pairedtests.bootstrap_test(own, drawn, alternative=side)
-    if blocks is None:
-        return p, 0.0
-    return widened_p(p, unit_sizes(blocks), two_sided=side == "two-sided"), 0.0
+    sizes = np.ones(asked.data.units.n) if blocks is None else unit_sizes(blocks)
+    return widened_p(p, sizes, two_sided=side == "two-sided"), 0.0
 
 
 def _mood(asked: Question) -> tuple[Floats, float]:
@@ -120,6 +131,14 @@ def _wins(data: Compared) -> Floats:
     return np.asarray(wins - wins.T)
 
 
+def proportion_interval(gap: Floats, blocks: Counts | None) -> Ends:
+    """Interval of mean differences of scores that are 0 or 1, which fits McNemar's test."""
+    if blocks is not None:
+        return flip_interval(gap, blocks)
+    wins, losses, n = ((own).sum(axis=1) * 1.0 for own in (gap > 0, gap < 0, ~np.isnan(gap)))
+    return proportions_interval(wins, losses, n)
+
+
 @dataclass(frozen=True, slots=True)
 class PairwiseTest:
     """A test of all pairs: the question it asks, p-values with their numerical error, who leads.
@@ -127,7 +146,8 @@ class PairwiseTest:
     ``of_corpus`` is the question where a corpus score itself is tested, not that of sentences;
     ``binary`` tests are of scores that are 0 or 1; ``exact`` ones hold for few units, too.
     ``by_unit`` is the question where units are no single segments, if it is another;
-    ``of_pairs`` tells whether p-values of two systems rest on what these two have.
+    ``of_pairs`` tells whether p-values of two systems rest on what these two have. ``interval``
+    is that of mean differences that inverts it, None where it is no test of means.
     """
 
     reason: str
@@ -138,6 +158,7 @@ class PairwiseTest:
     exact: bool = True
     by_unit: str | None = None
     of_pairs: bool = True
+    interval: Callable[[Floats, Counts | None], Ends] | None = None
 
     def of(self, data: Compared) -> str | None:
         """Say what is tested, where a corpus score is compared."""
@@ -160,17 +181,20 @@ TESTS = {
         _of_scores(pairedtests.t_test, _without_error(clustered.t_test)),
         exact=False,
         by_unit="t tests means of paired differences with cluster-robust errors",
+        interval=t_interval,
     ),
     "permutation": PairwiseTest(
         "permutation tests means of paired differences without assuming their shape",
         _permutation,
         of_corpus="permutation tests corpus scores: outputs are swapped, and both scored again",
+        interval=flip_interval,
     ),
     "bootstrap": PairwiseTest(
         "bootstrap tests means by resampling",
         _bootstrap,
         of_corpus="bootstrap tests corpus scores by resampling",
         exact=False,
+        interval=t_interval,
     ),
     "mood": PairwiseTest(
         "mood tests medians and ignores the pairing, as median does",
@@ -188,6 +212,7 @@ TESTS = {
         "mcnemar tests proportions by the segments that only one of two systems has right",
         _of_scores(pairedtests.mcnemar_test, unitflips.mcnemar),
         binary=True,
+        interval=proportion_interval,
     ),
     "bt-gap": PairwiseTest(
         "bt-gap tests differences of Bradley-Terry strengths, in which all opponents count, with "
@@ -208,7 +233,8 @@ def fitting_tests(names: Sequence[str], data: Compared) -> tuple[str, ...]:
     for by in names:
         own = AGGREGATIONS[by]
         found.append(fitting(by, data))
-        if found[-1] == own.test_of_binary and not data.units.few:  # beside that of any means
+        # Beside that of any means; the interval of few units can agree with one test only.
+        if found[-1] == own.test_of_binary and data.units.n >= FEW_UNITS:
             found.append(own.test)
     return tuple(dict.fromkeys(found))
 
@@ -247,7 +273,64 @@ def pair_test(name: str, asked: Question) -> PairTest:
     if of == SENTENCES:
         reason = f"{reason} (on {SENTENCES})"
     found = corrected(p, asked.options, reason, of=of, error=error, unit=units.name)
-    return replace(found, told=told)
+    return replace(found, told=told, p_adjusted=_undecided_by_few(found, asked.data))
+
+
+def _undecided_by_few(found: PairTest, data: Compared) -> Floats:
+    """Keep corrected p-values of pairs with fewer than six units where they decide nothing.
+
+    Five units reach 1/16 by the signs of all, fewer reach less; no assumption about the shape of
+    so few differences may claim more.
+    """
+    known = ~np.isnan(data.scores)
+    if data.units.n >= DECISIVE and known.all():
+        return found.p_adjusted
+    if known.all():
+        n = np.full(found.p.shape, data.units.n)
+    elif data.blocks is None:
+        n = known.astype(np.float64) @ known.T.astype(np.float64)
+    else:
+        n = clustered.shared_units(known, data.blocks)
+    return few_units_p(found.p_adjusted, n, two_sided=found.alternative == "two-sided")
+
+
+def mean_gap_intervals(by: str, tests: Sequence[str], asked: Question) -> Ends | None:
+    """Intervals of mean differences, row less column, that say what the test of the means says.
+
+    They invert the test that fits the ranking, or another of means that was asked for. None with
+    50 units or more, where percentiles of resamples do.
+    """
+    data, n = asked.data, len(asked.data.systems)
+    corpus = data.statistics if by == "mean" else None
+    if asked.sample.counts is None or data.units.n >= FEW_UNITS or not 1 < n <= MOST_SHOWN:
+        return None
+    fits = fitting(by, data)
+    of_means = [
+        name
+        for name in tests
+        if TESTS[name].interval and (TESTS[name].of(data) == CORPUS) == (corpus is not None)
+    ]
+    name = fits if fits in of_means or not of_means else of_means[0]
+    invert = TESTS[name].interval
+    assert invert is not None
+    if name == "permutation" and data.binary:
+        invert = proportion_interval
+    two_sided = replace(asked.options, alternative="two-sided")
+    # Draws are those of the test itself, which takes its turn later.
+    p = TESTS[name].p(replace(asked, options=two_sided, rng=copy.deepcopy(asked.rng)))[0]
+    i, j = pair_index(n)
+    scores = data.scores if corpus is None else data.additive()
+    gap = scores[i] - scores[j]
+    low, high = invert(gap, data.blocks)
+    value = row_means(gap)
+    if corpus is not None:
+        own = corpus_gaps(corpus)[i, j]
+        low, high, value = low + own - value, high + own - value, own
+    low, high = agreeing(value, (low, high), p[i, j])
+    ends = np.zeros((2, n, n))
+    ends[0, i, j], ends[1, i, j] = low, high
+    ends[0, j, i], ends[1, j, i] = 0.0 - high, 0.0 - low
+    return ends[0], ends[1]
 
 
 def _without_few(name: str, p: Floats, data: Compared) -> tuple[Floats, tuple[str, ...]]:

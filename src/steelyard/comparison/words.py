@@ -15,6 +15,7 @@ from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
 from steelyard.core.summary import Told
 from steelyard.core.words import all_of, plural, span
 from steelyard.data.independence import UnitEffect
+from steelyard.stats.paired.testintervals import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.comparison.results import Comparison, RankedSystems
@@ -105,6 +106,9 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
         yield "settled", f"{best} is the best of {n} by {by}: {sure}."
         return
     yield "settled", f"{first_by}."
+    if found.unit.n < DECISIVE:
+        yield "undecided", f"{found.unit.counted()}: too few to tell its lead from chance."
+        return
     if rest:
         yield "undecided", f"The test leaves open whether {best} is better than {all_of(rest)}."
     if tier == [best]:  # the next one is worse, but not all below it, or a test says otherwise

@@ -19,6 +19,7 @@ from steelyard.core.words import plural
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.resampling.designeffect import DesignEffect, design_effect
+from steelyard.stats.resampling.unitfreedom import expanded_level, unit_level
 
 AUTO, SEGMENT, DOCUMENT, PROMPT, DOMAIN = "auto", "segment", "document", "prompt", "domain"
 FEWEST = 10  # units below which nothing but an exact test of them is to be trusted
@@ -64,6 +65,17 @@ class Units:
         """Give the same units of some of the segments, by which everything is counted then."""
         coarser = None if self.coarser is None else self.coarser.of(segments)
         return replace(self, codes=self.take(segments), coarser=coarser)
+
+    def level(self, level: float, segments: Bools | Counts) -> float:
+        """Give the level to ask of a percentile interval over the units of some segments.
+
+        NaN for fewer than two units.
+        """
+        blocks = self.take(segments)
+        if blocks is not None:
+            return unit_level(level, blocks)
+        count = segments.sum() if segments.dtype == bool else len(segments)
+        return expanded_level(level, np.ones(int(count)))
 
     @property
     def few(self) -> bool:

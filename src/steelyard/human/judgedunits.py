@@ -29,6 +29,7 @@ from steelyard.human.ordering import Averages
 from steelyard.stats.arrays import Counts, ratio, row_errors
 from steelyard.stats.paired import clustered, unpaired
 from steelyard.stats.paired.ranktests import rank_sum_matrix
+from steelyard.stats.paired.testintervals import few_units_p
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 
 BOTH = "document+rater"
@@ -75,23 +76,26 @@ class Independent:
         """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
         blocks = self.units.codes
         if test == EXACT:
-            # Of few units, sums that tie are common, and count in full.
-            tail = "mid" if blocks is None else "ge"
-            p = pairwise_pvalues(averages.matrix(name)[order], blocks=blocks, tail=tail).p
-            np.fill_diagonal(p, np.nan)
-            return p
+            # Sums that tie with the observation count in full, as in a comparison of systems.
+            found = pairwise_pvalues(averages.matrix(name)[order], blocks=blocks, tail="ge")
+            np.fill_diagonal(found.p, np.nan)
+            return few_units_p(found.p, found.n, two_sided=False)
 
         def split(column: NDArray[Any]) -> list[NDArray[Any]]:
             parts = averages.by_system(column)
             return [parts[i] for i in order]
 
         samples = split(averages.values[name])
-        if test == "rank-sum" and self.rater is None and blocks is None:
-            return rank_sum_matrix(samples)
         units = [split(own) for own in self._codes(averages)]
-        if test == "rank-sum":
-            return unpaired.rank_sum_matrix(samples, units[0])
-        return unpaired.unpaired_means_test(samples, *units)
+        if test == "rank-sum" and self.rater is None and blocks is None:
+            p = rank_sum_matrix(samples)
+        elif test == "rank-sum":
+            p = unpaired.rank_sum_matrix(samples, units[0])
+        else:
+            p = unpaired.unpaired_means_test(samples, *units)
+        # Of unpaired outputs, the smaller of two samples counts, and the fewer of two kinds.
+        counts = np.array([[len(np.unique(own)) for own in kind] for kind in units]).min(axis=0)
+        return few_units_p(p, np.minimum(counts[:, None], counts), two_sided=False)
 
     def _codes(self, averages: Averages) -> list[Counts]:
         """Give the codes of the units of each output, by system; raters beside documents last."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from steelyard.core.summary import Told
 from steelyard.core.words import all_of, plural
+from steelyard.stats.paired.testintervals import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.human.results import HumanScores, SystemScore
@@ -70,6 +71,9 @@ def _one_first(found: HumanScores, best: SystemScore) -> Iterator[Told]:
         return
     many = f"{name} ranks first of {n} by {found.score}, in a first cluster of {len(inside)}"
     yield "settled", f"{many} ({how})."
+    if found.unit is not None and found.unit.n < DECISIVE:
+        yield "undecided", f"{found.unit.counted()}: too few to tell its lead from chance."
+        return
     rest = _not_beaten(found, name)
     if rest:
         yield "undecided", f"The tests leave open whether {name} is better than {all_of(rest)}."

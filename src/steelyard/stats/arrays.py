@@ -19,6 +19,8 @@ Counts = NDArray[np.int64]
 LARGEST = 1e30
 _ROUNDING = 1e-12  # of the size of numbers that differ: what is less is nothing but rounding
 
+_TILE = 64, 1 << 13  # of counts in bytes that are made floats at a time: they stay in the cache
+
 
 def real_array(name: str, values: ArrayLike) -> Floats:
     """Give numbers as float64, NaN where missing; refuse texts, complex and infinite numbers.
@@ -304,3 +306,25 @@ def own_texts(
     if distinct and len(set(texts)) != len(texts):
         raise ShapeError(f"{what} repeat")
     return texts
+
+
+def weighted_sums(counts: Floats, columns: Floats) -> Floats:
+    """Sum columns (segments x columns) as often as counts say: resamples x columns.
+
+    It is ``counts @ columns``, in parts where counts are bytes.
+
+    Examples
+    --------
+    >>> weighted_sums(np.array([[2, 0, 1]], dtype=np.uint8), np.array([[1.0], [5.0], [0.5]]))
+    array([[2.5]])
+    """
+    if counts.dtype == np.float64:
+        return np.asarray(counts @ columns)
+    result = np.zeros((len(counts), columns.shape[1]))
+    tall, wide = _TILE
+    for left in range(0, counts.shape[1], wide):
+        part = np.ascontiguousarray(columns[left : left + wide], dtype=np.float64)
+        for top in range(0, len(counts), tall):
+            tile = counts[top : top + tall, left : left + wide].astype(np.float64)
+            result[top : top + tall] += tile @ part
+    return result

@@ -145,7 +145,7 @@ def test_few_units():
 def test_constant_and_equal_differences():
     blocks = np.array([0, 0, 1, 2])
     base = np.array([0.1, 0.7, 1.3, 2.9])
-    assert t_test(np.stack([base + 1, base]), blocks)[0, 1] == 0
+    assert t_test(np.stack([base + 1, base]), blocks)[0, 1] == 0.25  # three units
     assert t_test(np.stack([base + 1, base]), blocks, alternative="less")[0, 1] == 1
     for alternative in ALTERNATIVES:
         assert t_test(np.stack([base, base]), blocks, alternative=alternative)[0, 1] == 1

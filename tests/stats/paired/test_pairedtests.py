@@ -252,7 +252,9 @@ def test_missing_segments_are_dropped_pair_by_pair():
 
 
 def test_constant_differences_and_one_segment():
-    assert t_test(np.array([[2.0, 3.0, 4.0], [1.0, 2.0, 3.0]]))[0, 1] == 0
+    three = np.array([[2.0, 3.0, 4.0], [1.0, 2.0, 3.0]])
+    assert t_test(three)[0, 1] == 0.25  # of eight signs, two are as far out
+    assert t_test(three, alternative="greater")[0, 1] == 0.125
     assert np.isnan(t_test(np.array([[2.0], [1.0]]))[0, 1])
     assert sign_test(np.array([[2.0], [1.0]]))[0, 1] == 1
 

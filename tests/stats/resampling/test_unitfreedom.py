@@ -72,11 +72,6 @@ def test_one_unit_knows_nothing():
     assert math.isnan(unit_level(0.95, np.zeros(5, dtype=np.int64)))
 
 
-def test_without_units_a_level_stays_as_it_is():
-    assert unit_level(0.95, None) == 0.95
-    assert unit_level(0.9, None) == 0.9
-
-
 def test_units_without_number_make_no_difference():
     many = np.repeat(np.arange(20_000), 3)
     assert unit_level(0.95, many) == pytest.approx(0.95, abs=1e-4)

@@ -303,8 +303,8 @@ def _weighed(names: tuple[str, ...], gained: Floats, units: Counts) -> Moves:
     if not len(gained):
         none = np.empty(0)
         return Moves(names, none, none, none, none)
-    mean, error, freedom, _ = mean_error(gained, units)
-    upper, lower = t_tails(mean, error, freedom)
+    mean, error, freedom, n = mean_error(gained, units)
+    upper, lower = t_tails(mean, error, freedom, n)
     p = np.where(np.isnan(error), np.nan, np.minimum(1.0, 2 * np.minimum(upper, lower)))
     reach = error * stdtrit(freedom, (1 + LEVEL) / 2)
     return Moves(names, mean, mean - reach, mean + reach, adjust(p, "holm"))

@@ -100,11 +100,11 @@ def severity(ratings: Ratings) -> Severity:
     for code in range(n):
         own = (found.rater == code) & ~np.isnan(gap)
         if own.any():
-            mean, error, freedom, _ = mean_error(gap[None, own], found.segment[own])
+            mean, error, freedom, units = mean_error(gap[None, own], found.segment[own])
             reach = error * stdtrit(freedom, (1 + LEVEL) / 2)
             low[code], high[code] = (mean - reach)[0], (mean + reach)[0]
             if not np.isnan(error[0]):
-                upper, lower = t_tails(mean, error, freedom)
+                upper, lower = t_tails(mean, error, freedom, units)
                 p[code] = min(1.0, 2 * min(upper[0], lower[0]))
     corrected = adjust(p, "holm")
     return Severity(ratings.raters, others.n, others.bias, low, high, corrected, others.r)

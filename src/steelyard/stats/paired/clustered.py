@@ -57,7 +57,7 @@ def t_test(scores: Floats, blocks: Counts, *, alternative: str = "two-sided") ->
     -------
     Floats
         ``p[i, j]`` of i against j. NaN on the diagonal and for pairs with fewer than two units; a
-        constant difference gives 0, equal scores give 1.
+        constant difference is tested by the signs of units, equal scores give 1.
 
     Examples
     --------
@@ -175,8 +175,13 @@ def crossed(blocks: Counts, others: Counts) -> Counts:
     return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.int64)
 
 
-def t_tails(lead: Floats, error: Floats, freedom: Floats) -> tuple[Floats, Floats]:
+def t_tails(
+    lead: Floats, error: Floats, freedom: Floats, units: Counts | None = None
+) -> tuple[Floats, Floats]:
     """P(T >= t) and P(T <= t) of leads with errors; both are 1 where neither is above 0.
+
+    A lead without any spread has no t. Where its number of ``units`` is given, the signs of these
+    decide: one of 2**units arrangements is as far out.
 
     Examples
     --------
@@ -188,6 +193,11 @@ def t_tails(lead: Floats, error: Floats, freedom: Floats) -> tuple[Floats, Float
         t = np.where((lead == 0) & (error > 0), 0.0, lead / error)
     same = (lead == 0) & (error == 0)  # nothing differs: no evidence on either side
     upper, lower = (np.where(same, 1.0, stdtr(freedom, x)) for x in (-t, t))
+    if units is not None:
+        still = (error == 0) & (lead != 0)
+        least = 2.0 ** -units.astype(np.float64)
+        upper = np.where(still, np.where(lead > 0, least, 1.0), upper)
+        lower = np.where(still, np.where(lead < 0, least, 1.0), lower)
     return upper, lower
 
 
@@ -202,6 +212,5 @@ def _assemble(scores: Floats, alternative: str, errors: Callable[[Floats], MeanE
     step = max(1, _CELLS // max(width, 1))
     for start in range(0, len(i) if width else 0, step):
         a, b = i[start : start + step], j[start : start + step]
-        mean, error, freedom, _ = errors(scores[a] - scores[b])
-        p[a, b], p[b, a] = t_tails(mean, error, freedom)
+        p[a, b], p[b, a] = t_tails(*errors(scores[a] - scores[b]))
     return sided(p, alternative)

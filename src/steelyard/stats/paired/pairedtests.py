@@ -73,7 +73,9 @@ def _fill(p: Floats, i: Counts, j: Counts, upper: Floats, lower: Floats, alterna
 
 
 def t_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:
-    """Paired t-test; equal scores give p = 1, a constant difference gives p = 0.
+    """Paired t-test; equal scores give p = 1.
+
+    A constant difference has no t: the exact test of its signs decides, 2 / 2**n of n segments.
 
     Examples
     --------
@@ -95,8 +97,11 @@ def t_test(scores: Floats, *, alternative: str = "two-sided") -> Floats:
         t = np.where(n > 1, t, np.nan)
         freedom = np.where(n > 1, n - 1, 1.0)
         upper, lower = stdtr(freedom, -t), stdtr(freedom, t)
-        same = (mean == 0) & (error == 0)  # nothing differs: no evidence on either side
-        return np.where(same & (n > 1), 1.0, upper), np.where(same & (n > 1), 1.0, lower)
+        still = (error == 0) & (n > 1)
+        least = 2.0**-n
+        # Nothing differs: no evidence on either side.
+        upper = np.where(still, np.where(mean > 0, least, 1.0), upper)
+        return upper, np.where(still, np.where(mean < 0, least, 1.0), lower)
 
     return _assemble(scores, alternative, tails)
 

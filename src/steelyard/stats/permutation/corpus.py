@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.core.rng import Rng, generator
-from steelyard.stats.arrays import Counts, Floats, own_floats
+from steelyard.stats.arrays import Counts, Floats, own_floats, weighted_sums
 from steelyard.stats.permutation.lattice import as_lattice, lattice_tails
 from steelyard.stats.permutation.pvalues import (
     TAILS,
@@ -151,8 +151,8 @@ def bootstrap_scores(stats: CorpusStatistics, counts: Floats) -> Floats:
         raise ShapeError(f"counts of shape {counts.shape} for {s} segments")
     known = stats.known
     flat = np.where(known[:, :, None], stats.values, 0.0).transpose(1, 0, 2).reshape(s, n * k)
-    sums = (counts @ flat).reshape(len(counts), n, k)
-    some = counts @ known.T.astype(np.float64) > 0
+    sums = weighted_sums(counts, flat).reshape(len(counts), n, k)
+    some = weighted_sums(counts, known.T.astype(np.float64)) > 0
     return np.where(some, stats.combine(sums), np.nan)
 
 

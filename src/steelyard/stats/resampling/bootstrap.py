@@ -16,19 +16,27 @@ from numpy.typing import NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
-from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.arrays import Counts, Floats, ratio, weighted_sums
 from steelyard.stats.permutation.pairsums import Singles, differences
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p
 
 _DRAWN = 1 << 15  # units drawn at a time
 _HELD = 1 << 20  # differences that are held at a time
+_LARGE = 1 << 26  # counts from which on they are held in a byte each
 
 
 def segment_counts(
-    n_resamples: int, n_segments: int, rng: np.random.Generator, blocks: Counts | None = None
+    n_resamples: int,
+    n_segments: int,
+    rng: np.random.Generator,
+    blocks: Counts | None = None,
+    *,
+    compact: bool = False,
 ) -> Floats:
     """Draw how often each segment occurs in each resample; whole blocks where they are given.
+
+    ``compact`` holds many in a byte each, for :func:`~steelyard.stats.arrays.weighted_sums`.
 
     Examples
     --------
@@ -39,22 +47,33 @@ def segment_counts(
     """
     bounds.whole(n_segments=n_segments)
     if blocks is None:
-        return draw_counts(n_resamples, n_segments, rng)
+        return draw_counts(n_resamples, n_segments, rng, compact=compact)
     if blocks.shape != (n_segments,):
         raise ShapeError(f"{n_segments} segments but {blocks.shape} block codes")
     codes = np.unique(blocks, return_inverse=True)[1]
-    return draw_counts(n_resamples, int(codes.max(initial=-1)) + 1, rng)[:, codes]
+    bytes_each = compact and n_resamples * n_segments > _LARGE
+    n_units = int(codes.max(initial=-1)) + 1
+    return draw_counts(n_resamples, n_units, rng, compact=bytes_each)[:, codes]
 
 
 def draw_counts(
-    n_resamples: int, n: int, rng: np.random.Generator, size: int | None = None
+    n_resamples: int,
+    n: int,
+    rng: np.random.Generator,
+    size: int | None = None,
+    *,
+    compact: bool = False,
 ) -> Floats:
-    """Draw ``size`` (None: ``n``) of ``n`` units with replacement; count each in each resample."""
+    """Draw ``size`` (None: ``n``) of ``n`` units with replacement; count each in each resample.
+
+    ``compact`` holds many of them in a byte each, where no unit can occur too often for that.
+    """
     bounds.whole(1, n_resamples=n_resamples)
     bounds.whole(n=n)
     bounds.whole(optional=True, size=size)
     each = n if size is None else size
-    counts = np.empty((n_resamples, n))
+    in_bytes = compact and n_resamples * n > _LARGE and each <= n
+    counts: Floats = np.empty((n_resamples, n), dtype=np.uint8 if in_bytes else np.float64)
     step = max(1, _DRAWN // max(each, n, 1))
     for start in range(0, n_resamples, step):  # the same draws as all at once, in the cache
         rows = min(step, n_resamples - start)
@@ -280,19 +299,23 @@ def stacked_means(matrices: Sequence[Floats], segments: Floats) -> Iterator[Floa
         known = [~np.isnan(scores) for scores in some]
         anyone = np.logical_or.reduce([own.any(axis=0) for own in known])
         if anyone.tobytes() not in used:
-            used[anyone.tobytes()] = np.flatnonzero(anyone), segments[:, anyone]
+            some_counts = segments if anyone.all() else segments[:, anyone]
+            used[anyone.tobytes()] = np.flatnonzero(anyone), some_counts
         columns, counts = used[anyone.tobytes()]
         rows = [
             on_grid(np.where(own, scores, 0.0)[:, columns], most)
             for own, scores in zip(known, some, strict=True)
         ]
-        sums = counts @ np.concatenate(rows).T
+        sums = weighted_sums(counts, np.concatenate(rows).T)
         at = 0
         for own in known:
             alike = own[:1] if (own == own[:1]).all() else own  # mostly, all rows know the same
             key = anyone.tobytes(), alike.tobytes()
             if key not in totals:
-                totals[key] = counts @ alike[:, columns].T.astype(np.float64)
+                if alike.all():
+                    totals[key] = counts.sum(axis=1, dtype=np.float64)[:, None]
+                else:
+                    totals[key] = weighted_sums(counts, alike[:, columns].T.astype(np.float64))
             yield ratio(sums[:, at : at + len(own)], totals[key])
             at += len(own)
 

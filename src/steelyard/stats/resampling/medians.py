@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.arrays import Counts, Floats, weighted_sums
 
 _SLACK = 8  # places beyond what the counts at the middle make likely
 _SPREAD = 3.0  # and deviations of the counts between it and where half is reached
@@ -36,7 +36,7 @@ def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
     place = np.empty_like(order)
     np.put_along_axis(place, order, np.arange(scores.shape[1])[None, :], axis=1)
     n = known.sum(axis=1)
-    total = segments @ known.T.astype(np.float64)
+    total = weighted_sums(segments, known.T.astype(np.float64))
     # The positions of the two middle values (one and the same for an odd number), from 1.
     low, high = np.floor((total + 1) / 2), np.ceil((total + 1) / 2)
     half = n // 2
@@ -45,14 +45,13 @@ def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
     first = _window(half, (low - below).min(axis=0), -1, n)
     last = _window(half, (high - below).max(axis=0), 1, n)
     below = _below(segments, place, first)
-    by_segment = np.ascontiguousarray(segments.T, dtype=np.int32)
     for r in np.flatnonzero(n):
         values = scores[r, order[r, : n[r]]]
         window = order[r, first[r] : last[r]]
         rest = order[r, last[r] : n[r]]
         ends = np.stack([low[:, r], high[:, r]]).astype(np.int32)
         base = below[:, r].astype(np.int32)
-        reached = _reached(by_segment[window], base, ends) + first[r]
+        reached = _reached(_places(segments, window), base, ends) + first[r]
         # Rare: half is reached outside the window.
         short = reached[1] == last[r]
         for lost, where, start in (
@@ -62,7 +61,8 @@ def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
             some = np.flatnonzero(lost)
             if some.size:
                 own = base[some] if start else np.zeros(some.size, dtype=np.int32)
-                reached[:, some] = _reached(by_segment[np.ix_(where, some)], own, ends[:, some])
+                counts = _places(segments[some], where)
+                reached[:, some] = _reached(counts, own, ends[:, some])
                 reached[:, some] += start
         middle = values[np.minimum(reached, n[r] - 1)]
         result[:, r] = np.where(total[:, r] > 0, (middle[0] + middle[1]) / 2, np.nan)
@@ -71,7 +71,12 @@ def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
 
 def _below(segments: Floats, place: Counts, ends: Counts) -> Floats:
     """Count what each resample has below a place in the order of each row; exact in floats."""
-    return np.asarray(segments @ (place < ends[:, None]).T.astype(np.float64))
+    return weighted_sums(segments, (place < ends[:, None]).T.astype(np.float64))
+
+
+def _places(segments: Floats, where: Counts) -> NDArray[np.int32]:
+    """Give the counts of some segments, places x resamples."""
+    return np.ascontiguousarray(segments[:, where].T, dtype=np.int32)
 
 
 def _window(half: Counts, away: Floats, side: int, n: Counts) -> Counts:

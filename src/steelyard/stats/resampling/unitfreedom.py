@@ -161,7 +161,7 @@ def _shrinkages(m: Floats) -> tuple[float, float]:
     return 1 - square, 1 - 2 * float((p**3).sum()) / square + square
 
 
-def unit_level(level: float, blocks: Counts | None) -> float:
+def unit_level(level: float, blocks: Counts) -> float:
     r"""Give the level to ask of a percentile interval over units so that it covers ``level``.
 
     Hesterberg's expanded percentiles: the tails are
@@ -181,8 +181,7 @@ def unit_level(level: float, blocks: Counts | None) -> float:
     level
         What the interval shall cover.
     blocks
-        A code per segment; None where every segment is a unit of its own, which leaves the level
-        as it is.
+        A code per segment; another for each where every segment is a unit of its own.
 
     Returns
     -------
@@ -191,12 +190,10 @@ def unit_level(level: float, blocks: Counts | None) -> float:
 
     Examples
     --------
-    >>> unit_level(0.95, None), round(unit_level(0.95, np.repeat(np.arange(20), 4)), 4)
-    (0.95, 0.9682)
+    >>> round(unit_level(0.95, np.repeat(np.arange(20), 4)), 4)
+    0.9682
     """
     bounds.fraction(level=level)
-    if blocks is None:
-        return level
     return expanded_level(level, unit_sizes(blocks))
 
 

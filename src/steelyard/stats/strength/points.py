@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, weighted_sums
 from steelyard.stats.strength import fits
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.wins import checked_scores, margins, resampled_wins
@@ -117,8 +117,8 @@ def resampled_strengths(
     """
     n = len(scores)
     points = segment_points(scores, ties_as=ties_as, tolerance=tolerance)
-    won = counts @ points.T
-    met = counts.sum(axis=1)
+    won = weighted_sums(counts, points.T)
+    met = counts.sum(axis=1, dtype=np.float64)
     theta = np.full(won.shape, np.nan)
     sure = np.flatnonzero(connected_points(won, met) & (n > 1))
     step = max(1, _CELLS // max(1, n * n))
@@ -137,7 +137,8 @@ def resampled_strengths(
     rest = np.flatnonzero(np.isnan(theta).any(axis=1))  # rare: some order of groups is open
     for first in range(0, len(rest), step):
         some = rest[first : first + step]
-        tables = resampled_wins(scores, counts[some], tolerance=tolerance)
+        part = counts[some].astype(np.float64)
+        tables = resampled_wins(scores, part, tolerance=tolerance)
         strength[some] = bradley_terry_batch(tables, ties_as=ties_as).strength
     return np.asarray(strength)
 
