@@ -150,7 +150,13 @@ def _renamed(
     return sorted_names, place[codes]
 
 
-_PER_ROW = ("errors", "item", "unit", "document")  # what ratings have as tuples, or not at all
+_PER_ROW = (
+    "errors",
+    "item",
+    "unit",
+    "document",
+    "domain",
+)  # what ratings have as tuples, or not at all
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -176,6 +182,8 @@ class Ratings(_Columns):
         Per row how long the rater took, NaN where unknown, or None.
     document
         Per row the document that the segment is of (``""`` where unknown), or None.
+    domain
+        Per row the domain that the segment is of (``""`` where unknown), or None.
 
     Rows stand in canonical order: by system, segment, rater, then as they came.
     """
@@ -194,12 +202,13 @@ class Ratings(_Columns):
     unit: tuple[str, ...] | None = None
     seconds: Floats | None = None
     document: tuple[str, ...] | None = None
+    domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         _own_names(self, "systems", "segments", "raters")
         _own_codes(self, system="systems", segment="segments", rater="raters")
         _own_floats(self, "value", "seconds")
-        for name in ("item", "unit", "document"):
+        for name in ("item", "unit", "document", "domain"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, own_texts(getattr(self, name), name))
         if self.errors is not None:

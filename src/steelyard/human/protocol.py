@@ -253,5 +253,6 @@ def _concatenated(parts: Sequence[Ratings]) -> Ratings:
         item=column("item", lambda p: ["system"] * len(p)),
         unit=column("unit", lambda p: [""] * len(p)),
         document=column("document", lambda p: [""] * len(p)),
+        domain=column("domain", lambda p: [""] * len(p)),
         seconds=None if seconds is None else np.array(seconds, dtype=np.float64),
     )

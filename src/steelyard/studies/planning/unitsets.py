@@ -23,7 +23,7 @@ from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
 from steelyard.human.mqm import values_of
 from steelyard.human.protocol import merged, together
-from steelyard.human.segmentfacts import named_documents
+from steelyard.human.segmentfacts import named_by_ratings
 from steelyard.stats.arrays import Counts, Floats
 
 RATINGS = "ratings"  # what judgements of a file are called
@@ -126,7 +126,7 @@ def _documents(ratings: Ratings) -> tuple[str | None, ...] | None:
     """Give the document of each segment; ratings that disagree on it are refused."""
     if ratings.document is None:
         return None
-    found, torn = named_documents(ratings)
+    found, torn = named_by_ratings(ratings, "document")
     for segment, document in torn.items():
         name = ratings.segments[segment]
         raise UsageError(f"segment '{name}' is of documents '{found[segment]}', '{document}'")
