@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import steelyard as sy
 from steelyard import EvalSet, load
+from steelyard.cli.main import run
 
 Refusal = Callable[..., str]
 
@@ -186,3 +189,42 @@ def test_sets_and_frames_join_too(table: Write) -> None:
     both = load(es, table("b", ["A"], [1], "y"))
     assert list(both.scores) == ["x", "y"]
     assert [Path(i.path).name for i in both.inputs] == ["a.csv", "b.csv"]
+
+
+def _two_tables(tmp_path):
+    human, metrics = tmp_path / "human.csv", tmp_path / "metrics.csv"
+    rows = [(system, segment) for system in "ABC" for segment in "12"]
+    human.write_text(
+        "system,segment,mqm,esa\n"
+        + "".join(f"{s},{g},{i},{i % 4}\n" for i, (s, g) in enumerate(rows))
+    )
+    metrics.write_text(
+        "system,segment,m1,m2\n" + "".join(f"{s},{g},{i},{-i}\n" for i, (s, g) in enumerate(rows))
+    )
+    return human, metrics
+
+
+def test_neighbours_of_the_human_score_are_human_whenever_it_is_named(tmp_path, capsys):
+    files = _two_tables(tmp_path)
+    options = {"by": "pa", "intervals": None}
+    loaded = sy.load(*files)
+    assert loaded.human == ()
+    later = sy.meta_evaluate(loaded, "mqm", **options)
+    at_once = sy.meta_evaluate(files, "mqm", **options)
+    run(["meta", *map(str, files), "--human", "mqm", "--by", "pa", "--intervals", "none", "--json"])
+    command = json.loads(capsys.readouterr().out)["results"]
+    values = {result["metric"]: result["value"] for result in command}
+    assert later.values("pa") == at_once.values("pa") == values
+    assert set(values) == {"m1", "m2"}
+    assert sy.load(*files, human="mqm").human == loaded.with_human("mqm").human == ("esa", "mqm")
+
+
+def test_neighbours_stay_metrics_where_that_is_said_or_nothing_else_has_scores(tmp_path):
+    human, metrics = _two_tables(tmp_path)
+    loaded = sy.load(human, metrics, kind={"metric": ["esa"]})
+    assert loaded.with_human("mqm").human == ("mqm",)
+    assert sy.load(human).with_human("mqm").human == ()
+    # A set that was loaded from two tables keeps what it knows when a third one joins it.
+    third = tmp_path / "third.csv"
+    third.write_text("system,segment,m3\nA,1,1\nB,1,2\n")
+    assert sy.load(sy.load(human, metrics), third, human="mqm").human == ("esa", "mqm")

@@ -391,3 +391,23 @@ def test_every_ranking_has_clusters_by_number():
     assert [s.rank_from for s in result.systems] == [1, 1, 3, 4]
     none = human_scores(ratings(scores), protocol="esa", clusters="none", n_bootstrap=0)
     assert [s.cluster for s in none.systems] == [None] * 4
+
+
+@pytest.mark.parametrize("judged", ["raw", "errors,value"])
+def test_a_ratings_table_tells_its_own_domains(tmp_path, judged):
+    rng = np.random.default_rng(1)
+    cells = [(s, k, "news" if k < 15 else "speech") for s in "ABC" for k in range(30)]
+    blank = "[]," if "," in judged else ""
+    rows = [f"r{k % 3},{s},{k},{blank}{rng.integers(60, 90)},{d}" for s, k, d in cells]
+    lines = [f"rater,system,segment,{judged},domain", *rows]
+    whole, bare, about = (tmp_path / f"{name}.csv" for name in ("whole", "bare", "about"))
+    whole.write_text("\n".join(lines) + "\n")
+    bare.write_text("\n".join(line.rsplit(",", 1)[0] for line in lines) + "\n")
+    domains = sorted({f"{k},{d}" for _, k, d in cells})
+    about.write_text("\n".join(["segment,domain", *domains]) + "\n")
+    here, beside = (
+        human_scores(*sources, protocol="esa", preset="wmt24").to_dict()
+        for sources in ([whole], [bare, about])
+    )
+    assert here["systems"] == beside["systems"]
+    assert not [text for text in here["warnings"] if "domain" in text]

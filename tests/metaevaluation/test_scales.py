@@ -97,3 +97,46 @@ def test_such_scores_are_bad_input_of_a_command(tmp_path, capsys):
     (tmp_path / "x.csv").write_text("system,segment,m\nA,1,1\nB,1,1e200\n")
     assert run(["compare", str(tmp_path / "x.csv")]) == 2
     assert "scores of 'm': 1e+200 is beyond 1e+30 in size; divide them" in capsys.readouterr().err
+
+
+_SYSTEM_LEVEL = [name for name in catalogue.METAMETRICS if name != "spa"]
+
+
+def _tenths(seed: int) -> tuple[EvalSet, EvalSet]:
+    """Scores with one decimal, and the same as whole numbers, whose sums are exact."""
+    rng = np.random.default_rng(seed)
+    n, s = rng.integers(3, 7), rng.integers(2, 7)
+    whole = {name: rng.integers(-30, 31, (n, s)).astype(float) for name in ("people", "metric")}
+    segments = Segments(tuple(map(str, range(s))), documents=("d",) * int(s))
+
+    def scaled(factor: float) -> EvalSet:
+        tables = {
+            name: ScoreTable(cells / factor, kind="human" if name == "people" else "metric")
+            for name, cells in whole.items()
+        }
+        return EvalSet(tuple(f"S{i}" for i in range(n)), segments, tables)
+
+    return scaled(10.0), scaled(1.0)
+
+
+@pytest.mark.parametrize("name", _SYSTEM_LEVEL)
+def test_means_that_are_equal_on_paper_are_ties(name):
+    meta = catalogue.METAMETRICS[name]
+    level = "sys" if "sys" in meta.levels else "doc"
+    for seed in range(60):
+        options = {"by": name, "level": level, "intervals": None, "threshold": 0.0}
+        tenths, whole = (
+            sy.meta_evaluate(es, "people", **options).results[0].value for es in _tenths(seed)
+        )
+        assert tenths == pytest.approx(whole, abs=1e-9, nan_ok=True), seed
+
+
+def test_two_systems_with_one_mean_on_paper():
+    # (2.7 - 2.8) / 2 and (1.2 - 1.3) / 2 are -0.05 both.
+    scores = {
+        "people": ScoreTable(np.array([[2.7, -2.8], [1.2, -1.3]]), kind="human"),
+        "metric": ScoreTable(np.ones((2, 2))),
+    }
+    es = EvalSet(("X", "Y"), Segments(("1", "2")), scores)
+    found = sy.meta_evaluate(es, "people", by=["spa", "pa"], intervals=None)
+    assert [result.value for result in found.results] == [1.0, 1.0]

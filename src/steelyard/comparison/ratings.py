@@ -14,14 +14,13 @@ from steelyard.comparison.options import RankOptions
 from steelyard.comparison.scores import Sample
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.strength import elo, trueskill
-from steelyard.stats.strength.battlelog import Battles, score_battles
+from steelyard.stats.strength.battlelog import Battles, score_battles, sorted_battles
 from steelyard.stats.strength.orders import (
     OrderRating,
     battles_in_orders,
     scores_in_orders,
     sequences,
 )
-from steelyard.stats.strength.splits import canonical
 
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
@@ -174,7 +173,7 @@ def rate_log(
     """
     if options.orders:
         units = None if resampling is None else resampling.blocks
-        battles, sorted_units = canonical(battles, units)
+        battles, sorted_units = sorted_battles(battles, units)
         if resampling is not None and units is not None:
             resampling = replace(resampling, blocks=sorted_units)
 

@@ -156,7 +156,8 @@ class EvalSet:
     """One test set: systems, segments, and everything that was said about their outputs.
 
     Build one with :func:`steelyard.load`, or from arrays as in the example. Systems are put in
-    sorted order, whatever order they come in.
+    sorted order, whatever order they come in. ``neighbours`` says, by the files that scores were
+    loaded from, which other scores are human if one of them is (:meth:`with_human`).
 
     Examples
     --------
@@ -181,6 +182,7 @@ class EvalSet:
     language_pair: str | None = None
     inputs: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()
+    neighbours: Mapping[str, frozenset[str]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._check_types()
@@ -324,6 +326,17 @@ class EvalSet:
     def metrics(self) -> tuple[str, ...]:
         """Names of the metric scores."""
         return tuple(name for name, table in self.scores.items() if table.kind == "metric")
+
+    def with_human(self, human: str | None) -> EvalSet:
+        """Name the human score: its neighbours in the files that were loaded are human, too."""
+        names = self.neighbours.get(human, frozenset()) if human is not None else frozenset()
+        if not any(self.scores[name].kind == "metric" for name in names & self.scores.keys()):
+            return self
+        scores = {
+            name: changed(table, kind="human", uses=()) if name in names else table
+            for name, table in self.scores.items()
+        }
+        return revised(self, scores=scores)
 
     def __getitem__(self, name: str) -> ScoreTable:
         if not isinstance(name, str) or name not in self.scores:

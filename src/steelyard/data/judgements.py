@@ -156,6 +156,7 @@ _PER_ROW = (
     "unit",
     "document",
     "wave",
+    "domain",
 )  # what ratings have as tuples, or not at all
 
 
@@ -185,6 +186,8 @@ class Ratings(_Columns):
     wave
         Per row the round of the campaign, from 1, in which the output was rated (0 where unknown),
         or None. One person may rate an output in several rounds.
+    domain
+        Per row the domain that the segment is of (``""`` where unknown), or None.
 
     Rows stand in canonical order: by system, segment, rater, then as they came.
     """
@@ -204,12 +207,13 @@ class Ratings(_Columns):
     seconds: Floats | None = None
     document: tuple[str, ...] | None = None
     wave: tuple[int, ...] | None = None
+    domain: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         _own_names(self, "systems", "segments", "raters")
         _own_codes(self, system="systems", segment="segments", rater="raters")
         _own_floats(self, "value", "seconds")
-        for name in ("item", "unit", "document"):
+        for name in ("item", "unit", "document", "domain"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, own_texts(getattr(self, name), name))
         if self.errors is not None:

@@ -164,7 +164,8 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     sets: list[EvalSet] = _with_their_system(found, said)
     check_columns(found, reading)
     _need_more_than_segments(found)
-    joined = _settle(join(_with_kinds(sets, options.human)), options)
+    joined = revised(join(sets), neighbours=_neighbours(sets)).with_human(options.human)
+    joined = _settle(joined, options)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
     joined = changed(joined, language_pair=lp or joined.language_pair)
@@ -270,7 +271,7 @@ def as_evalset(source: Source, human: str | None = None, unit: str | int = AUTO)
     A column that names the unit is read as the documents.
     """
     if isinstance(source, EvalSet):
-        return source
+        return source.with_human(human)
     column = column_of(unit)
     sources = source if isinstance(source, (list, tuple)) else (source,)
     return load(*sources, human=human, columns=() if column is None else (("doc", column),))
@@ -344,33 +345,33 @@ def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
     return found
 
 
-def _with_kinds(sets: Sequence[EvalSet], human: str | None) -> list[EvalSet]:
-    """Make the scores of the table that holds the human score human, if other tables have scores.
+def _neighbours(sets: Sequence[EvalSet]) -> dict[str, frozenset[str]]:
+    """Say for each score which ones are human if it is: those of its table alone.
 
-    A system table beside tables of segments that have the human score repeats their columns, so it
-    decides nothing.
+    That holds where other tables have scores. A system table beside tables of segments that have
+    the human score repeats their columns, so it decides nothing. Folders and native files say
+    themselves what is human, and a set that was loaded from several tables knows it already.
     """
-    if human is None:
-        return list(sets)
     scored = [es for es in sets if es.scores]
-    level = [es for es in scored if es.n_segments]
-    level = level if any(human in es.scores for es in level) else scored
-    # Folders and native files say themselves what is human.
-    hosts = [es for es in level if human in es.scores and not es.human]
-    others = [es for es in level if es not in hosts]
-    if not hosts or not others:
-        return list(sets)
-    names = {name for es in hosts for name in es.scores}
-    names -= {name for es in others for name in es.scores}
-    return [es if es.human else _make_human(es, names) for es in sets]
-
-
-def _make_human(es: EvalSet, names: Collection[str]) -> EvalSet:
-    scores = {
-        name: changed(table, kind="human", uses=()) if name in names else table
-        for name, table in es.scores.items()
-    }
-    return revised(es, scores=scores)
+    found = {name: own for es in scored for name, own in es.neighbours.items()}
+    with_segments = [es for es in scored if es.n_segments]
+    holders: dict[str, list[int]] = {}  # which sets hold each score
+    for k, es in enumerate(scored):
+        for name in es.scores:
+            holders.setdefault(name, []).append(k)
+    by_holders: dict[tuple[int, ...], frozenset[str]] = {}  # one set of names for a whole table
+    for human, own in holders.items():
+        if tuple(own) not in by_holders:
+            level = with_segments if any(scored[k].n_segments for k in own) else scored
+            hosts = [es for es in level if human in es.scores]
+            hosts = [es for es in hosts if not es.human and not es.neighbours]
+            others = [es for es in level if not any(es is host for host in hosts)]
+            names = {name for es in hosts for name in es.scores} if others else set()
+            names -= {name for es in others for name in es.scores}
+            by_holders[tuple(own)] = frozenset(names)
+        if by_holders[tuple(own)]:
+            found[human] = by_holders[tuple(own)]
+    return found
 
 
 def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:
@@ -390,4 +391,7 @@ def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:
         given = said or table.direction_given
         return described(table, kind, uses, higher=higher, given=given)
 
-    return revised(es, scores={name: settled(name, table) for name, table in es.scores.items()})
+    scores = {name: settled(name, table) for name, table in es.scores.items()}
+    left = {own: own - machines for own in set(es.neighbours.values())}
+    neighbours = {name: left[own] for name, own in es.neighbours.items()}
+    return revised(es, scores=scores, neighbours=neighbours)

@@ -21,6 +21,8 @@ _EXACT = 2**53
 _PLAIN = ", hive_partitioning=false)"
 _NAMES = "steelyard.columns"
 _ROW = "file_row_number"
+_COLUMNS = 500  # of numbers that one query reads
+_CELLS = 1 << 24  # ... and cells
 
 
 def read_columns(
@@ -31,15 +33,22 @@ def read_columns(
     with opened(path) as (connection, source):
         described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
         names = column_names(connection, source, [name for name, *_ in described], path)
+        numbers = {}
         for name, (shown_as, kind, *_) in zip(names, described, strict=True):
             column = duck.quote(shown_as)
             number = is_number(kind)
+            columns[name] = []  # in the order of the file
             if number and not is_text(name):
-                columns[name] = _numbers(connection, source, column, kind, path)
+                numbers[name] = column, kind
             else:
                 shown = f"CAST({column} AS VARCHAR)" if number else column
                 found = connection.execute(f"SELECT {shown} FROM {source}").fetchall()
                 columns[name] = [row[0] for row in found]
+        # Every query goes through the whole footer, so one column at a time would be quadratic.
+        step = max(1, min(_COLUMNS, _CELLS // max(1, n_rows(connection, source))))
+        for start in range(0, len(numbers), step):
+            some = dict(list(numbers.items())[start : start + step])
+            columns |= _numbers(connection, source, some, path)
     return columns, len(next(iter(columns.values()), []))
 
 
@@ -91,15 +100,30 @@ def column_names(connection: Any, source: str, shown: list[str], path: Path) -> 
     return stored if len(stored) == len(shown) else shown
 
 
-def _numbers(connection: Any, source: str, column: str, kind: str, path: Path) -> Floats:
-    if kind not in ("FLOAT", "DOUBLE") and not kind.startswith("DECIMAL"):
-        wide = f"CAST({column} AS HUGEINT)"
-        large = f"SELECT count(*) FROM {source} WHERE {wide} NOT BETWEEN -{_EXACT} AND {_EXACT}"
-        if connection.execute(large).fetchone()[0]:
-            message = f"column {column}: integers beyond 2^53 are not exact scores"
-            raise InputError(message, path=path)
-    sql = f"SELECT CAST({column} AS DOUBLE) AS x FROM {source}"
-    cells = connection.execute(sql).fetchnumpy()["x"]
+def _numbers(
+    connection: Any, source: str, columns: Mapping[str, tuple[str, str]], path: Path
+) -> dict[str, Floats]:
+    """Read columns of numbers, given as SQL and type by name, in one query."""
+    whole = [column for column, kind in columns.values() if kind.removeprefix("U") in _WHOLE]
+    if whole:
+        beyond = ", ".join(
+            f"count(*) FILTER (CAST({column} AS HUGEINT) NOT BETWEEN -{_EXACT} AND {_EXACT})"
+            for column in whole
+        )
+        counts = connection.execute(f"SELECT {beyond} FROM {source}").fetchone()
+        for column, count in zip(whole, counts, strict=True):
+            if count:
+                message = f"column {column}: integers beyond 2^53 are not exact scores"
+                raise InputError(message, path=path)
+    casts = ", ".join(
+        f"CAST({column} AS DOUBLE) AS x{k}" for k, (column, _) in enumerate(columns.values())
+    )
+    cells = connection.execute(f"SELECT {casts} FROM {source}").fetchnumpy()
+    return {name: _filled(cells[f"x{k}"]) for k, name in enumerate(columns)}
+
+
+def _filled(cells: Any) -> Floats:
+    """Give numbers with NaN where there is none."""
     return np.where(np.ma.getmaskarray(cells), np.nan, np.ma.getdata(cells)).astype(np.float64)
 
 

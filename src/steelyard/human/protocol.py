@@ -254,5 +254,6 @@ def _concatenated(parts: Sequence[Ratings]) -> Ratings:
         unit=column("unit", lambda p: [""] * len(p)),
         document=column("document", lambda p: [""] * len(p)),
         wave=column("wave", lambda p: [0] * len(p)),
+        domain=column("domain", lambda p: [""] * len(p)),
         seconds=None if seconds is None else np.array(seconds, dtype=np.float64),
     )

@@ -47,12 +47,17 @@ def describe(
     Documents are those of the texts, or else those that the ratings name; the other way round where
     these hold the column that the user named as the unit.
     """
-    documents, notes = _of_ratings(ratings)
+    documents, notes = _of_ratings(ratings, "document")
     if named_unit and notes:
         raise UsageError(f"unit=...: {notes[0]}")
+    domains_rated, torn = _of_ratings(ratings, "domain")
+    notes += torn
     if about is None:
-        named = tuple(documents.get(one) for one in averages.segments)
-        return replace(averages, documents=named if any(named) else None), notes
+        named, of = (
+            tuple(own.get(one) for one in averages.segments) for own in (documents, domains_rated)
+        )
+        named_or_none, of_or_none = named if any(named) else None, of if any(of) else None
+        return replace(averages, documents=named_or_none, domains=of_or_none), notes
     place = {segment: k for k, segment in enumerate(about.ids)}
     unknown = [one for one in averages.segments if one not in place]
     if len(unknown) == len(averages.segments):
@@ -84,7 +89,10 @@ def describe(
         )
     both = zip(averages.segments, said, strict=True)
     named = tuple(own or documents.get(one) for one, own in both)
-    domains, sources = tuple(column(about.domains)), tuple(column(about.sources))
+    # A domain that the texts do not know is that of the ratings.
+    both = zip(averages.segments, column(about.domains), strict=True)
+    domains = tuple(own or domains_rated.get(one) for one, own in both)
+    sources = tuple(column(about.sources))
     return replace(
         averages,
         documents=named if any(named) else None,
@@ -93,27 +101,28 @@ def describe(
     ), notes
 
 
-def named_documents(ratings: Ratings) -> tuple[dict[int, str], dict[int, str]]:
-    """Give the first document that ratings name for a segment (a code), and another if they do."""
+def named_by_ratings(ratings: Ratings, what: str) -> tuple[dict[int, str], dict[int, str]]:
+    """Give the first document or domain that ratings name for a segment (a code), and another."""
     found: dict[int, str] = {}
     torn: dict[int, str] = {}
-    if ratings.document is not None:
-        for code, name in zip(ratings.segment.tolist(), ratings.document, strict=True):
+    column: tuple[str, ...] | None = getattr(ratings, what)
+    if column is not None:
+        for code, name in zip(ratings.segment.tolist(), column, strict=True):
             if name and found.setdefault(code, name) != name:
                 torn.setdefault(code, name)
     return found, torn
 
 
-def _of_ratings(ratings: Ratings) -> tuple[dict[str, str], list[str]]:
-    """Give the document of each segment that the ratings name; one with two has none."""
-    found, torn = named_documents(ratings)
-    documents = {ratings.segments[k]: name for k, name in found.items() if k not in torn}
+def _of_ratings(ratings: Ratings, what: str) -> tuple[dict[str, str], list[str]]:
+    """Give the document or domain of each segment that the ratings name; one with two has none."""
+    found, torn = named_by_ratings(ratings, what)
+    names = {ratings.segments[k]: name for k, name in found.items() if k not in torn}
     if not torn:
-        return documents, []
+        return names, []
     first = min(torn)
     which = f"{ratings.segments[first]}, '{found[first]}' and '{torn[first]}'"
-    said = f"{plural(len(torn), 'segment')} with two documents (first: {which})"
-    return documents, [f"{said}: taken as of no document"]
+    said = f"{plural(len(torn), 'segment')} with two {what}s (first: {which})"
+    return names, [f"{said}: taken as of no {what}"]
 
 
 def _some(names: Sequence[str]) -> str:

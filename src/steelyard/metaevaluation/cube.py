@@ -29,7 +29,7 @@ from steelyard.stats.metametrics.base import (
     View,
     judged_cells,
 )
-from steelyard.stats.ranks import ranks
+from steelyard.stats.ranks import levelled, ranks, rounding
 
 HINT = " (common=True weighs all metrics on what all of them have)"
 _CELLS = 1 << 20  # scores that are looked at together
@@ -48,9 +48,14 @@ class Data:
     raters: Counts | None = None  # who gave each score, where raters are the unit
     crossed: bool = False  # whether segments, or what they are of, are a unit beside them
 
+    def __post_init__(self) -> None:
+        # Means that are equal on paper are ties: rounding never decides which system is ahead.
+        means = levelled(self.human_systems, floor=rounding(self.human))
+        object.__setattr__(self, "human_systems", means)
+
     @cached_property
     def scores(self) -> Scores:
-        """All scores as arrays, made once."""
+        """All scores as arrays, made once; system scores that are equal on paper are equal."""
         systems = np.full((len(self.metrics), len(self.human)), np.nan)
         sources, means = [], []
         for k, name in enumerate(self.metrics):
@@ -58,15 +63,16 @@ class Data:
             cells, official, stats = table.oriented, table.system_scores, table.statistics
             if stats is not None:  # the score of what people scored
                 stats = stats.masked(judged_cells(self.human))
-                systems[k] = sign * stats.corpus_scores()
+                systems[k] = levelled(sign * stats.corpus_scores())
             elif official is not None:
-                systems[k] = sign * official
+                systems[k] = levelled(sign * official)
             else:
                 means.append(k)
             sources.append(Source(cells, official is not None, table.has_segments, stats, sign))
         found = Scores(self.human, self.human_systems, systems, tuple(sources))
         for k in means:
-            systems[k] = row_means(found.matrices[k])
+            cells = found.matrices[k]
+            systems[k] = levelled(row_means(cells), floor=rounding(cells))
         return found
 
     @cached_property
@@ -110,6 +116,13 @@ class Data:
     def _n_systems(self) -> Counts:
         known: Counts = (~np.isnan(self.human_systems + self.scores.systems)).sum(axis=1)
         return known
+
+    def n_segments(self, metric: str) -> int:
+        """How many segments have an output that people and a metric scored."""
+        k = self.places[metric]
+        if self.scores.complete[k]:
+            return len(self.judged)
+        return int((~np.isnan(self.scores.matrices[k])).any(axis=0).sum())
 
     def n_cells(self, metric: str) -> int:
         """How many outputs have a segment score of people and of a metric."""
@@ -176,6 +189,7 @@ class Run:
                     epsilon=epsilon,
                     note=told,
                     n_systems=self.data.n_systems(name),
+                    n_segments=self.data.n_segments(name),
                     n_cells=self.data.n_cells(name),
                 )
             )

@@ -32,6 +32,7 @@ from steelyard.metaevaluation.options import POOLED, MetaOptions
 from steelyard.metaevaluation.words import quoted
 from steelyard.stats.arrays import Floats
 from steelyard.stats.metametrics.base import MetaMetric
+from steelyard.stats.ranks import levelled, rounding
 
 
 def pooled(data: Data, human: str, level: str) -> tuple[Data, list[str]]:
@@ -61,7 +62,9 @@ def pooled(data: Data, human: str, level: str) -> tuple[Data, list[str]]:
             parts = [stats.select(segments=own).corpus_scores() for own in members.values()]
             values = np.stack(parts, axis=1)
         else:
-            values = unit_means(np.where(judged, table.values, np.nan), list(members.values()))
+            cells = np.where(judged, table.values, np.nan)
+            values = unit_means(cells, list(members.values()))
+            values = levelled(values.ravel(), floor=rounding(cells)).reshape(values.shape)
         scores[name] = replace(
             table, values=values, statistics=None, domain_scores=None, document_scores=None
         )

@@ -55,6 +55,20 @@ def ranks(values: ArrayLike, *, close: float = SAME, floor: float = 0.0) -> Floa
     return np.where(np.isnan(x), np.nan, result)
 
 
+def levelled(values: ArrayLike, *, close: float = SAME, floor: float = 0.0) -> Floats:
+    """Give values that tie by :func:`ranks` the same number: the largest of them.
+
+    Examples
+    --------
+    >>> levelled([0.3, 0.1 + 0.2, 0.2, np.nan]).tolist()
+    [0.30000000000000004, 0.30000000000000004, 0.2, nan]
+    """
+    x = np.asarray(values, dtype=np.float64)
+    places = np.nan_to_num(ranks(x, close=close, floor=floor), nan=1.0).astype(np.int64) - 1
+    best_first = -np.sort(-x, axis=-1)
+    return np.where(np.isnan(x), x, np.take_along_axis(best_first, places, axis=-1))
+
+
 def whole(places: Floats) -> list[int | None]:
     """Give ranks as whole numbers, None where there is none.
 

@@ -58,12 +58,19 @@ def read(table: RawTable) -> Ratings:
         unit=None if unit is None else tuple(table.labels(unit)),
         seconds=seconds(table),
         document=documents(table),
+        domain=domains(table),
     )
 
 
 def documents(table: RawTable) -> tuple[str, ...] | None:
     """Read the document of each row; blank where it is not known."""
     column = one_of(table, roles.DOCUMENT, "document")
+    return None if column is None else tuple(text or "" for text in table.texts(column))
+
+
+def domains(table: RawTable) -> tuple[str, ...] | None:
+    """Read the domain of each row; blank where it is not known."""
+    column = one_of(table, roles.DOMAIN, "domain")
     return None if column is None else tuple(text or "" for text in table.texts(column))
 
 
@@ -157,6 +164,7 @@ def write_columns(ratings: Ratings, path: Path, segment: str, judged: Mapping[st
         "unit": ratings.unit,
         "seconds": ratings.seconds,
         "doc": ratings.document,
+        "domain": ratings.domain,
     }
     columns = {
         "rater": [ratings.raters[code] for code in ratings.rater],

@@ -42,6 +42,7 @@ class Rating(NamedTuple):
     seconds: float = float("nan")
     document: str | None = None
     wave: int = 0
+    domain: str | None = None
 
 
 def ratings(rows: Sequence[Rating]) -> Ratings:
@@ -51,6 +52,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
     units = tuple(row.unit or "" for row in rows)
     documents = tuple(row.document or "" for row in rows)
     waves = tuple(row.wave for row in rows)
+    domains = tuple(row.domain or "" for row in rows)
     seconds = np.array([row.seconds for row in rows], dtype=np.float64)
     return Ratings.from_labels(
         [row.system for row in rows],
@@ -63,6 +65,7 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
         seconds=None if np.isnan(seconds).all() else seconds,
         document=documents if any(documents) else None,
         wave=waves if any(waves) else None,
+        domain=domains if any(domains) else None,
     )
 
 
@@ -91,9 +94,9 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
     wave = value.get("wave", 0)
     if isinstance(wave, bool) or not isinstance(wave, int) or wave < 0:
         fail(f"'wave' should be a whole number from 1, found {wave!r}")
-    document = value.get("document")
-    unit, document = (None if name is None else str(name) for name in (unit, document))
-    return Rating(*names, number, found, str(item), unit, seconds, document, wave)
+    names_of = (unit, value.get("document"), value.get("domain"))
+    unit, document, domain = (None if name is None else str(name) for name in names_of)
+    return Rating(*names, number, found, str(item), unit, seconds, document, wave, domain)
 
 
 def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
@@ -141,6 +144,8 @@ def to_dict(ratings: Ratings, row: int) -> dict[str, Any]:
         value["document"] = ratings.document[row]
     if ratings.wave is not None and ratings.wave[row]:
         value["wave"] = ratings.wave[row]
+    if ratings.domain is not None and ratings.domain[row]:
+        value["domain"] = ratings.domain[row]
     return value
 
 
@@ -158,6 +163,7 @@ def read(table: RawTable) -> Ratings:
     items = table.texts("type") if "type" in table else [None] * table.n_rows
     units = table.texts("unit") if "unit" in table else [None] * table.n_rows
     documents = da.documents(table) or [None] * table.n_rows
+    domains = da.domains(table) or [None] * table.n_rows
     column = one_of(table, roles.ERROR_VALUE, "value")
     values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
     took = da.seconds(table)
@@ -168,6 +174,7 @@ def read(table: RawTable) -> Ratings:
             "value": float(values[row]),
             "item": items[row] or "system",
             "document": documents[row],
+            "domain": domains[row],
         }
         if units[row]:
             value["unit"] = units[row]
@@ -254,20 +261,23 @@ def _no_error(category: str, severity: str) -> bool:
 def _row_per_error(table: RawTable, names: list[tuple[str, str, str]]) -> Ratings:
     categories, severities = _blank(table, "category"), _blank(table, "severity")
     targets = table.texts("target") if "target" in table else [None] * table.n_rows
-    documents = da.documents(table) or [None] * table.n_rows
+    blank = [None] * table.n_rows
+    segments = zip(da.documents(table) or blank, da.domains(table) or blank, strict=True)
     found: dict[tuple[str, str, str], list[ErrorSpan]] = {}
-    document_of = {}
-    for name, category, severity, target, document in zip(
-        names, categories, severities, targets, documents, strict=True
+    segment_of = {}  # document and domain
+    for name, category, severity, target, segment in zip(
+        names, categories, severities, targets, segments, strict=True
     ):
         errors = found.setdefault(name, [])
-        document_of[name] = document
+        segment_of[name] = segment
         if not _no_error(category, severity):
             errors.append(ErrorSpan(category, severity, *marked_span(target)))
     return ratings(
         [
-            Rating(*name, float("nan"), tuple(errors), document=document_of[name])
-            for name, errors in found.items()
+            Rating(*name, float("nan"), tuple(errors), document=document, domain=domain)
+            for (name, errors), (document, domain) in zip(
+                found.items(), segment_of.values(), strict=True
+            )
         ]
     )
 

@@ -24,7 +24,7 @@ _LINE = re.compile(r'[^\t]+\t(None|\{"errors":.*\})(\t[^\t]*)?')
 _NAMED = re.compile(r"([a-z]{2,3}(?:_\w+)?-[a-z]{2,3}(?:_\w+)?)\.(.+)")
 #: Columns of an error list, by the key of a rating that they hold.
 _COLUMNS = {"errors": "errors", "value": "value", "item": "type", "unit": "unit",
-            "seconds": "seconds", "document": "doc"}  # fmt: skip
+            "seconds": "seconds", "document": "doc", "domain": "domain"}  # fmt: skip
 
 
 class RatingLine(NamedTuple):

@@ -9,7 +9,9 @@ from steelyard.core.words import listed
 from steelyard.formats import roles
 from steelyard.formats.rawtable import RawTable
 
-_OF_RATINGS = {*roles.RATING_COLUMNS, *roles.SYSTEM, *roles.SEGMENT, *roles.DOCUMENT}
+_OF_RATINGS = {
+    *roles.RATING_COLUMNS, *roles.SYSTEM, *roles.SEGMENT, *roles.DOCUMENT, *roles.DOMAIN
+}  # fmt: skip
 
 
 def told(used: Callable[[RawTable], Collection[str | None]]) -> Callable[[RawTable], RawTable]:

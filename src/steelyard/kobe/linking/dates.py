@@ -59,9 +59,7 @@ _CENTURY = re.compile(
 )
 
 
-def dates(
-    text: str, lang: str
-) -> Iterator[tuple[int, int, list[Value]]]:
+def dates(text: str, lang: str) -> Iterator[tuple[int, int, list[Value]]]:
     """Find dates in digits: start, end and the values of each."""
     if _HINT.search(text) is None:
         return

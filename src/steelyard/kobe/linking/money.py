@@ -95,9 +95,7 @@ def readings(code: str) -> tuple[str, ...]:
     return tuple(f"cur:{other}" for other in FAMILIES.get(code, ()))
 
 
-def currencies(
-    text: str, written: str, lang: str, numbers: Sequence[Value]
-) -> Iterator[Value]:
+def currencies(text: str, written: str, lang: str, numbers: Sequence[Value]) -> Iterator[Value]:
     """Find currencies by their signs anywhere, by codes and short words beside numbers."""
     for sign in _SYMBOL.finditer(text) if SIGN.search(text) else ():
         code, others = _SYMBOLS[sign[2]], readings(_SYMBOLS[sign[2]])

@@ -254,9 +254,7 @@ def _are_silent(own: Sequence[str], lang: str) -> bool:
     return bool(own)
 
 
-def _digit_values(
-    text: str, written: str, lang: str
-) -> list[Value]:
+def _digit_values(text: str, written: str, lang: str) -> list[Value]:
     found: list[Value] = []
     taken = 0
     hinted = any([sign in text for sign in _MASK_SIGNS]) or _MASK_HINT.search(text)  # noqa: C419

@@ -10,6 +10,7 @@ import numpy as np
 from steelyard.stats.arrays import Counts, Floats
 
 _EPSILON = float(np.finfo(np.float64).eps)
+_HELD = 1 << 17  # sums at a time
 
 
 def enumerate_tails(x: Floats, reach: float | None = None) -> tuple[float, float]:
@@ -38,10 +39,57 @@ def enumerate_tails(x: Floats, reach: float | None = None) -> tuple[float, float
     return float(above), float(at_least - above)
 
 
+def enumerate_rows(gap: Floats, t: Floats) -> tuple[Floats, Floats]:
+    """P(T > t) and P(T = t) of many rows of few differences, as :func:`enumerate_tails` gives them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [tail.tolist() for tail in enumerate_rows(np.array([[1.0, 1.0]]), np.array([2.0]))]
+    [[0.0], [0.25]]
+    """
+    n = gap.shape[1]
+    slack = (n + 1) * _EPSILON * np.abs(gap).sum(axis=1)
+    above, at = np.empty((2, len(gap)))
+    step = max(1, _HELD >> (n - n // 2))
+    for start in range(0, len(gap), step):
+        rows = slice(start, start + step)
+        halves = (_all_sums(gap[rows, : n // 2]), _all_sums(gap[rows, n // 2 :]))
+        least = t[rows, None] - halves[0]
+        lower, upper = (least + sign * slack[rows, None] for sign in (-1, 1))
+        for k, right in enumerate(halves[1], start):
+            first = np.searchsorted(right, lower[k - start], side="left")
+            beyond = first.size * right.size - int(first.sum())
+            reached = np.append(right, np.inf)[first] <= upper[k - start]
+            tied = 0
+            if reached.any():
+                last = np.searchsorted(right, upper[k - start][reached], side="right")
+                tied = int((last - first[reached]).sum())
+            above[k], at[k] = beyond - tied, tied
+    return above / 2.0**n, at / 2.0**n
+
+
+def _all_sums(gap: Floats) -> Floats:
+    """All signed sums of each row, in order."""
+    sums = np.zeros((len(gap), 1))
+    for column in gap.T:
+        sums = np.concatenate([sums - column[:, None], sums + column[:, None]], axis=1)
+    sums.sort(axis=1)
+    return sums
+
+
 @lru_cache(maxsize=4096)
 def enumerated(differences: bytes, reach: float) -> tuple[float, float]:
     """Remember what was enumerated: a pair comes again where other systems are left out."""
     return enumerate_tails(np.frombuffer(differences), reach)
+
+
+def enumeration_work(n: int) -> float:
+    """Say how many cells of a lattice's transform take as long as enumerating n differences.
+
+    Measured: 0.02 ms and what sorting two halves takes, against 1 ns a cell.
+    """
+    return 20_000 + 60 * math.exp2(n / 2)
 
 
 def _sizes(x: Floats) -> tuple[Floats, Counts]:

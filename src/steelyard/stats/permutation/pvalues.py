@@ -33,6 +33,7 @@ from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.stats.arrays import Counts, Floats, real_array
+from steelyard.stats.permutation.enumeration import enumeration_work
 from steelyard.stats.permutation.lattice import (
     CELLS,
     TAIL,
@@ -45,7 +46,7 @@ from steelyard.stats.permutation.lattice import (
 )
 from steelyard.stats.permutation.pairsums import gram, stacked_pair_sums
 from steelyard.stats.permutation.signdraws import random_signs
-from steelyard.stats.permutation.tails import expansion, product_tails, stacked_tails
+from steelyard.stats.permutation.tails import NARROW, expansion, product_tails, stacked_tails
 
 _CHUNK = 4_000_000  # signs or differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
@@ -162,7 +163,10 @@ def stacked_pvalues(
             whole[place] = result
     others = [place for place in range(len(stack)) if place not in whole]
     way = _Way("characteristic", partial(product_tails, series=True), stacked_tails, _ROWS)
-    results = _assemble([stack[place] for place in others], blocks, way, chosen.tail)
+    # Whole numbers tie where scores do on paper, also where a lattice is not worth its transform.
+    left = [stack[place] if (whole_numbers := lattices[place]) is None else whole_numbers
+            for place in others]  # fmt: skip
+    results = _assemble(left, blocks, way, chosen.tail)
     found = dict(zip(others, results, strict=True))
     found.update(zip(whole, _of_lattices(whole.values(), len(stack[0]), chosen.tail), strict=True))
     return [found[place] for place in range(len(stack))]
@@ -347,9 +351,12 @@ def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> Pairs | None:
         live = np.flatnonzero(~beyond)
         most = float(whole.max() - whole.min()) if whole.size else 0.0
         width = lattice_width(t[live], np.sqrt(squares[live])) if live.size else 0
-        for some in () if most * width // 2 <= CELLS else (live[:1], live[:: len(live) // 8 + 1]):
+        # Of few units, all signs are enumerated where that is less work than the transform.
+        n = whole.shape[1]
+        limit = min(CELLS, enumeration_work(n)) if n <= NARROW else CELLS
+        for some in () if most * width // 2 <= limit else (live[:1], live[:: len(live) // 8 + 1]):
             steps = len(np.unique(np.abs(whole[i[some]] - whole[j[some]]))) - 1
-            if steps * width // 2 > CELLS:
+            if steps * width // 2 > limit:
                 return None
         narrow = in_few_bytes(whole, most)
 

@@ -18,9 +18,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.telling import tell
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import steps
-from steelyard.stats.permutation.enumeration import enumerated, sums_bits
+from steelyard.stats.permutation.enumeration import enumerate_rows, enumerated, sums_bits
 from steelyard.stats.permutation.lattice import SCALES, TAIL, Z, lattice_tails
 from steelyard.stats.permutation.pairsums import Singles as Singles  # noqa: PLC0414 - known by it
 from steelyard.stats.permutation.pairsums import pair_rows
@@ -51,6 +52,7 @@ EDGE_FIT = (
 _EPSILON = float(np.finfo(np.float64).eps)
 _MORE_NODES = (8 * NODES, 64 * NODES)  # if those leave too much, as outliers may
 _ENUMERATE = 32  # segments with a difference up to which all signs are enumerated
+NARROW = 24  # segments up to which many pairs are enumerated together
 _ENUMERATE_BITS = 36  # ... if many are of one size: logarithm of the number of sums
 _MANY = 64  # differences from which on they are not few
 _FEW = 24  # ... that rule out most scales of what is nearly whole
@@ -68,8 +70,15 @@ def stacked_tails(
     """
     above, error, doubt = series_tails(matrices, i, j)
     at = np.zeros_like(above)
+    done, whole = 0, int(np.count_nonzero(doubt))
     for own, gap in pair_rows(matrices, i, j, doubt, _HELD):
-        above[own], at[own], error[own] = product_tails(gap, series=(above[own], error[own]))
+        if gap.shape[1] <= NARROW:
+            above[own], at[own] = enumerate_rows(gap, gap.sum(axis=1))
+            error[own] = 0.0
+        else:
+            above[own], at[own], error[own] = product_tails(gap, series=(above[own], error[own]))
+        done += len(gap)
+        tell(done, whole)
     return above, at, error
 
 

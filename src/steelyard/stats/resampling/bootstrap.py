@@ -8,14 +8,16 @@ counts, :math:`\sum_s w_s x_s^2`, not by their squares.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.telling import each
 from steelyard.stats.arrays import Counts, Floats, ratio, weighted_sums
 from steelyard.stats.permutation.pairsums import Singles, differences
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
@@ -24,6 +26,7 @@ from steelyard.stats.permutation.tails import quick_p
 _DRAWN = 1 << 15  # units drawn at a time
 _HELD = 1 << 20  # differences that are held at a time
 _LARGE = 1 << 26  # counts from which on they are held in a byte each
+_PAIRED = 1 << 24  # pairs of systems x resamples at a time
 
 
 def segment_counts(
@@ -123,7 +126,7 @@ def bootstrap_spa(
     result does not depend on how a library orders them, hence not on its number of threads. Squares
     and fourth powers are rounded beforehand, which moves p-values by 1e-6 at most.
     """
-    i, j = pair_index(len(human))
+    n_pairs = math.comb(len(human), 2)
     counts = np.ones((1, human.shape[1])) if segments is None else segments
     if blocks is not None:
         counts = counts[:, np.unique(blocks, return_index=True)[1]]
@@ -133,6 +136,19 @@ def bootstrap_spa(
             counts, human = counts[:, judged], human[:, judged]
             metrics = metrics[:, :, judged]
     draws = _Draws.of(counts, blocks)
+    n = max(len(counts), 1 if pairs is None else len(pairs))
+    step = n if len(counts) == 1 else max(1, _PAIRED // max(1, n_pairs))
+    parts = []
+    for start in each(range(0, n, step)):  # many pairs: some resamples at a time
+        own = slice(start, start + step)
+        weights = pairs if pairs is None or len(pairs) == 1 else pairs[own]
+        parts.append(_spa_in(draws.take(own), human, metrics, weights))
+    return np.concatenate(parts)
+
+
+def _spa_in(draws: _Draws, human: Floats, metrics: Floats, pairs: Floats | None) -> Floats:
+    """Soft pairwise accuracy in some resamples, as :func:`bootstrap_spa` gives it."""
+    i, j = pair_index(len(human))
     weights = np.ones((1, len(i))) if pairs is None else pairs
     whole = differences(human, i, j)
     known: dict[bytes, Singles] = {}
@@ -186,6 +202,10 @@ class _Draws:
         """Look at counts once."""
         often, most = counts.max(initial=0.0), counts.sum(axis=1).max(initial=0.0)
         return cls(counts, counts.astype(np.float32), blocks, float(often), float(most))
+
+    def take(self, rows: slice) -> _Draws:
+        """Keep some resamples; sums are rounded as those of all are."""
+        return replace(self, counts=self.counts[rows], single=self.single[rows])
 
     def part(self, gap: Floats, scores: Floats, both: NDArray[np.bool_]) -> _Part:
         """Scale the differences that both scores have; ``scores`` are of systems.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core.errors import ShapeError, UsageError, hint
-from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.strength.wins import (
     PairWins,
     WinCounts,
@@ -91,6 +91,22 @@ class Battles:
         result = np.zeros(self.n, dtype=bool)
         result[self.left] = result[self.right] = True
         return result
+
+
+def sorted_battles(battles: Battles, units: Counts | None) -> tuple[Battles, Counts]:
+    """Sort battles by unit and content, so that the order of rows in a file does not matter.
+
+    Each battle is a unit of its own where ``units`` is None.
+    """
+    swapped = battles.left > battles.right
+    left, right = np.where(swapped, (battles.right, battles.left), (battles.left, battles.right))
+    outcome = np.where(swapped, 1 - battles.outcome, battles.outcome)
+    weight = np.ones(len(battles)) if battles.weight is None else battles.weight
+    codes = np.zeros(len(battles), dtype=np.int64) if units is None else units.astype(np.int64)
+    order = np.lexsort((weight, outcome, right, left, codes))
+    weights = None if battles.weight is None else weight[order]
+    in_order = Battles(left[order], right[order], outcome[order], battles.n, weights)
+    return in_order, np.arange(len(battles)) if units is None else codes[order]
 
 
 def battle_counts(battles: Battles) -> WinCounts:
