@@ -27,7 +27,7 @@ from steelyard.judging.labelrows import NEXT, PROBABILITY, STATE, rows_to_label
 from steelyard.judging.options import PlanOptions
 from steelyard.judging.run import provenance_of, verdicts_of
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.confusion import label_agreement
+from steelyard.stats.judged.agreement import label_agreement
 from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
     labels_for_kappa,
@@ -218,10 +218,8 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     >>> found.needs[0].labels < found.needs[0].people_alone, found.n_next
     (True, 50)
     """
-    reading = options
-    names = None if options.judge is None else (options.judge,)
-    verdicts = verdicts_of(sources, reading)
-    judge, _ = the_judge(verdicts, names, generator(rng))
+    verdicts = verdicts_of(sources, options)
+    judge = the_judge(verdicts, options.judge)
     human = verdicts.people().value
     judged = ~np.isnan(judge.value)
     known = judged & ~np.isnan(human)

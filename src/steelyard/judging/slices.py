@@ -12,9 +12,7 @@ from scipy.special import stdtr, stdtrit
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.position import mean_by_unit
-from steelyard.stats.judged.proportions import share_by_unit
+from steelyard.stats.estimate import Estimate, mean_estimate, share_estimate, undefined
 from steelyard.stats.paired.corrections import adjust
 
 FEWEST = 10  # rows of a slice below which nothing is said
@@ -66,8 +64,8 @@ def agreement_by_slice(
             if inside.sum() < FEWEST:
                 continue
             unit = None if verdicts.unit is None else verdicts.unit[inside]
-            own = (share_by_unit(score[inside], unit, level) if binary
-                   else mean_by_unit(score[inside], unit, level))  # fmt: skip
+            own = (share_estimate(score[inside], unit, level) if binary
+                   else mean_estimate(score[inside], unit, level))  # fmt: skip
             beyond, p = _against_rest(score, inside, known, verdicts.unit, level)
             found.append((name, value, own, beyond, p))
     tested = np.array([p for *_, p in found])

@@ -10,9 +10,9 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.believable import Gap, believable_gap, system_means
-from steelyard.stats.judged.stylestrength import styled_strengths
+from steelyard.stats.judged.gap import Gap, believable_gap, system_means
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, spa
+from steelyard.stats.prediction_powered.strengths import styled_strengths
 
 _LEAST_ITEMS = 2
 
@@ -122,7 +122,7 @@ def _strengths(verdicts: Verdicts, points: Floats, both: Any) -> Floats:
     result = np.full(k, np.nan)
     try:
         found = styled_strengths(place[left], place[right], own, int(met.sum()))
-    except (UsageError, np.linalg.LinAlgError):
+    except UsageError:
         return system_means(np.concatenate([left, right]), *(np.concatenate([own, 1 - own]),) * 2,
                             k).human  # fmt: skip
     result[met] = found.log_strength
