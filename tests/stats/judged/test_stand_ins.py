@@ -1,4 +1,4 @@
-"""Whether a judge may stand in for a person: ceilings, the alternative annotator test, juries."""
+"""Whether a judge may stand in for a person: ceilings, the alternative annotator test, reruns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 from tests.stats.judged import realdata
 
-from steelyard.core.errors import UsageError
-from steelyard.stats.judged.alttest import alternative_annotator, best_constant
+from steelyard.stats.agreement import label_counts, vote
+from steelyard.stats.judged.alt_test import alternative_annotator, best_constant
 from steelyard.stats.judged.ceiling import label_ceiling, score_ceiling
-from steelyard.stats.judged.juries import dawid_skene, stacked, vote
 from steelyard.stats.judged.reruns import drift, self_agreement
 
 
@@ -201,39 +200,13 @@ def test_a_jury_can_be_worse_than_its_best_member(shared: Path) -> None:
             verdict = row["winner_12"] if row["winner_12"] == row["winner_21"] else ""
             said[row["judge"]][row["subset"], row["item"]] = verdict
     assert len(said) == 5
-    for natural, voted, modelled in ((True, 0.940, 0.960), (False, 0.538, 0.285)):
+    for natural, voted in ((True, 0.940), (False, 0.538)):
         keys = [key for key in gold if (key[0] == "Natural") == natural]
         right = np.array([int(gold[key]) - 1 for key in keys])
         labels = np.array([[int(own[key] or 0) - 1 for key in keys] for own in said.values()])
-        jury = vote(labels, 2)
+        jury = vote(label_counts(list(labels), 2))
         share = np.where(jury < 0, 0.5, jury == right).mean()
         assert share == pytest.approx(voted, abs=0.0005)
-        model = dawid_skene(labels, 2).labels
-        assert (model == right).mean() == pytest.approx(modelled, abs=0.0005)
-
-
-def test_the_error_model_finds_who_is_wrong() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 2, 400)
-    labels = np.stack([np.where(rng.random(400) < q, truth, 1 - truth) for q in (0.9, 0.9, 0.6)])
-    labels[:, 0] = -1
-    found = dawid_skene(labels, 2)
-    assert found.labels[0] == -1
-    np.testing.assert_allclose(found.confusion[0].diagonal(), 0.9, atol=0.06)
-    np.testing.assert_allclose(found.confusion[2].diagonal(), 0.6, atol=0.09)
-
-
-def test_stacking_needs_labels_and_does_not_see_its_own() -> None:
-    rng = np.random.default_rng(0)
-    judges, human = rng.normal(size=(3, 60)), rng.normal(size=60)
-    with pytest.raises(UsageError, match="20 labels, expected 25"):
-        stacked(judges, np.where(np.arange(60) < 20, human, np.nan), rng)
-    found = stacked(judges, human, np.random.default_rng(1))
-    other = human.copy()
-    other[7] += 100
-    again = stacked(judges, other, np.random.default_rng(1))
-    assert found[7] == again[7]  # the number of a labelled row does not know its label
-    assert not np.array_equal(found, again)
 
 
 @given(st.integers(0, 5000))
@@ -267,8 +240,5 @@ def test_drift() -> None:
     assert not nothing.changed.known
 
 
-def test_a_jury_that_says_nothing():
-    found = dawid_skene(np.full((3, 4), -1), 2)
-    assert found.labels.tolist() == [-1] * 4
-    assert found.prior.tolist() == [0.5, 0.5]
-    assert vote(np.full((3, 4), -1), 2).tolist() == [-1] * 4
+def test_a_jury_that_says_nothing() -> None:
+    assert vote(label_counts([np.full(4, -1)] * 3, 2)).tolist() == [-1] * 4
