@@ -47,7 +47,6 @@ from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
-from steelyard.stats.prediction_powered import anytime, jointly
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
 from steelyard.stats.strength import bradleyterry as strength
@@ -86,7 +85,6 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "unit": (0, -1, 1.5, NAN, True, "", "0", " ", None, ["foo"], b"foo", HUGE),
     "known names": ("foo", None, 3, NAN, True, ["foo"], [3], [None], [[]]),
     "names": (3, NAN, True, [3], [None], "foo"),
-    "names or one": (3, NAN, True, [3], [None], "foo", ["foo"]),
     "sizes": ([1], [0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], *LIST),
     "thresholds": ([-1], [NAN], [INF], ["foo"], [None], [True], 3, NAN, "12", None),
     "positive numbers": ([0], [-1], [NAN], [INF], ["foo"], [True], *LIST),
@@ -241,8 +239,8 @@ CASES = [
          JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
                    "title": "text?", "require": "names", "baseline": "object?"}),
     Case(sy.correct, {"sources": (VERDICTS,), "human": ["people"], "draws": 100},
-         JUDGED | {"judge": "names or one?", "labels": "known name", "by": "known name",
-                   "pair": "pair?", "population": "known name", "anytime": "flag",
+         JUDGED | {"judge": "text?", "labels": "known name", "by": "known name",
+                   "pair": "pair?", "population": "known name",
                    "draws": "hundred or more", "rng": "rng"}),
     Case(sy.plan_labels, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"judge": "text?", "half_width": "above 0?", "kappa": "above 0?",
@@ -369,7 +367,6 @@ STATISTICAL = [
     Case(accuracy.pairwise_accuracy, {"human": MATRIX[:, 0], "metric": MATRIX[:, 0]},
          {"ties": "known name"}),
     Case(agreement.krippendorff_alpha, RATED, {"level": "known name"} | AGREE, ("rng",)),
-    Case(agreement.cohen_kappa, {"first": MATRIX[0], "second": MATRIX[1]}, AGREE, ("rng",)),
     Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
     Case(bootstrap.segment_counts, {"n_resamples": 2, "n_segments": 3, "rng": GENERATOR},
          {"n_resamples": "one or more", "n_segments": "count"}),
@@ -464,15 +461,6 @@ STATISTICAL = [
     Case(sandwich.bt_gap_test, {"found": sandwich.bt_by_unit(UNITS)}, SIDE),
     Case(strength_effect, {"units": UNITS}, {"level": "level"}),
     Case(design_effect, {"scores": MATRIX, "blocks": BLOCKS}, {"level": "level"}),
-    Case(anytime.anytime_interval, {"values": MATRIX[0]},
-         {"level": "level", "tightest": "one or more"}),
-    Case(anytime.anytime_reach, {"n": 30},
-         {"n": "one or more", "level": "level", "tightest": "one or more"}),
-    Case(jointly.all_together,
-         {"covariance": np.eye(2), "differences": np.array([[0.0, 1], [-1, 0]]),
-          "errors": np.ones((2, 2)), "freedom": np.full((2, 2), 9.0),
-          "values": np.array([1.0, 0]), "rng": GENERATOR},
-         {"draws": "one or more", "level": "level"}),
     Case(elo.EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
                               "base": "above 1"}),
     Case(trueskill.TrueSkillOptions, {},
@@ -592,14 +580,14 @@ INNER = {
     "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
     "count_columns", "keyed_counts", "lattice_scale", "leaves", "parts", "scores_in_orders",
     # Of judges: their options are those of sy.judge, sy.correct and sy.plan_labels.
-    "alternative_annotator", "believable_gap", "clopper_pearson", "corrected_mean", "correlation",
-    "dawid_skene", "drift", "gwet_ac1", "kappa", "label_agreement", "label_ceiling",
+    "all_together", "alternative_annotator", "believable_gap", "clopper_pearson", "corrected_mean",
+    "correlation", "critical", "drift", "from_influence", "gwet_ac1", "kappa", "label_agreement",
+    "label_ceiling", "mean_estimate",
     "labels_for_half_width", "labels_for_kappa", "labels_to_pass", "labels_to_separate",
     "length_controlled", "next_probabilities", "nominal_alpha", "one_order_position",
-    "people_alone", "pooled_mean", "unseen",
-    "powered_strengths", "regress_errors", "rogan_gladen", "score_agreement",
-    "score_ceiling", "self_agreement", "share_by_unit", "stacked", "stratified_mean",
-    "styled_strengths", "swapped_position", "undefined", "weighted_mean", "wilson", "with_noise",
+    "people_alone", "powered_strengths", "regress_errors", "score_agreement", "score_ceiling",
+    "self_agreement", "share_estimate", "stratified_mean", "styled_strengths", "swapped_position",
+    "symmetric", "undefined", "unseen_share", "weighted_mean", "wilson",
     "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
     "williams",
 }  # fmt: skip

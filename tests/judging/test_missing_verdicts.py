@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import polars as pl
 import pytest
@@ -135,45 +133,10 @@ def test_a_warning_if_labels_differ_where_there_is_no_verdict():
     assert not any("not missing at random" in text for text in sy.correct(data).warnings)
 
 
-def test_labels_that_avoid_missing_verdicts_are_no_random_sample():
-    data = drawn(np.random.default_rng(1), 0.3, RANDOM)
-    gone = np.isnan(data.judges[0].value)
-    rater = data.raters[0]
-    only = replace(data, raters=(replace(rater, value=np.where(gone, np.nan, rater.value)),))
-    names = [one.name for one in sy.correct(only).unlike if one.p_adjusted < 0.05]
-    assert names == ["whether gpt gave a verdict"]
-
-
-def test_judges_that_are_silent_on_other_rows_are_weighed_together():
-    data = drawn(np.random.default_rng(2), 0.3, RANDOM)
-    other = replace(data.judges[0], name="claude", value=np.roll(data.judges[0].value, 1))
-    result = sy.correct(replace(data, judges=(*data.judges, other)), judge=("gpt", "claude"))
-    assert result.n_labelled == 240
-
-
 def test_a_judge_without_any_verdict_is_refused():
     data = drawn(np.random.default_rng(2), 1.0, RANDOM)
     with pytest.raises(UsageError, match="no verdict"):
         sy.correct(data)
-
-
-def test_a_missing_verdict_is_no_pass_where_labels_were_chosen_by_what_people_said():
-    rng = np.random.default_rng(4)
-    good = (rng.random(4000) < 0.3).astype(float)
-    judge = np.where(rng.random(4000) < 0.9, good, 1 - good)
-    gone = missing(rng, good, 0.6, FAILURES)
-    labelled = np.zeros(4000, bool)
-    for value in (0, 1):
-        labelled[rng.choice(np.flatnonzero(good == value), 150, replace=False)] = True
-    frame = pl.DataFrame({
-        "item": range(4000),
-        "people": [int(x) if own else None for x, own in zip(good, labelled, strict=True)],
-        "gpt": [None if lost else int(x) for x, lost in zip(judge, gone, strict=True)],
-    })  # fmt: skip
-    result = sy.correct(frame, human=["people"], judge="gpt", labels="by-human").overall
-    assert result is not None
-    assert result.n_labelled == 300
-    assert result.estimate.low < 0.3 < result.estimate.high
 
 
 @pytest.mark.parametrize("labels", [2, 14])

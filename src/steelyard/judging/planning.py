@@ -218,6 +218,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     >>> found.needs[0].labels < found.needs[0].people_alone, found.n_next
     (True, 50)
     """
+    stream = generator(rng)
     verdicts = verdicts_of(sources, options)
     judge = the_judge(verdicts, options.judge)
     human = verdicts.people().value
@@ -233,7 +234,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     needs = tuple(_needs(verdicts, judge, human, rho, spread, total, options))
     rows, n_next = None, 0
     if options.budget is not None:
-        rows, n_next = rows_to_label(verdicts, judge, human, options.budget, generator(rng))
+        rows, n_next = rows_to_label(verdicts, judge, human, options.budget, stream)
         notes.append(
             f"rows are drawn with the probabilities of the column '{PROBABILITY}', exactly as many "
             "as asked for (systematic sampling in random order); 1 for rows that have a label"

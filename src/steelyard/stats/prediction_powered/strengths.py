@@ -86,7 +86,7 @@ def styled_strengths(
     centre = centring(design.width, n_systems)
     covariance = centre @ covariance @ centre
     n = int(keep.sum())
-    errors = np.sqrt(np.diagonal(covariance))
+    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
     return Strengths(
         log_strength=(centre @ theta)[:n_systems],
         covariance=covariance,
