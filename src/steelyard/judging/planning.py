@@ -27,6 +27,8 @@ from steelyard.judging.labelrows import NEXT, PROBABILITY, STATE, rows_to_label
 from steelyard.judging.options import PlanOptions
 from steelyard.judging.run import provenance_of, verdicts_of
 from steelyard.stats.arrays import Floats
+from steelyard.stats.correlation import cell_pearson
+from steelyard.stats.estimate import critical
 from steelyard.stats.judged.agreement import label_agreement
 from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
@@ -256,9 +258,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
 
 
 def _rho(y: Floats, f: Floats) -> float:
-    if len(y) < FEWEST or np.ptp(y) == 0 or np.ptp(f) == 0:
-        return float("nan")
-    return float(np.corrcoef(y, f)[0, 1])
+    return cell_pearson(y, f)[0] if len(y) >= FEWEST else float("nan")
 
 
 def _spread(y: Floats, judged: Floats, notes: list[str]) -> float:
@@ -392,9 +392,7 @@ def differences(
 
 def _curve(spread: float, rho: float, total: int, level: float) -> list[tuple[int, float, float]]:
     """Give half-widths by the number of labels, with the judge and without it."""
-    from scipy.special import ndtri
-
-    z = float(ndtri(0.5 + level / 2))
+    z = critical(level)
     helped = 0.0 if math.isnan(rho) else max(rho, 0.0)
     steps = np.unique(np.geomspace(min(10, total), total, _CURVE).round().astype(int))
     return [

@@ -29,13 +29,6 @@ class Estimate:
 
     NaN is undefined, and ``why`` then gives the reason; an interval may be undefined where the
     value is not.
-
-    Examples
-    --------
-    >>> Estimate(0.5, 0.4, 0.6, n=80).to_dict()
-    {'value': 0.5, 'ci': [0.4, 0.6], 'se': nan, 'n': 80, 'why': None}
-    >>> undefined("one category only").known
-    False
     """
 
     value: float
@@ -86,13 +79,7 @@ def symmetric(
 
 
 def unit_error(influence: Floats, unit: Codes | None) -> tuple[float, int]:
-    """Return the standard error of a mean of influences, and the number of units.
-
-    Examples
-    --------
-    >>> unit_error(np.array([0.5, 0.5, -0.5, -0.5]), np.array([0, 0, 1, 1]))
-    (0.5, 2)
-    """
+    """Return the standard error of a mean of influences, and the number of units."""
     n = len(influence)
     if unit is None:
         return float(np.sqrt(influence @ influence) / n), n
@@ -115,12 +102,6 @@ def from_influence(
 
     ``limits`` are those of the value. Rows that show no noise at all would make an interval of no
     width; it reaches as far as :func:`unseen_share` rows could take the value instead.
-
-    Examples
-    --------
-    >>> estimate = from_influence(0.5, np.array([0.5, -0.5, 0.5, -0.5]), None)
-    >>> estimate.se, round(estimate.high, 3)
-    (0.25, 0.99)
     """
     n, (least, most) = len(influence), limits
     if math.isnan(value):
@@ -153,14 +134,6 @@ def share_estimate(values: Floats, unit: Codes | None, level: float = 0.95) -> E
 
     Of zeros and ones the interval is Wilson's; where rows share a unit, that of as many independent
     rows as would have the same noise (never more than there are).
-
-    Examples
-    --------
-    >>> share_estimate(np.array([1.0, 1, 0, 1]), None) == wilson(3, 4)
-    True
-    >>> twice = share_estimate(np.tile([1.0, 1, 0, 1, 0, 1], 2), np.tile(np.arange(6), 2))
-    >>> twice.n, round(twice.low, 3), round(wilson(4, 6).low, 3)
-    (12, 0.275, 0.3)
     """
     n = len(values)
     if not n:
@@ -179,14 +152,7 @@ def share_estimate(values: Floats, unit: Codes | None, level: float = 0.95) -> E
 
 
 def wilson(successes: float, n: float, level: float = 0.95) -> Estimate:
-    """Return a share with Wilson's interval.
-
-    Examples
-    --------
-    >>> share = wilson(8, 10)
-    >>> share.value, round(share.low, 4), round(share.high, 4)
-    (0.8, 0.4902, 0.9433)
-    """
+    """Return a share with Wilson's interval."""
     if n <= 0:
         return undefined("nothing to count")
     low, high = wilson_interval(successes, n, level)
@@ -195,14 +161,7 @@ def wilson(successes: float, n: float, level: float = 0.95) -> Estimate:
 
 
 def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
-    """Return a share with its exact interval, for few or one-sided counts.
-
-    Examples
-    --------
-    >>> share = clopper_pearson(10, 10)
-    >>> share.value, round(share.low, 4), share.high
-    (1.0, 0.6915, 1.0)
-    """
+    """Return a share with its exact interval, for few or one-sided counts."""
     if n <= 0:
         return undefined("nothing to count")
     tail = (1 - level) / 2
@@ -213,11 +172,5 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
 
 
 def unseen_share(n: float, level: float = 0.95) -> float:
-    """Return the share of rows that may be unlike all n that were seen: Wilson's, of none in n.
-
-    Examples
-    --------
-    >>> round(unseen_share(5), 3), round(unseen_share(500), 3)
-    (0.434, 0.008)
-    """
+    """Return the share of rows that may be unlike all n that were seen: Wilson's, of none in n."""
     return float(wilson_interval(0, n, level)[1])

@@ -113,20 +113,6 @@ def test_the_level_of_the_flip_test_under_the_null() -> None:
     assert found / 400 < 0.065
 
 
-def test_position_in_the_arena(shared: Path) -> None:
-    log = realdata.arena(shared)
-    people = (2 * log.points("human")).astype(int)
-    for judge, bias in (
-        ("gpt-4-0125-preview", 0.074), ("claude-3-opus", -0.148), ("gpt-3.5-turbo", 0.724),
-    ):  # fmt: skip
-        own = (2 * log.points(judge)).astype(int)
-        found = one_order_position(own, people, left=log.left, right=log.right)
-        assert found.design == "random-sides"
-        assert found.bias.value == pytest.approx(bias, abs=0.0005)
-        assert found.people.value == pytest.approx(0.005, abs=0.0005)
-        assert (found.people.low, found.people.high) == pytest.approx((-0.005, 0.015), abs=0.0008)
-
-
 def test_llmbar(shared: Path) -> None:
     folder = shared / "judges/llmbar"
     gold = {(r["subset"], r["item"]): r["gold"] for r in realdata.rows(folder / "items.csv.gz")}
@@ -154,25 +140,6 @@ def test_llmbar(shared: Path) -> None:
             assert round(found.consistent.value * found.consistent.n) in (n_equal, n_equal - unread)
             checked += 1
     assert checked == 325
-
-
-@pytest.mark.parametrize(
-    ("judge", "consistent", "first", "second"),
-    [("GPT-4", 0.95, 3, 2), ("ChatGPT", 0.71, 25, 4), ("Falcon", 0.52, 48, 0)],
-)
-def test_llmbar_natural(
-    shared: Path, judge: str, consistent: float, first: int, second: int
-) -> None:
-    code = {"1": LEFT, "2": RIGHT, "": -2}
-    own = [
-        row for row in realdata.rows(shared / "judges/llmbar/verdicts.csv.gz")
-        if (row["subset"], row["judge"], row["prompt"]) == ("Natural", judge, "Vanilla")
-    ]  # fmt: skip
-    found = swapped_position(
-        *(np.array([code[row[c]] for row in own]) for c in ("winner_12", "winner_21"))
-    )
-    assert found.consistent.value == pytest.approx(consistent)
-    assert (found.first, found.second) == (first, second)
 
 
 @pytest.mark.parametrize(("n", "reach"), [(5, 0.434), (500, 0.0076)])

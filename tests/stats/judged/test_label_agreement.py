@@ -285,20 +285,6 @@ def test_pandalm(shared: Path) -> None:
     assert found.unparsed == 25
 
 
-def test_arena(shared: Path) -> None:
-    log = realdata.arena(shared)
-    people = np.array([CODES[row["human"]] for row in log.rows])
-    for judge, accuracy, value, se in (
-        ("gpt-4-0125-preview", 0.5547, 0.3288, 0.0045),
-        ("claude-3-opus", 0.4752, 0.2107, 0.0045),
-        ("gpt-3.5-turbo", 0.4002, 0.0734, 0.0027),
-    ):
-        own = np.array([CODES[row[judge]] for row in log.rows])
-        found = label_agreement(people, own, 3)
-        ours = (found.accuracy.value, found.kappa.value, found.kappa.se)
-        assert ours == pytest.approx((accuracy, value, se), abs=6e-5)
-
-
 def test_weighted_kappa_of_summeval(shared: Path) -> None:
     def labels(name, who, column):
         return {

@@ -21,8 +21,6 @@ from scipy.special import stdtr
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Codes, Estimate, from_influence, undefined
 
-_PASSES = 0.5  # winning rate from which a judge may stand in
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AltTest:
@@ -35,11 +33,6 @@ class AltTest:
     epsilon: float
     scoring: str
     why: str = ""
-
-    @property
-    def passes(self) -> bool:
-        """Whether half of the raters, or more, are beaten."""
-        return bool(self.winning_rate >= _PASSES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -73,15 +66,6 @@ def alternative_annotator(
     paper takes an epsilon of 0.2 for experts, 0.15 for skilled raters, 0.1 for a crowd. Raters with
     fewer than ``least_rows`` rows are excluded; ``q`` is the level over all raters. ``unit`` is for
     the interval of the advantage alone: the test takes rows for independent, as published.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.integers(0, 3, 90).astype(float)
-    >>> raters = np.where(rng.random((3, 90)) < 0.7, truth, rng.integers(0, 3, (3, 90)))
-    >>> test = alternative_annotator(raters, truth)
-    >>> test.winning_rate, test.advantage.value > 0.8
-    (1.0, True)
     """
     keep = ((~np.isnan(raters)).sum(axis=0) >= 2) & ~np.isnan(judge)
     raters, judge = raters[:, keep], judge[keep]
@@ -176,14 +160,7 @@ def _rejected(p: Floats, q: float) -> NDArray[np.bool_]:
 
 
 def best_constant(raters: Floats, **options: Any) -> tuple[float, AltTest]:
-    """Return the verdict with the best advantage if a judge always gave it; of several the lowest.
-
-    Examples
-    --------
-    >>> raters = np.tile([4.0, 4.0, 4.0, 2.0], (3, 10))
-    >>> best_constant(raters)[0]
-    4.0
-    """
+    """Return the verdict with the best advantage if it were always given; of several the lowest."""
     constants = np.unique(raters[~np.isnan(raters)])
     n_rows = raters.shape[1]
     tests = [alternative_annotator(raters, np.full(n_rows, x), **options) for x in constants]

@@ -94,26 +94,13 @@ class Position:
 
 
 def exact_sign_p(first: int, second: int) -> float:
-    """Two-sided exact p of so many for either side, if both were as likely; 1 without any.
-
-    Examples
-    --------
-    >>> exact_sign_p(5, 0), exact_sign_p(3, 3), exact_sign_p(0, 0)
-    (0.0625, 1.0, 1.0)
-    """
+    """Two-sided exact p of so many for either side, if both were as likely; 1 without any."""
     n = first + second
     return min(1.0, 2 * float(bdtr(min(first, second), n, 0.5))) if n else 1.0
 
 
 def side_p(side: Floats, unit: Codes | None) -> float:
-    """Two-sided p of a mean of sides (1, -1, 0 for neither) of 0; by unit where rows share one.
-
-    Examples
-    --------
-    >>> side = np.array([1.0, 1, 1, 1, -1, -1])
-    >>> round(side_p(side, None), 4), round(side_p(side, np.array([0, 0, 0, 0, 1, 1])), 4)
-    (0.6875, 0.7716)
-    """
+    """Two-sided p of a mean of sides (1, -1, 0 for neither) of 0; by unit where rows share one."""
     if unit is None or len(np.unique(unit)) == len(unit):
         return exact_sign_p(int((side > 0).sum()), int((side < 0).sum()))
     mean = float(side.mean())
@@ -132,12 +119,6 @@ def swapped_position(
 
     Verdicts on a pair are 0 (the right one), 1 (a tie), 2 (the left one), below 0 where missing;
     first with the left one shown first, then with the right one shown first.
-
-    Examples
-    --------
-    >>> position = swapped_position(np.array([2, 2, 0, 2]), np.array([2, 0, 0, 1]))
-    >>> position.first, position.half, position.consistent.value, position.bias.value
-    (1, 1, 0.5, 0.25)
     """
     both = (first_order >= 0) & (second_order >= 0)
     if not both.any():
@@ -171,14 +152,6 @@ def one_order_position(
 
     ``left`` and ``right`` are the systems shown, which tell whether sides are random or fixed;
     without them they are taken for random.
-
-    Examples
-    --------
-    >>> position = one_order_position(np.array([2, 2, 2, 0]))
-    >>> position.design, position.bias.value, position.p
-    ('random-sides', 0.5, 0.625)
-    >>> one_order_position(np.full(40, 2), left=np.zeros(40, int), right=np.ones(40, int)).design
-    'fixed'
     """
     judged = judge >= 0
     one_order = undefined("pairs were shown in one order")
@@ -215,13 +188,6 @@ def sides_are_fixed(left: Codes, right: Codes) -> bool:
     Of every pair of systems that met ten times or more, the larger share of one order is compared
     with what random sides would give: a chi-square test of all of them together, which random
     sides fail once in 30,000 sets.
-
-    Examples
-    --------
-    >>> sides_are_fixed(np.zeros(40, int), np.ones(40, int))
-    True
-    >>> sides_are_fixed(np.tile([0, 1], 20), np.tile([1, 0], 20))
-    False
     """
     n = int(max(left.max(), right.max())) + 1
     _, pair = np.unique(np.minimum(left, right) * n + np.maximum(left, right), return_inverse=True)
@@ -264,14 +230,6 @@ def regress_errors(
     """Regress errors (judge minus people) on covariates; the first effect is the constant.
 
     Rows with a NaN are excluded. A covariate that a single unit decides has no interval.
-
-    Examples
-    --------
-    >>> x = np.arange(8.0)
-    >>> e = 0.5 * x + np.array([0.1, -0.1, 0.1, -0.1, -0.1, 0.1, -0.1, 0.1])
-    >>> constant, length = regress_errors(e, {"length": x})
-    >>> length.name, round(length.estimate.value, 6), length.estimate.low > 0.4
-    ('length', 0.5, True)
     """
     names = [CONSTANT, *covariates]
     design = np.stack([np.ones(len(errors)), *covariates.values()], axis=1)
@@ -375,13 +333,6 @@ def length_controlled(
 
     A fit of the preference (0 to 1) on tanh(difference / standard deviation) and a constant, read
     at difference 0; the error is by the delta method.
-
-    Examples
-    --------
-    >>> long = np.array([10.0, 20, -10, -20, 5, -5])
-    >>> rates = length_controlled(np.array([1.0, 0, 0, 1, 0.5, 0.5]), long)
-    >>> round(rates.controlled.value, 3), rates.plain.value
-    (0.5, 0.5)
     """
     keep = ~(np.isnan(preference) | np.isnan(length_difference))
     points, difference = preference[keep], length_difference[keep]

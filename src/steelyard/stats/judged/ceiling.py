@@ -62,13 +62,6 @@ def label_ceiling(
 
     Rows on which the others are split have no target. A judge that could not be understood (-2) is
     wrong; rows on which it said nothing (-1) do not count for either.
-
-    Examples
-    --------
-    >>> raters = np.array([[0, 0, 1, 1] * 5, [0, 0, 1, 0] * 5, [0, 1, 1, 1] * 5])
-    >>> ceiling = label_ceiling(raters, np.array([0, 0, 1, 1] * 5), 2)
-    >>> round(ceiling.people.value, 3), round(ceiling.judge.value, 3)
-    (0.778, 1.0)
     """
     counts = label_counts(list(raters), n_categories)
     targets = []
@@ -82,16 +75,7 @@ def label_ceiling(
 def score_ceiling(
     raters: Floats, judge: Floats, *, unit: Codes | None = None, level: float = 0.95
 ) -> Ceiling:
-    """Return the ceiling of numbers (raters x rows): the correlation with the mean of the others.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.normal(size=200)
-    >>> ceiling = score_ceiling(truth + rng.normal(size=(3, 200)), truth)
-    >>> ceiling.judge.value > ceiling.people.value, ceiling.difference.low > 0
-    (True, True)
-    """
+    """Return the ceiling of numbers (raters x rows): correlation with the mean of the others."""
     present = ~np.isnan(raters)
     total, n = np.where(present, raters, 0.0).sum(axis=0), present.sum(axis=0)
     targets = []

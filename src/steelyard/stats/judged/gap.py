@@ -61,15 +61,7 @@ class SystemMeans:
 def system_means(
     system: Codes, human: Floats, judge: Floats, n_systems: int, unit: Codes | None = None
 ) -> SystemMeans:
-    """Return the means of systems over the rows that both judged, with their noise by unit.
-
-    Examples
-    --------
-    >>> means = system_means(np.array([0, 0, 1, 1]), np.array([1.0, 0, 1, 1]),
-    ...                      np.array([1.0, 0, np.nan, 1]), 2)
-    >>> means.human.tolist(), means.judge_variance.tolist()
-    ([0.5, 1.0], [0.25, nan])
-    """
+    """Return the means of systems over the rows that both judged, with their noise by unit."""
     both = ~(np.isnan(human) | np.isnan(judge))
     code, h, j = system[both], human[both], judge[both]
     n = group_sums(code, None, n_systems)
@@ -143,14 +135,6 @@ def believable_gap(
     ``error_variance`` is the noise of the means of what people and judge differ in; by default that
     of human - slope * judge. Undefined, with the reason, for fewer than five systems, and where the
     slope may be zero.
-
-    Examples
-    --------
-    >>> noise = np.full(6, 0.01)
-    >>> means = SystemMeans(np.arange(6.0), 2 * np.arange(6.0), noise, 4 * noise, 0 * noise)
-    >>> gap = believable_gap(means)
-    >>> round(gap.slope.value, 6), gap.tau, round(gap.gap.value, 4), gap.right_above
-    (0.5, 0.0, 0.4652, 1.0)
     """
     noise = means.human_variance + means.judge_variance if error_variance is None else (
         error_variance

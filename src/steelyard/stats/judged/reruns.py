@@ -16,11 +16,6 @@ def self_agreement(runs: Floats, *, unit: Codes | None = None, level: float = 0.
     """Return how often two runs of a judge on a row say the same, from runs x rows.
 
     The mean over rows judged twice or more of the share of equal pairs; NaN is a missing run.
-
-    Examples
-    --------
-    >>> self_agreement(np.array([[1.0, 2, 3], [1.0, 2, 4], [1.0, 3, np.nan]])).value
-    0.4444444444444444
     """
     n_runs = (~np.isnan(runs)).sum(axis=0)
     repeated = n_runs > 1
@@ -66,13 +61,6 @@ def drift(
     Where rows share units, the p-value is of t with the error by unit instead. Labels are codes, -1
     where there is none; -2, not understood, is wrong. Verdicts that differ are counted on all rows
     that both judged, right ones on those with a label.
-
-    Examples
-    --------
-    >>> change = drift(np.array([0, 0, 1, 1, -1]), np.array([0, 1, 0, 1, 0]),
-    ...                np.array([0, 0, 1, 1, 1]))
-    >>> change.gained, change.lost, change.difference.value, change.changed.value
-    (2, 0, 0.5, 0.6)
     """
     both = (old != -1) & (new != -1)
     if not both.any():

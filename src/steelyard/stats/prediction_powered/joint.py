@@ -25,12 +25,6 @@ def joint_covariance(
 
     ``influences`` and ``units`` have an array per estimate, a number for each of its rows. The
     diagonal is scaled to the standard ``errors``; an unknown one makes a row and a column of NaN.
-
-    Examples
-    --------
-    >>> both = np.array([0.1, -0.1])
-    >>> joint_covariance([both, both], [np.arange(2)] * 2, np.array([0.2, 0.4])).round(3).tolist()
-    [[0.04, 0.08], [0.08, 0.16]]
     """
     _, code = np.unique(np.concatenate(list(units)), return_inverse=True)
     n_units = int(code.max(initial=-1)) + 1
@@ -75,15 +69,6 @@ def all_together(
 
     ``errors`` and their degrees of ``freedom`` are those of each pair itself, which may be smaller
     than what the covariance of the estimates says. Systems with NaN are excluded.
-
-    Examples
-    --------
-    >>> values = np.array([1.0, 0.0, 0.01])
-    >>> apart = values[:, None] - values
-    >>> tests = all_together(0.01 * np.eye(3), apart, np.full((3, 3), 0.1414),
-    ...                      np.full((3, 3), 500.0), values, np.random.default_rng(0))
-    >>> tests.best.tolist(), tests.worst.tolist(), bool(tests.p_adjusted[0, 1] < 0.001)
-    ([1.0, 2.0, 2.0], [1.0, 3.0, 3.0], True)
     """
     k = len(values)
     present = ~np.isnan(np.diagonal(covariance)) & ~np.isnan(values)

@@ -20,13 +20,7 @@ _UNIFORM = 0.1  # share of a budget that does not trust the pilot
 
 
 def worth_of_labels(rho: float, n: float, more: float) -> float:
-    """Return how many labels alone would be as good as n labels and so many further verdicts.
-
-    Examples
-    --------
-    >>> round(worth_of_labels(0.5, 100, 900), 1), worth_of_labels(0.0, 100, 900)
-    (129.0, 100.0)
-    """
+    """Return how many labels alone would be as good as n labels and so many further verdicts."""
     return n * (n + more) / (n + (1 - rho * rho) * more)
 
 
@@ -37,11 +31,6 @@ def labels_for_half_width(
 
     ``spread`` is the standard deviation of labels, ``rho`` the correlation of judge and people (0
     without a judge).
-
-    Examples
-    --------
-    >>> labels_for_half_width(0.5, 0.0, 0.1, 1000), labels_for_half_width(0.5, 0.6, 0.1, 1000)
-    (97, 64)
     """
     n = np.arange(2, total + 1)
     variance = spread * spread / n * (1 - rho * rho * (total - n) / total)
@@ -61,11 +50,6 @@ def labels_to_separate(
     """Return the labelled items that separate two systems so far apart; None: not even all.
 
     ``spread`` and ``rho`` are those of the *differences* of the two systems.
-
-    Examples
-    --------
-    >>> labels_to_separate(0.2, 0.5, 0.0, 1000), labels_to_separate(0.001, 0.5, 0.5, 1000)
-    (50, None)
     """
     reach = critical(level)
     half_width = abs(difference) * reach / (reach + float(ndtri(power)))
@@ -73,13 +57,7 @@ def labels_to_separate(
 
 
 def labels_for_kappa(se: float, n: int, half_width: float, *, level: float = 0.95) -> int:
-    """Return the labels that kappa needs for a half-width, from its error in a pilot of n.
-
-    Examples
-    --------
-    >>> labels_for_kappa(0.11, 50, 0.1)
-    233
-    """
+    """Return the labels that kappa needs for a half-width, from its error in a pilot of n."""
     return max(2, math.ceil((critical(level) / half_width) ** 2 * n * se * se - 1e-9))
 
 
@@ -90,11 +68,6 @@ def labels_to_pass(
 
     Exactly: the fewest n from which on the one-sided binomial test at (1 - level) / 2 has that
     power; None beyond ``most``.
-
-    Examples
-    --------
-    >>> labels_to_pass(0.9, 0.8)
-    113
     """
     if accuracy <= required:
         return None
@@ -122,15 +95,6 @@ def next_probabilities(judge: Floats, human: Floats, budget: float, *, n_bins: i
     From the pilot's labels, the root mean square error of the judge by bins of its score; a tenth
     of the budget is spread evenly, since the pilot may be wrong. 0 for labelled rows, and for those
     without a verdict; probabilities sum to the budget, and are at most 1.
-
-    Examples
-    --------
-    >>> judge = np.repeat([0.0, 1.0], 50)
-    >>> human = np.full(100, np.nan)
-    >>> human[:10], human[50:60] = 0.0, np.tile([0.0, 1.0], 5)
-    >>> chosen = next_probabilities(judge, human, 20)
-    >>> round(float(chosen.sum()), 6), bool(chosen[70] > 2 * chosen[20]), float(chosen[0])
-    (20.0, True, 0.0)
     """
     judged, labelled = ~np.isnan(judge), ~np.isnan(human)
     free, pilot = judged & ~labelled, judged & labelled

@@ -85,11 +85,6 @@ def with_every_verdict(judge: Floats) -> Floats:
 
     Labels correct any prediction, so that coverage does not depend on which rows lack a verdict. A
     label is never left out because the judge failed on its row.
-
-    Examples
-    --------
-    >>> with_every_verdict(np.array([1.0, np.nan, 0.0])).tolist()
-    [1.0, 0.5, 0.0]
     """
     missing = np.isnan(judge)
     return np.where(missing, 0.0 if missing.all() else mean_verdict(judge), judge)
@@ -117,18 +112,6 @@ def corrected_mean(
     2 degrees of freedom, plus what labels that differ from the rest in the judge's eyes add);
     without it they are the normal ones of PPI++. ``weight`` is lambda, by default the best one. A
     ``fixed`` population has no rows but those at hand.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.normal(size=1000)
-    >>> judge = truth + 0.5 * rng.normal(size=1000) + 3
-    >>> human = np.where(np.arange(1000) < 100, truth, np.nan)
-    >>> mean = corrected_mean(human, judge)
-    >>> bool(mean.estimate.low < truth.mean() < mean.estimate.high)
-    True
-    >>> mean.estimate.se < mean.people.se, 0.5 < mean.weight < 1
-    (True, True)
     """
     verdict, n_judged = mean_verdict(judge), int((~np.isnan(judge)).sum())
     prediction = with_every_verdict(judge)
@@ -228,14 +211,6 @@ def people_alone(human: Floats, unit: Codes | None = None, level: float = 0.95) 
 
     Fewer than fifteen labels between 0 and 1 that are not ones and zeros have no interval: one from
     their spread would be too short.
-
-    Examples
-    --------
-    >>> mean = people_alone(np.array([1.0, 1, 1, 0, 1]))
-    >>> mean.value, round(mean.low, 3), round(mean.high, 3)
-    (0.8, 0.284, 0.995)
-    >>> people_alone(np.array([1.0, 0.5, 0])).why
-    'no interval: 3 labels, fewer than 15'
     """
     n = len(human)
     if not n:
@@ -271,15 +246,6 @@ def stratified_mean(
     Taken for a random sample instead, such labels give intervals that miss the truth half of the
     time. ``names`` are those of strata, for messages. Rows that share a unit count as such where
     that makes more noise.
-
-    Examples
-    --------
-    >>> verdict = np.repeat([0.0, 1.0], [900, 100])
-    >>> human = np.full(1000, np.nan)
-    >>> human[:50], human[900:950] = 0.0, 1.0
-    >>> human[:5], human[900:905] = 1.0, 0.0
-    >>> round(stratified_mean(human, verdict, verdict.astype(int)).estimate.value, 6)
-    0.18
     """
     prediction, labelled = with_every_verdict(judge), ~np.isnan(human)
     codes, code = np.unique(stratum, return_inverse=True)
@@ -387,16 +353,7 @@ def weighted_mean(
     unit: Codes | None = None,
     level: float = 0.95,
 ) -> Corrected:
-    """Correct a judge's mean by labels with known probabilities, as a plan of labels gives them.
-
-    Examples
-    --------
-    >>> nan = np.nan
-    >>> mean = weighted_mean(np.array([0.0, 1, nan, nan]), np.array([0.1, 0.9, 0.5, 0.5]),
-    ...                      np.full(4, 0.8))
-    >>> round(mean.weight, 6), round(mean.estimate.value, 6), round(mean.estimate.se, 6)
-    (1.255708, 0.547945, 0.209046)
-    """
+    """Correct a judge's mean by labels with known probabilities, as a plan of labels gives them."""
     if not ((probability > 0) & (probability <= 1)).all():
         raise UsageError("probabilities of labels: expected a number above 0, up to 1, in each row")
     verdict, n_judged = mean_verdict(judge), int((~np.isnan(judge)).sum())

@@ -61,13 +61,6 @@ def styled_strengths(
 
     ``points`` are those of the left system: 1, 0.5, 0, or a probability. Rows with a NaN are
     excluded; all systems must be joined by pairs.
-
-    Examples
-    --------
-    >>> left, right = np.array([0, 0, 1, 0, 1]), np.array([1, 1, 0, 1, 0])
-    >>> fit = styled_strengths(left, right, np.array([1.0, 1, 0, 0, 0.5]), 2)
-    >>> fit.log_strength.round(6).tolist()
-    [0.423649, -0.423649]
     """
     names = list(covariates or {})
     style = np.stack(list(covariates.values()), axis=1) if covariates else np.zeros((len(left), 0))
@@ -114,18 +107,6 @@ def powered_strengths(
     A battle without a verdict of the judge counts as a tie of the judge: labels correct any
     prediction, and keep their rows. ``weight`` is lambda, between 0 (people alone) and 1; by
     default the one with the least noise.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> left, right = np.zeros(400, int), np.ones(400, int)
-    >>> truth = (rng.random(400) < 0.7).astype(float)
-    >>> judge = np.where(rng.random(400) < 0.8, truth, 1 - truth)
-    >>> human = np.where(np.arange(400) < 80, truth, np.nan)
-    >>> both = powered_strengths(left, right, human, judge, 2)
-    >>> people = powered_strengths(left, right, human, judge, 2, weight=0)
-    >>> 0.3 < both.weight < 1, bool(both.errors[0] < people.errors[0])
-    (True, True)
     """
     usable = left != right
     n_judged = int((usable & ~np.isnan(judge)).sum())
