@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections import defaultdict
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -47,8 +47,8 @@ def naive(es: sy.EvalSet, score: str, level: str) -> dict[tuple[str, str | None]
         for k, name in enumerate(names or ()):
             value = es[score].values[i, k]
             if not np.isnan(es["people"].values[i, k]) and not np.isnan(value):
-                cells[system, name].append(value)
-    return {key: math.fsum(own) / len(own) for key, own in cells.items()}
+                cells[system, name].append(Fraction(str(value)))  # as on paper
+    return {key: float(sum(own) / len(own)) for key, own in cells.items()}
 
 
 @pytest.mark.parametrize("level", LEVELS)

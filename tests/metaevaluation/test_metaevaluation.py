@@ -564,8 +564,8 @@ def test_values_intervals_and_ranks_have_one_unit(unit):
             assert one.rank_ci == other.rank_ci
     words = "documents" if unit == "document" else "runs of 50 segments"
     notes = found.table().notes
-    legend = f"low, high: 95 % interval over resampled {words} and systems, of sets of this size"
-    assert legend in notes
+    legend = f"low, high: 95% interval over resampled {words} and systems, of the expected value"
+    assert f"{legend} at this size" in notes
     assert any(note.endswith("(of values, intervals and tests)") for note in notes)
 
 
@@ -618,3 +618,65 @@ def test_a_value_outside_its_interval_is_named():
         f"spa: the interval does not hold the value of 'm1' ({beyond[0].value:.3f}): resamples "
         "repeat some documents and lack others"
     )
+
+
+def test_words_count_what_a_value_rests_on():
+    # One of three systems lacks a score of m1: two systems, one pair.
+    people = np.arange(60.0).reshape(3, 20)
+    lacking = np.where(np.arange(3)[:, None] == 2, NAN, people)
+    tables = {
+        "people": ScoreTable(people, kind="human"),
+        "m1": ScoreTable(lacking),
+        "m2": ScoreTable(people[[1, 0, 2]]),
+    }
+    es = EvalSet(tuple("ABC"), Segments(tuple(str(i) for i in range(20))), tables)
+    result = meta_evaluate(es, "people", by="pa", intervals=None)
+    first = result.results[0]
+    assert (first.metric, first.n_systems, first.n_segments, first.n_cells) == ("m1", 2, 20, 40)
+    words = result.words()
+    assert not words.settled  # values of different systems are no ranking
+    assert "common=True" in words.undecided[0]
+    assert "2 of 3 systems (1 pair)" in words.sureness[0]
+    assert meta_evaluate(es, "people", by="pa", intervals=None, common=True).words().settled
+
+
+@pytest.mark.parametrize("shared", [0.0, 3.0])
+def test_tests_by_segment_are_called_too_sure_where_documents_matter(shared):
+    rng = np.random.default_rng(3)
+    n, s = 5, 200
+    document = np.repeat(np.arange(40), 5)
+    noise = rng.normal(size=(n, s)) + shared * rng.normal(size=(n, 40))[:, document]
+    people = rng.normal(size=(n, 1)) + noise
+    tables = {"people": ScoreTable(people, kind="human")}
+    tables |= {f"m{k}": ScoreTable(people + rng.normal(size=(n, s))) for k in range(2)}
+    segments = Segments(tuple(map(str, range(s))), documents=tuple(f"d{d}" for d in document))
+    es = EvalSet(tuple("ABCDE"), segments, tables)
+    options = {"by": "pa", "significance": True, "intervals": None, "n_resamples": 50}
+
+    def warned(**more):
+        words = meta_evaluate(es, "people", **options, **more).words()
+        return any('unit="document"' in text for text in words.sureness)
+
+    assert warned() == (shared > 0)
+    assert not warned(unit="document")
+
+
+def test_printing_and_reading_grow_with_the_number_of_metrics(tmp_path, monkeypatch):
+    """Digits are looked up once, and a query reads many columns."""
+    from steelyard.formats import parquet
+    from steelyard.metaevaluation.results import MetaEvaluation
+
+    es = small()
+    tables = dict(es.scores) | {f"m{k}": es.scores["good-src"] for k in range(40)}
+    wide = replace(es, scores=tables)
+    result = meta_evaluate(wide, "human", by="pa", intervals=None)
+    asked, plain = [], MetaEvaluation.digits
+    monkeypatch.setattr(MetaEvaluation, "digits", lambda own: asked.append(1) or plain(own))
+    result.table()
+    assert len(asked) == 1
+    path = tmp_path / "scores.parquet"
+    wide.to_frame("polars").write_parquet(path)
+    queries, read = [], parquet._numbers
+    monkeypatch.setattr(parquet, "_numbers", lambda *args: queries.append(1) or read(*args))
+    assert sy.load(path).scores.keys() == tables.keys()
+    assert len(queries) == 1

@@ -117,6 +117,13 @@ class Data:
         known: Counts = (~np.isnan(self.human_systems + self.scores.systems)).sum(axis=1)
         return known
 
+    def n_segments(self, metric: str) -> int:
+        """How many segments have an output that people and a metric scored."""
+        k = self.places[metric]
+        if self.scores.complete[k]:
+            return len(self.judged)
+        return int((~np.isnan(self.scores.matrices[k])).any(axis=0).sum())
+
     def n_cells(self, metric: str) -> int:
         """How many outputs have a segment score of people and of a metric."""
         return self.scores.n_cells[self.places[metric]]
@@ -182,6 +189,7 @@ class Run:
                     epsilon=epsilon,
                     note=told,
                     n_systems=self.data.n_systems(name),
+                    n_segments=self.data.n_segments(name),
                     n_cells=self.data.n_cells(name),
                 )
             )

@@ -59,13 +59,14 @@ class MetaResult:
     rank_ci: tuple[int, int] | None = None  # places it takes in 95 % of the resamples
     letters: str | None = None
     n_systems: int | None = None  # that it rests on: scored by people and by the metric
+    n_segments: int | None = None  # with a cell that both scored
     n_cells: int | None = None  # outputs (system, segment) that both scored
     without_outliers: Without | None = None  # at level sys, where there are some
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         keys = ("metric", "with", "level", "group_by", "value", "ci", "rank", "rank_ci", "letters",
-                "epsilon", "note", "n_systems", "n_cells")  # fmt: skip
+                "epsilon", "note", "n_systems", "n_segments", "n_cells")  # fmt: skip
         own = {key: getattr(self, "by" if key == "with" else key) for key in keys}
         rest = None if self.without_outliers is None else self.without_outliers.to_dict()
         return own | {"without_outliers": rest}
@@ -252,10 +253,11 @@ class MetaEvaluation(Shown):
         if board.ranked:
             at = 3 if board.differ else 1  # of the first meta-metric's ranks
             rules = frozenset(i for i in range(1, len(rows)) if rows[i][at] != rows[i - 1][at])
+        places = board.places()
         bold = frozenset(
             (i, at)
             for i, metric in enumerate(board.metrics)
-            for by, at in board.places().items()
+            for by, at in places.items()
             if (result := board.found.get((metric, by))) and result.rank == 1
         )
         return Table("", tuple(board.columns()), tuple(rows), tuple(board.notes()), rules, bold)
@@ -271,6 +273,7 @@ class _Board:
     def __init__(self, found: MetaEvaluation) -> None:
         results = found.results
         self.whole = found
+        self.digits = found.digits()
         self.names = list(dict.fromkeys(r.by for r in results))
         self.first = self.names[0]
         self.found = {(r.metric, r.by): r for r in results}
@@ -292,7 +295,7 @@ class _Board:
 
     def _of(self, by: str) -> list[Column]:
         """Columns of a meta-metric."""
-        digits, first = self.whole.digits(), by == self.first
+        digits, first = self.digits, by == self.first
         value = 9 if first else 6  # on a narrow screen what is beside the values goes first
         columns = [Column("rank", key=f"{by} rank", importance=value - 1)] if self.ranked else []
         columns += [Column("alike", importance=4)] if self.lettered and first else []
@@ -359,9 +362,10 @@ class _Board:
             notes.append("alike: metrics that share a letter do not differ significantly")
         if self.interval:
             drawn = whole.resampled_units
-            told = f"low, high: 95 % interval over resampled {drawn}"
+            told = f"low, high: 95% interval over resampled {drawn}"
             same = ", people's scores averaged anew, metrics and outputs as they are"
-            notes.append(told + (same if whole.resampled == RATER else ", of sets of this size"))
+            size = ", of the expected value at this size"
+            notes.append(told + (same if whole.resampled == RATER else size))
         if self.gaps:
             notes.append(_about_gaps(whole.gaps))
         # How large a difference counts; the place of all that is measured of differences.

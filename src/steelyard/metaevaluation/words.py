@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -37,6 +38,7 @@ def quoted(names: Sequence[str]) -> str:
 
 def told(meta: MetaEvaluation) -> Iterator[Told]:
     """Say in sentences what a meta-evaluation found."""
+    yield from _too_sure(meta)  # what is said of sureness first is shown beside the answer
     yield from _best_metric(meta)
     yield from _leaders(meta)
     yield from _swayed(meta)
@@ -68,11 +70,16 @@ def _best_metric(meta: MetaEvaluation) -> Iterator[Told]:
         only = "" if n == "1 metric" else f", the only one of {n} with a value,"
         yield "settled", f"{best.metric}{only} agrees with {meta.human} by {named}."
         yield "undecided", f"There is no other metric to compare {best.metric} with."
-    elif len(tied) > 1:
-        yield "settled", f"{all_of(tied)} agree most with {meta.human} of {n}, by {named}."
     else:
-        yield "settled", f"{best.metric} agrees most with {meta.human} of {n}, by {named}."
-        yield from _open(best, own)
+        agree = "agrees" if len(tied) == 1 else "agree"
+        text = f"{all_of(tied)} {agree} most with {meta.human} of {n}, by {named}"
+        if len({r.n_systems for r in own}) > 1:
+            rest = "metrics were scored on different systems (common=True keeps those they share)"
+            yield "undecided", f"{text}, but {rest}."
+        else:
+            yield "settled", f"{text}."
+        if len(tied) == 1:
+            yield from _open(best, own)
     yield from _surely(meta, best, alone=len(own) == 1)
 
 
@@ -90,15 +97,33 @@ def _open(best: MetaResult, own: Sequence[MetaResult]) -> Iterator[Told]:
 
 def _surely(meta: MetaEvaluation, best: MetaResult, *, alone: bool) -> Iterator[Told]:
     """Say what the first value rests on, and where the first metric may rank."""
-    size = f"{plural(meta.n_systems, 'system')} and {plural(meta.n_segments, 'segment')}"
     if best.rank_ci is not None and not alone:
         place = f"{span('place', *best.rank_ci)} by {best.by} in 95 % of the draws."
         yield "sureness", f"Over resampled {meta.resampled_units}, {best.metric} takes {place}"
-    rests = f"The {best.by} of {best.metric} rests on {size}"
+    rests = f"The {best.by} of {best.metric} rests on {_size(meta, best)}"
     if best.ci is not None and not np.isnan(best.ci).any():
         low, high = (f"{end:.{meta.digits()}f}" for end in best.ci)
-        rests += f"; its 95 % interval is {low} to {high}"
+        rests += f"; the 95% interval of its expected value at this size is {low} to {high}"
     yield "sureness", f"{rests}."
+
+
+def _size(meta: MetaEvaluation, result: MetaResult) -> str:
+    """Count the systems, their pairs and the segments that a value rests on."""
+    systems = meta.n_systems if result.n_systems is None else result.n_systems
+    segments = meta.n_segments if result.n_segments is None else result.n_segments
+    lacks = f"{systems:,} of " if systems < meta.n_systems else ""
+    size = f"{lacks}{plural(meta.n_systems, 'system')}"
+    if result.level == "sys":
+        size += f" ({plural(math.comb(systems, 2), 'pair')})"
+    return f"{size} and {plural(segments, 'segment')}" if segments else size
+
+
+def _too_sure(meta: MetaEvaluation) -> Iterator[Told]:
+    """Say that tests by segment are too sure where segments clearly go together."""
+    coarser = meta.unit.coarser
+    if meta.significance and coarser is not None and coarser.low > 1:
+        why = f"{meta.human} has a {coarser.shown()} over {coarser.counted()}"
+        yield "sureness", f'Tests by segment are too sure: {why}. Use unit="{coarser.name}".'
 
 
 def named_meta(by: str, value: str = "") -> str:

@@ -167,7 +167,7 @@ def forest(found: MetaEvaluation) -> Chart:
         panels.append(interval_panel(drawn, title=by, axis=axis, first=k == 0, width=width))
     what = ""
     if any(r.ci is not None for r in found.results):
-        what = f"lines: 95 % intervals over resampled {found.resampled_units}"
+        what = f"lines: 95% intervals of expected values, over resampled {found.resampled_units}"
     tested = any(r.rank is not None for r in found.results)
     what += "; numbers and colours: clusters" if tested else ""
     return finish(
