@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard import stats, studies
+from steelyard import studies
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
 from steelyard.core import bounds as options
@@ -368,10 +368,6 @@ STATISTICAL = [
          {"ties": "known name"}),
     Case(agreement.krippendorff_alpha, RATED, {"level": "known name"} | AGREE, ("rng",)),
     Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
-    Case(bootstrap.segment_counts, {"n_resamples": 2, "n_segments": 3, "rng": GENERATOR},
-         {"n_resamples": "one or more", "n_segments": "count"}),
-    Case(bootstrap.draw_counts, {"n_resamples": 2, "n": 3, "rng": GENERATOR},
-         {"n_resamples": "one or more", "n": "count", "size": "count?"}),
     Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
     Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
          {"form": "known name", "n_resamples": "one or more"}),
@@ -572,25 +568,6 @@ def test_streams_of_a_seed_may_wait_and_others_may_not():
 
 
 SCALARS = (int, float, str)
-#: Statistics that others call with options that are checked already.
-INNER = {
-    "lattice_tails", "pair_rows",
-    "own_codes",
-    "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
-    "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
-    "count_columns", "keyed_counts", "lattice_scale", "leaves", "parts", "scores_in_orders",
-    # Of judges: their options are those of sy.judge, sy.correct and sy.plan_labels.
-    "all_together", "alternative_annotator", "believable_gap", "clopper_pearson", "corrected_mean",
-    "correlation", "critical", "drift", "from_influence", "gwet_ac1", "kappa", "label_agreement",
-    "label_ceiling", "mean_estimate",
-    "labels_for_half_width", "labels_for_kappa", "labels_to_pass", "labels_to_separate",
-    "length_controlled", "next_probabilities", "nominal_alpha", "one_order_position",
-    "people_alone", "powered_strengths", "regress_errors", "score_agreement", "score_ceiling",
-    "self_agreement", "share_estimate", "stratified_mean", "styled_strengths", "swapped_position",
-    "symmetric", "undefined", "unseen_share", "weighted_mean", "wilson",
-    "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
-    "williams",
-}  # fmt: skip
 
 
 def _modules(package: ModuleType) -> list[ModuleType]:
@@ -612,21 +589,6 @@ def test_every_public_function_has_a_case():
 def _gives_a_study(f: Any, module: str) -> bool:
     own = inspect.isfunction(f) and f.__module__ == module and not f.__name__.startswith("_")
     return own and inspect.signature(f).return_annotation == "Study"
-
-
-def test_every_statistic_with_options_has_a_case():
-    cased = {case.function for case in STATISTICAL}
-    plain = {"int", "float", "str", "int | None", "float | None", "str | None"}
-    missing = set()
-    for module in _modules(stats):
-        for name, f in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(f) or f in cased:
-                continue
-            asked = inspect.signature(f).parameters.values()
-            own = f.__module__ == module.__name__
-            if own and any(p.annotation in plain and p.default is not p.empty for p in asked):
-                missing.add(name)
-    assert missing - INNER - {"spa"} == set()
 
 
 # What was found wrong, in words.

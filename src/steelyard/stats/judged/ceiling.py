@@ -108,10 +108,10 @@ def _over_raters(
         if len(rows) < LEAST:
             continue
         people, of_people = measure(verdicts[rows], target)
-        own, of_judge = measure(judge[rows], target)
-        if math.isnan(people) or math.isnan(own):
+        judged, of_judge = measure(judge[rows], target)
+        if math.isnan(people) or math.isnan(judged):
             continue
-        values.append((people, own))
+        values.append((people, judged))
         influence[:, rows] += np.stack([of_people, of_judge]) / len(rows)
         touched[rows] = True
     k = len(values)
@@ -125,13 +125,13 @@ def _over_raters(
         nothing = undefined(why)
         return Ceiling(nothing, nothing, nothing, k, name)
     units = None if unit is None else unit[touched]
-    people, own = (float(mean) for mean in np.mean(values, axis=0))
+    people, judged = (float(mean) for mean in np.mean(values, axis=0))
     # from_influence divides by the number of rows: influences are those on a mean over them.
     of_people, of_judge = influence[:, touched] * touched.sum() / k
     return Ceiling(
         people=from_influence(people, of_people, units, level, (-1.0, 1.0)),
-        judge=from_influence(own, of_judge, units, level, (-1.0, 1.0)),
-        difference=from_influence(own - people, of_judge - of_people, units, level),
+        judge=from_influence(judged, of_judge, units, level, (-1.0, 1.0)),
+        difference=from_influence(judged - people, of_judge - of_people, units, level),
         n_raters=k,
         measure=name,
     )
