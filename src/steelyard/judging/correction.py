@@ -183,10 +183,8 @@ def _pair(meaner: Meaner, by: str, parts: Parts, names: tuple[str, ...]) -> Corr
     verdicts = meaner.verdicts
     if by == MEAN and verdicts.kind == "pairs":
         return meaner.battles(*(verdicts.systems.index(name) for name in names))
-    for pair in parts.pairs:
-        if {pair.one, pair.other} == set(names):
-            return pair if pair.one == names[0] else turned(pair)
-    raise UsageError(f"pair: {names[0]} and {names[1]} can't be compared")
+    pair = next(pair for pair in parts.pairs if {pair.one, pair.other} == set(names))
+    return pair if pair.one == names[0] else turned(pair)
 
 
 def turned(pair: CorrectedPair) -> CorrectedPair:

@@ -54,6 +54,19 @@ def test_influences_of_strata_are_what_a_row_more_would_change():
     assert found.estimate.value == pytest.approx(whole)
 
 
+def test_strata_count_rows_that_share_a_unit_as_such():
+    human, judge, rng = rows(7)
+    stratum, unit = (judge > 1).astype(int), rng.integers(0, 30, len(judge))
+    human += rng.normal(size=30)[unit]
+    alone = stratified_mean(human, judge, stratum)
+    found = stratified_mean(human, judge, stratum, unit=unit)
+    sums = np.array([alone.influence[unit == u].sum() for u in np.unique(unit)])
+    assert found.estimate.value == alone.estimate.value
+    assert found.estimate.se == pytest.approx(np.sqrt(sums @ sums * 30 / 29))
+    assert found.estimate.se > alone.estimate.se
+    assert not stratified_mean(human, judge, stratum, unit=0 * unit).estimate.bounded
+
+
 @given(st.integers(0, 200), st.integers(2, 5))
 def test_covariance_is_that_of_sums_by_unit(seed, k):
     rng = np.random.default_rng(seed)
