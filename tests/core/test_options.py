@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard import stats, studies
+from steelyard import studies
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
 from steelyard.core import bounds as options
@@ -42,14 +42,9 @@ from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.outlying import outlying
-from steelyard.stats.paired import clustered, effects, pairedtests, ranktests, unitflips
-from steelyard.stats.paired import corrections as significance
-from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.prediction_powered import anytime, jointly
-from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.designeffect import design_effect
 from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
@@ -363,7 +358,6 @@ RATED = {"unit": np.array([0, 0, 1, 1]), "value": np.array([1.0, 1.0, 2.0, 1.0])
 TWO = {"human": MATRIX, "metric": MATRIX}
 SIDE = {"alternative": "known name"}
 AGREE = {"n_resamples": "count"}
-POWER = {"alpha": "level", "two_sided": "flag"}
 
 STATISTICAL = [
     Case(accuracy.pairwise_accuracy, {"human": MATRIX[:, 0], "metric": MATRIX[:, 0]},
@@ -371,21 +365,15 @@ STATISTICAL = [
     Case(agreement.krippendorff_alpha, RATED, {"level": "known name"} | AGREE, ("rng",)),
     Case(agreement.cohen_kappa, {"first": MATRIX[0], "second": MATRIX[1]}, AGREE, ("rng",)),
     Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
-    Case(bootstrap.segment_counts, {"n_resamples": 2, "n_segments": 3, "rng": GENERATOR},
-         {"n_resamples": "one or more", "n_segments": "count"}),
-    Case(bootstrap.draw_counts, {"n_resamples": 2, "n": 3, "rng": GENERATOR},
-         {"n_resamples": "one or more", "n": "count", "size": "count?"}),
     Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
     Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
-         {"form": "known name", "n_resamples": "one or more"}),
-    Case(bootstrap.interval, {"replicates": MATRIX}, {"level": "level"}),
+         {"form": "known name"}),
     *(Case(f, {"p": P}, {"alpha": "share"}) for f in (
         clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
         clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
         clusters.rank_ranges, clusters.walked_ranges)),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
-    Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(metametrics.TieRules, {}, {"epsilon": "at least 0?", "threshold": "at least 0?",
                                     "pa_ties": "known name"}),
     Case(pairs.count_columns, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
@@ -395,20 +383,8 @@ STATISTICAL = [
     Case(pairs.matrix, {"name": "acc-eq"}, {"name": "known name"}),
     Case(pairs.TieMatrix, {}, dict.fromkeys(
         ("same", "opposite", "metric_tie", "human_tie", "both_tie"), "number?")),
-    Case(pairedtests.t_test, {"scores": MATRIX}, SIDE),
-    Case(pairedtests.mcnemar_test, {"scores": (MATRIX > 0).astype(float)}, SIDE),
-    *(Case(test, {"scores": MATRIX, "blocks": BLOCKS}, SIDE)
-      for test in (clustered.t_test, unitflips.wilcoxon)),
-    Case(unitflips.mcnemar, {"scores": (MATRIX > 0).astype(float), "blocks": BLOCKS}, SIDE),
-    Case(unitflips.sign, {"scores": MATRIX, "blocks": BLOCKS},
-         SIDE | {"tolerance": "at least 0"}),
     Case(corpus.corpus_test, {"stats": STATISTICS},
          SIDE | {"rng": "rng", "n_resamples": "one or more"}),
-    Case(pairedtests.wilcoxon_test, {"scores": MATRIX}, SIDE | {"exact": "flag"}),
-    Case(pairedtests.permutation_p, {"scores": MATRIX}, SIDE),
-    Case(pairedtests.permutation_test, {"scores": MATRIX}, SIDE),
-    Case(pairedtests.sign_test, {"scores": MATRIX}, SIDE | {"tolerance": "at least 0"}),
-    Case(pairedtests.bootstrap_test, {"observed": MATRIX[:, 0], "replicates": MATRIX.T}, SIDE),
     Case(pairs.count_pairs, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
     Case(pairs.count_pairs_flat, {"human": MATRIX[0], "metric": MATRIX[1]},
          {"epsilon": "at least 0", "threshold": "at least 0"}),
@@ -435,23 +411,6 @@ STATISTICAL = [
     Case(worthcurve.calibration,
          {"chance": np.array([0.5]), "outcome": np.array([1.0]), "rng": GENERATOR},
          {"bins": "one or more"}, ("chance", "outcome", "rng")),
-    Case(power.t_power, {"effect": 0.1, "n": 10},
-         POWER | {"effect": "number", "n": "count"}),
-    Case(power.sign_power, {"win": 0.6, "n": 10},
-         POWER | {"win": "share", "n": "count", "tie": "share below 1"}),
-    Case(power.normal_power, {"difference": 0.1, "error": np.array([0.1])},
-         POWER | {"difference": "number"}),
-    Case(power.williams_power, {"r12": 0.5, "r13": 0.4, "r23": 0.3, "n": 10},
-         POWER | {"r12": "correlation", "r13": "correlation", "r23": "correlation",
-                  "n": "count"}),
-    Case(power.needed, {"power": lambda n: n / (n + 1), "target": 0.8},
-         {"target": "level", "least": "one or more", "ragged": "flag"}, ("power",)),
-    Case(significance.adjust, {"p": P}, {"method": "known name"}),
-    Case(significance.adjust_pairs, {"p": P, "symmetric": False},
-         {"method": "known name", "symmetric": "flag"}),
-    Case(significance.wilson_interval, {"successes": np.array([3.0]), "n": np.array([5.0])},
-         {"level": "level"}),
-    Case(ranktests.signed_rank, {"differences": MATRIX}, SIDE),
     Case(wins.win_counts, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(wins.expected_wins, {"counts": TABLE}, {"ties_as": "known name"}),
     Case(wins.win_share, {"counts": TABLE}, {"ties_as": "known name"}),
@@ -463,7 +422,6 @@ STATISTICAL = [
     Case(sandwich.bt_by_unit, {"units": UNITS}, {"ties_as": "known name", "prior": "at least 0"}),
     Case(sandwich.bt_gap_test, {"found": sandwich.bt_by_unit(UNITS)}, SIDE),
     Case(strength_effect, {"units": UNITS}, {"level": "level"}),
-    Case(design_effect, {"scores": MATRIX, "blocks": BLOCKS}, {"level": "level"}),
     Case(anytime.anytime_interval, {"values": MATRIX[0]},
          {"level": "level", "tightest": "one or more"}),
     Case(anytime.anytime_reach, {"n": 30},
@@ -584,25 +542,6 @@ def test_streams_of_a_seed_may_wait_and_others_may_not():
 
 
 SCALARS = (int, float, str)
-#: Statistics that others call with options that are checked already.
-INNER = {
-    "lattice_tails", "pair_rows",
-    "own_codes",
-    "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
-    "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
-    "count_columns", "keyed_counts", "lattice_scale", "leaves", "parts", "scores_in_orders",
-    # Of judges: their options are those of sy.judge, sy.correct and sy.plan_labels.
-    "alternative_annotator", "believable_gap", "clopper_pearson", "corrected_mean", "correlation",
-    "dawid_skene", "drift", "gwet_ac1", "kappa", "label_agreement", "label_ceiling",
-    "labels_for_half_width", "labels_for_kappa", "labels_to_pass", "labels_to_separate",
-    "length_controlled", "next_probabilities", "nominal_alpha", "one_order_position",
-    "people_alone", "pooled_mean", "unseen",
-    "powered_strengths", "regress_errors", "rogan_gladen", "score_agreement",
-    "score_ceiling", "self_agreement", "share_by_unit", "stacked", "stratified_mean",
-    "styled_strengths", "swapped_position", "undefined", "weighted_mean", "wilson", "with_noise",
-    "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
-    "williams",
-}  # fmt: skip
 
 
 def _modules(package: ModuleType) -> list[ModuleType]:
@@ -624,21 +563,6 @@ def test_every_public_function_has_a_case():
 def _gives_a_study(f: Any, module: str) -> bool:
     own = inspect.isfunction(f) and f.__module__ == module and not f.__name__.startswith("_")
     return own and inspect.signature(f).return_annotation == "Study"
-
-
-def test_every_statistic_with_options_has_a_case():
-    cased = {case.function for case in STATISTICAL}
-    plain = {"int", "float", "str", "int | None", "float | None", "str | None"}
-    missing = set()
-    for module in _modules(stats):
-        for name, f in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(f) or f in cased:
-                continue
-            asked = inspect.signature(f).parameters.values()
-            own = f.__module__ == module.__name__
-            if own and any(p.annotation in plain and p.default is not p.empty for p in asked):
-                missing.add(name)
-    assert missing - INNER - {"spa"} == set()
 
 
 # What was found wrong, in words.
