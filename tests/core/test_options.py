@@ -367,7 +367,7 @@ STATISTICAL = [
     Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
     Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
     Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
-         {"form": "known name"}),
+         {"form": "known name"}, ("n_resamples",)),
     *(Case(f, {"p": P}, {"alpha": "share"}) for f in (
         clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
         clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,

@@ -297,16 +297,18 @@ def _spa_in(draws: _Draws, human: Floats, metrics: Floats, pairs: Floats | None)
     human_gap = human[i] - human[j]
     of_human: dict[bytes, Singles] = {}  # p-values, by which cells are known
     columns = []
+    every = np.ones(human_gap.shape, dtype=bool)
     step = max(1, _HELD // max(1, human_gap.size))
     for start in range(0, len(metrics), step):
         parts, masks = [], []
         for metric in metrics[start : start + step]:
             gap = metric[i] - metric[j]
-            both = ~(np.isnan(human_gap) | np.isnan(gap))
-            key = np.packbits(both).tobytes()
+            complete = not np.isnan(human.sum() + metric.sum())
+            both = every if complete else ~(np.isnan(human_gap) | np.isnan(gap))
+            key = b"" if complete else np.packbits(both).tobytes()
             masks.append((both.any(axis=1), key))
             if key not in of_human:
-                (of_human[key],) = draws.pvalues([draws.part(human_gap, human, both)])
+                (of_human[key],) = draws.pvalues([draws.part(human_gap.copy(), human, both)])
             parts.append(draws.part(gap, metric, both))
         for p, (used, key) in zip(draws.pvalues(parts), masks, strict=True):
             agreement = np.abs(np.subtract(p, of_human[key], out=p), out=p)
@@ -347,14 +349,15 @@ class _Draws:
         return replace(self, counts=self.counts[rows], single=self.single[rows])
 
     def part(self, gap: Floats, scores: Floats, both: Bools) -> _Part:
-        """Scale the differences that both scores have; ``scores`` are of systems."""
+        """Scale the differences that both scores have, in place; ``scores`` are of systems."""
         complete = bool(both.all())
         x = block_sums(gap if complete else np.where(both, gap, 0.0), self.blocks)
-        scale = np.sqrt((x * x).sum() / max(x.size, 1)) or 1.0
+        scale = np.sqrt(np.einsum("rs,rs->", x, x) / max(x.size, 1)) or 1.0
+        x /= scale
         if not complete:
-            return _Part(x / scale, None)
+            return _Part(x, None)
         # Fewer rows: the lead of one system is the difference of two sums.
-        return _Part(x / scale, block_sums((scores - scores.mean()) / scale, self.blocks))
+        return _Part(x, block_sums((scores - scores.mean()) / scale, self.blocks))
 
     def pvalues(self, parts: Sequence[_Part]) -> Iterator[Singles]:
         """Yield p-values of all pairs in each resample: pairs x resamples, for each part.
@@ -371,18 +374,19 @@ class _Draws:
                 i, j = pair_index(len(lead))
                 lead = lead[i] - lead[j]  # noqa: PLW2901
             square = part.gap * part.gap
-            second, fourth = self._single_sums(square), self._single_sums(square * square)
+            fourth, second = self._single_sums(square * square), self._single_sums(square)
             yield quick_p(lead.astype(np.float32), second, fourth)
 
     def _single_sums(self, values: Floats) -> Singles:
         """Sum rows of values that are not negative, in single precision and without rounding.
 
-        The grid has few enough steps for that. Rounding to it is at random: of the sum over n
+        Overwrites the values. The grid has few enough steps for that. Rounding to it is at random: of the sum over n
         segments it is some 1e-6 sqrt(n) / n.
         """
         bound = self.often * values.sum(axis=1)
         power = np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0
-        single = np.rint(values * np.exp2(-power)[:, None]).astype(np.float32)
+        values *= np.exp2(-power)[:, None]
+        single = np.rint(values, out=values).astype(np.float32)
         sums: Singles = single @ self.single.T
         sums *= np.exp2(power).astype(np.float32)[:, None]
         return sums
