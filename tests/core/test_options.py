@@ -44,7 +44,6 @@ from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.outlying import outlying
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
-from steelyard.stats.prediction_powered import anytime, jointly
 from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
@@ -81,7 +80,6 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "unit": (0, -1, 1.5, NAN, True, "", "0", " ", None, ["foo"], b"foo", HUGE),
     "known names": ("foo", None, 3, NAN, True, ["foo"], [3], [None], [[]]),
     "names": (3, NAN, True, [3], [None], "foo"),
-    "names or one": (3, NAN, True, [3], [None], "foo", ["foo"]),
     "sizes": ([1], [0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], *LIST),
     "thresholds": ([-1], [NAN], [INF], ["foo"], [None], [True], 3, NAN, "12", None),
     "positive numbers": ([0], [-1], [NAN], [INF], ["foo"], [True], *LIST),
@@ -236,8 +234,8 @@ CASES = [
          JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
                    "title": "text?", "require": "names", "baseline": "object?"}),
     Case(sy.correct, {"sources": (VERDICTS,), "human": ["people"], "draws": 100},
-         JUDGED | {"judge": "names or one?", "labels": "known name", "by": "known name",
-                   "pair": "pair?", "population": "known name", "anytime": "flag",
+         JUDGED | {"judge": "text?", "labels": "known name", "by": "known name",
+                   "pair": "pair?", "population": "known name",
                    "draws": "hundred or more", "rng": "rng"}),
     Case(sy.plan_labels, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"judge": "text?", "half_width": "above 0?", "kappa": "above 0?",
@@ -363,7 +361,6 @@ STATISTICAL = [
     Case(accuracy.pairwise_accuracy, {"human": MATRIX[:, 0], "metric": MATRIX[:, 0]},
          {"ties": "known name"}),
     Case(agreement.krippendorff_alpha, RATED, {"level": "known name"} | AGREE, ("rng",)),
-    Case(agreement.cohen_kappa, {"first": MATRIX[0], "second": MATRIX[1]}, AGREE, ("rng",)),
     Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
     Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
     Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
@@ -422,15 +419,6 @@ STATISTICAL = [
     Case(sandwich.bt_by_unit, {"units": UNITS}, {"ties_as": "known name", "prior": "at least 0"}),
     Case(sandwich.bt_gap_test, {"found": sandwich.bt_by_unit(UNITS)}, SIDE),
     Case(strength_effect, {"units": UNITS}, {"level": "level"}),
-    Case(anytime.anytime_interval, {"values": MATRIX[0]},
-         {"level": "level", "tightest": "one or more"}),
-    Case(anytime.anytime_reach, {"n": 30},
-         {"n": "one or more", "level": "level", "tightest": "one or more"}),
-    Case(jointly.all_together,
-         {"covariance": np.eye(2), "differences": np.array([[0.0, 1], [-1, 0]]),
-          "errors": np.ones((2, 2)), "freedom": np.full((2, 2), 9.0),
-          "values": np.array([1.0, 0]), "rng": GENERATOR},
-         {"draws": "one or more", "level": "level"}),
     Case(elo.EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
                               "base": "above 1"}),
     Case(trueskill.TrueSkillOptions, {},

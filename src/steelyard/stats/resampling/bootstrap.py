@@ -380,8 +380,8 @@ class _Draws:
     def _single_sums(self, values: Floats) -> Singles:
         """Sum rows of values that are not negative, in single precision and without rounding.
 
-        Overwrites the values. The grid has few enough steps for that. Rounding to it is at random: of the sum over n
-        segments it is some 1e-6 sqrt(n) / n.
+        Overwrites the values. The grid has few enough steps for that. Rounding to it is at random:
+        of the sum over n segments it is some 1e-6 sqrt(n) / n.
         """
         bound = self.often * values.sum(axis=1)
         power = np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0
