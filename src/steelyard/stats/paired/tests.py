@@ -104,7 +104,7 @@ def pair_differences(scores: Floats) -> Iterator[tuple[Counts, Counts, Floats]]:
 
 
 def _two_sided(upper: Floats, lower: Floats) -> Floats:
-    return np.minimum(1.0, 2 * np.minimum(upper, lower))
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower)))
 
 
 def _all_pairs(

@@ -239,7 +239,8 @@ def _quantile(ascending: Floats, known: NDArray[np.int64], q: float) -> Floats:
         for at in (below, np.minimum(below + 1, last))
     )
     with np.errstate(invalid="ignore"):
-        return np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+        between = np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
+    return np.asarray(between, dtype=np.float64)
 
 
 def rank_shares(places: Floats) -> Floats:
