@@ -239,6 +239,11 @@ def test_ends_of_an_interval_by_hand():
     assert high.round(12).tolist() == [3.4, 7.0]
 
 
+def test_no_interval_reaches_a_level_of_nan():
+    low, high = bootstrap.interval(np.arange(20.0).reshape(10, 2), NAN)
+    assert np.isnan([*low, *high]).all()
+
+
 def naive_ci(values, groups, n_resamples, rng):
     """Percentile interval of a mean, drawing whole groups one by one."""
     names = sorted(set(groups.tolist()))

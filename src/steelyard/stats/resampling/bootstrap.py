@@ -220,7 +220,12 @@ def _places_below(
 
 
 def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
-    """Return the percentile interval of each column; NaN if fewer than half of it are defined."""
+    """Return the percentile interval of each column; NaN if fewer than half of it are defined.
+
+    A level of NaN, which no interval reaches (of a single unit, say), has none either.
+    """
+    if math.isnan(level):
+        return np.full(replicates.shape[1], np.nan), np.full(replicates.shape[1], np.nan)
     ascending = np.sort(replicates, axis=0)  # NaN last
     known = (~np.isnan(replicates)).sum(axis=0)
     defined = known * 2 >= len(replicates)
