@@ -26,9 +26,8 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.paired import corrections
 from steelyard.stats.permutation import pvalues
-from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.resampling.medians import bootstrap_medians
-from steelyard.stats.resampling.unitfreedom import expanded_level
+from steelyard.stats.resampling.bootstrap import bootstrap_medians, segment_counts
+from steelyard.stats.resampling.cluster_df import expanded_level
 from steelyard.stats.strength import bradleyterry, fits
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts

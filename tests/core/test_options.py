@@ -42,13 +42,8 @@ from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
 from steelyard.stats.outlying import outlying
-from steelyard.stats.paired import clustered, effects, pairedtests, ranktests, unitflips
-from steelyard.stats.paired import corrections as significance
-from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
-from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.designeffect import design_effect
 from steelyard.stats.strength import bradleyterry as strength
 from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
 from steelyard.stats.strength.battlelog import UnitCounts, score_battles
@@ -361,7 +356,6 @@ RATED = {"unit": np.array([0, 0, 1, 1]), "value": np.array([1.0, 1.0, 2.0, 1.0])
 TWO = {"human": MATRIX, "metric": MATRIX}
 SIDE = {"alternative": "known name"}
 AGREE = {"n_resamples": "count"}
-POWER = {"alpha": "level", "two_sided": "flag"}
 
 STATISTICAL = [
     Case(accuracy.pairwise_accuracy, {"human": MATRIX[:, 0], "metric": MATRIX[:, 0]},
@@ -370,15 +364,13 @@ STATISTICAL = [
     Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
     Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
     Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
-         {"form": "known name", "n_resamples": "one or more"}),
-    Case(bootstrap.interval, {"replicates": MATRIX}, {"level": "level"}),
+         {"form": "known name"}, ("n_resamples",)),
     *(Case(f, {"p": P}, {"alpha": "share"}) for f in (
         clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
         clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
         clusters.rank_ranges, clusters.walked_ranges)),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
-    Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(metametrics.TieRules, {}, {"epsilon": "at least 0?", "threshold": "at least 0?",
                                     "pa_ties": "known name"}),
     Case(pairs.count_columns, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
@@ -388,20 +380,8 @@ STATISTICAL = [
     Case(pairs.matrix, {"name": "acc-eq"}, {"name": "known name"}),
     Case(pairs.TieMatrix, {}, dict.fromkeys(
         ("same", "opposite", "metric_tie", "human_tie", "both_tie"), "number?")),
-    Case(pairedtests.t_test, {"scores": MATRIX}, SIDE),
-    Case(pairedtests.mcnemar_test, {"scores": (MATRIX > 0).astype(float)}, SIDE),
-    *(Case(test, {"scores": MATRIX, "blocks": BLOCKS}, SIDE)
-      for test in (clustered.t_test, unitflips.wilcoxon)),
-    Case(unitflips.mcnemar, {"scores": (MATRIX > 0).astype(float), "blocks": BLOCKS}, SIDE),
-    Case(unitflips.sign, {"scores": MATRIX, "blocks": BLOCKS},
-         SIDE | {"tolerance": "at least 0"}),
     Case(corpus.corpus_test, {"stats": STATISTICS},
          SIDE | {"rng": "rng", "n_resamples": "one or more"}),
-    Case(pairedtests.wilcoxon_test, {"scores": MATRIX}, SIDE | {"exact": "flag"}),
-    Case(pairedtests.permutation_p, {"scores": MATRIX}, SIDE),
-    Case(pairedtests.permutation_test, {"scores": MATRIX}, SIDE),
-    Case(pairedtests.sign_test, {"scores": MATRIX}, SIDE | {"tolerance": "at least 0"}),
-    Case(pairedtests.bootstrap_test, {"observed": MATRIX[:, 0], "replicates": MATRIX.T}, SIDE),
     Case(pairs.count_pairs, TWO, {"epsilon": "at least 0", "threshold": "at least 0"}),
     Case(pairs.count_pairs_flat, {"human": MATRIX[0], "metric": MATRIX[1]},
          {"epsilon": "at least 0", "threshold": "at least 0"}),
@@ -428,23 +408,6 @@ STATISTICAL = [
     Case(worthcurve.calibration,
          {"chance": np.array([0.5]), "outcome": np.array([1.0]), "rng": GENERATOR},
          {"bins": "one or more"}, ("chance", "outcome", "rng")),
-    Case(power.t_power, {"effect": 0.1, "n": 10},
-         POWER | {"effect": "number", "n": "count"}),
-    Case(power.sign_power, {"win": 0.6, "n": 10},
-         POWER | {"win": "share", "n": "count", "tie": "share below 1"}),
-    Case(power.normal_power, {"difference": 0.1, "error": np.array([0.1])},
-         POWER | {"difference": "number"}),
-    Case(power.williams_power, {"r12": 0.5, "r13": 0.4, "r23": 0.3, "n": 10},
-         POWER | {"r12": "correlation", "r13": "correlation", "r23": "correlation",
-                  "n": "count"}),
-    Case(power.needed, {"power": lambda n: n / (n + 1), "target": 0.8},
-         {"target": "level", "least": "one or more", "ragged": "flag"}, ("power",)),
-    Case(significance.adjust, {"p": P}, {"method": "known name"}),
-    Case(significance.adjust_pairs, {"p": P, "symmetric": False},
-         {"method": "known name", "symmetric": "flag"}),
-    Case(significance.wilson_interval, {"successes": np.array([3.0]), "n": np.array([5.0])},
-         {"level": "level"}),
-    Case(ranktests.signed_rank, {"differences": MATRIX}, SIDE),
     Case(wins.win_counts, {"scores": MATRIX}, {"tolerance": "at least 0"}),
     Case(wins.expected_wins, {"counts": TABLE}, {"ties_as": "known name"}),
     Case(wins.win_share, {"counts": TABLE}, {"ties_as": "known name"}),
@@ -456,7 +419,6 @@ STATISTICAL = [
     Case(sandwich.bt_by_unit, {"units": UNITS}, {"ties_as": "known name", "prior": "at least 0"}),
     Case(sandwich.bt_gap_test, {"found": sandwich.bt_by_unit(UNITS)}, SIDE),
     Case(strength_effect, {"units": UNITS}, {"level": "level"}),
-    Case(design_effect, {"scores": MATRIX, "blocks": BLOCKS}, {"level": "level"}),
     Case(elo.EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
                               "base": "above 1"}),
     Case(trueskill.TrueSkillOptions, {},

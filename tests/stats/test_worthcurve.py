@@ -14,7 +14,7 @@ from scipy.special import ndtr, xlogy
 
 from steelyard.core.errors import ShapeError
 from steelyard.stats.resampling.bootstrap import interval
-from steelyard.stats.resampling.unitfreedom import expanded_level
+from steelyard.stats.resampling.cluster_df import expanded_level
 from steelyard.stats.worthcurve import (
     Cells,
     Smooth,

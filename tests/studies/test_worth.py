@@ -19,7 +19,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.data.worth import Pairs, measure, pairs_of, system_scores
 from steelyard.formats.pairtests import read_pair_pvalues
-from steelyard.stats.paired.pairedtests import permutation_p
+from steelyard.stats.paired.tests import permutation_test
 from steelyard.stats.worthcurve import agreements
 from steelyard.studies.metrics.differences import difference_worth
 
@@ -51,7 +51,7 @@ def test_pairs_against_two_loops():
     es = make()
     pairs = pairs_of(es, "people", ["good", "cost"])
     means = {name: es[name].values.mean(axis=1) for name in es.scores}
-    p = permutation_p(es["people"].values)[0]
+    p = permutation_test(es["people"].values).p
     rows = [
         (means["people"][i] - means["people"][j], p[i, j], means["good"][i] - means["good"][j],
          means["cost"][j] - means["cost"][i])

@@ -23,8 +23,7 @@ from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_score
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.bootstrap import bootstrap_means, row_medians
-from steelyard.stats.resampling.medians import bootstrap_medians
+from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
 from steelyard.stats.strength.bradleyterry import (
     Strengths,
     bradley_terry,
@@ -240,14 +239,16 @@ def _rated(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
 class Aggregation:
     """A way to rank, and the test that asks what it answers.
 
-    Of scores that are 0 or 1, and of corpus scores, that may be another test. ``average`` says
-    whether its numbers are of the score's own scale, ``in_order`` whether they depend on the order.
+    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test. ``average``
+    says whether its numbers are of the score's own scale, ``in_order`` whether they depend on the
+    order.
     """
 
     rank: Callable[[Sample, RankOptions, Rng], Aggregate]
     test: str
     test_of_binary: str | None = None
     test_of_corpus: str | None = None
+    test_by_unit: str | None = None
     average: bool = False
     in_order: bool = False
 
@@ -255,13 +256,15 @@ class Aggregation:
         """Name the test that fits the ranking of some scores."""
         if self.test_of_corpus and data.statistics is not None:
             return self.test_of_corpus
+        if self.test_by_unit and data.blocks is not None:
+            return self.test_by_unit
         return self.test_of_binary if self.test_of_binary and data.binary else self.test
 
 
 #: The rankings by name; what is random is drawn in their order.
 AGGREGATIONS = {
     "mean": Aggregation(_mean, "t", "mcnemar", "permutation", average=True),
-    "median": Aggregation(_median, "mood", average=True),
+    "median": Aggregation(_median, "mood", test_by_unit="median", average=True),
     "bt": Aggregation(_bt, "sign"),
     "elo": Aggregation(_rated("elo"), "sign", in_order=True),
     "trueskill": Aggregation(_rated("trueskill"), "sign", in_order=True),

@@ -38,7 +38,7 @@ from steelyard.data.judgements import BattleLog
 from steelyard.formats.load import selection
 from steelyard.formats.streams import kept
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.paired.pairedtests import gap_test, sign_test_counts
+from steelyard.stats.paired.tests import gap_test, sign_test_counts
 from steelyard.stats.ranks import ranks
 from steelyard.stats.strength.bradleyterry import (
     bradley_terry_batch,

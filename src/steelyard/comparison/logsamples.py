@@ -32,7 +32,7 @@ from steelyard.formats.streams import on_disk
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.resampling.unitfreedom import expanded_level, shrinkage
+from steelyard.stats.resampling.cluster_df import expanded_level, shrinkage
 from steelyard.stats.strength.battlelog import UnitCounts, resampled_battles
 from steelyard.stats.strength.bradleyterry import MOST_DENSE
 from steelyard.stats.strength.strengtheffect import strength_effect

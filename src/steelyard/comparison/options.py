@@ -27,7 +27,9 @@ AUTORANK = "autorank"  #: a ranking by several scores together
 AUTORANK_FORMS = ("wmt25", "wmt24")
 #: Rankings of a log of battles, likewise.
 LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
-TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar", "bt-gap")
+TESTS = (
+    "t", "permutation", "bootstrap", "mood", "median", "sign", "wilcoxon", "mcnemar", "bt-gap",
+)  # fmt: skip
 TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 TIE_MODELS = ("davidson", "rao-kupper")
 SCALES = ("strength", "elo")  #: of Bradley-Terry, in battles
@@ -63,7 +65,8 @@ OTHER_TESTS = {
     **dict.fromkeys(
         ("bs", "boot", "paired-bs", "paired-bootstrap", "bootstrap-resampling"), "bootstrap"
     ),
-    **dict.fromkeys(("moods", "mood-test", "median", "median-test"), "mood"),
+    **dict.fromkeys(("moods", "mood-test"), "mood"),
+    **dict.fromkeys(("median-test", "medians"), "median"),
     **dict.fromkeys(("sign-test", "binomial", "binomial-test", "wins"), "sign"),
     **dict.fromkeys(("signed-rank", "wilcoxon-signed-rank", "rank-sum"), "wilcoxon"),
     **dict.fromkeys(("mcnemars", "mc-nemar", "mcnemar's", "chi-squared"), "mcnemar"),
@@ -180,8 +183,8 @@ class CompareOptions(_Both):
     autorank: str = choice("wmt25", AUTORANK_FORMS, "Form of AutoRank.")
     tests: tuple[str, ...] | None = names(
         None,
-        "Tests of all pairs: t permutation bootstrap mood sign wilcoxon mcnemar bt-gap, or all; by "
-        "default those that fit the rankings (none of more than 300 systems).",
+        "Tests of all pairs: t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap, or "
+        "all; by default those that fit the rankings (none of more than 300 systems).",
         known=(*TESTS, "all"),
     )
 

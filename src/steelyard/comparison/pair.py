@@ -44,12 +44,14 @@ from steelyard.data.overview import direction_warnings
 from steelyard.data.worth import Worth
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.paired import effects, pairedtests, unitflips
-from steelyard.stats.paired.testintervals import FEW_UNITS, agreeing, flip_interval, t_interval
-from steelyard.stats.paired.testpower import MOST, permutation_needed
+from steelyard.stats.paired import effects
+from steelyard.stats.paired.intervals import FEW_UNITS, agreeing, flip_interval, t_interval
+from steelyard.stats.paired.power import MOST, permutation_needed
+from steelyard.stats.paired.tests import error_note, permutation_test, sign_test
 from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.strength.wins import win_counts
 
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
@@ -257,7 +259,7 @@ def decide(
     if stats is None:
         means, moved = row_means(both), gap
         replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
-        tested, error = pairedtests.permutation_p(both, blocks=two.blocks)
+        tested, error = permutation_test(both, two.blocks)
     else:
         means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
         replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
@@ -275,7 +277,7 @@ def decide(
     drawn = replicates[~np.isnan(replicates)]
     needed = _needed(moved, two.blocks, options, stream) if several else None
     warnings = [*es.notes, *direction_warnings(two.score, two.table)]
-    warnings += [*two.units.warnings, *pairedtests.error_note(error)]
+    warnings += [*two.units.warnings, *error_note(error)]
     warnings += unofficial(two, sign * means)
     if not several:
         warnings.append(f"{two.units.counted()}: there is nothing to resample, and no interval")
@@ -312,7 +314,7 @@ def decide(
         losses=losses,
         p=p,
         p_sign=_p_of_wins(two),
-        superiority=float(effects.superiority(both)[0, 1]),
+        superiority=float(effects.superiority(win_counts(both))[0, 1]),
         effect=sign * float(effect) + 0.0,
         needed=needed,
         power=options.power,
@@ -354,9 +356,7 @@ def _readings(two: TwoSystems, means: Reading, counts: Floats, level: float) -> 
 
 def _p_of_wins(two: TwoSystems) -> float:
     """Test who wins more segments."""
-    if two.blocks is None:
-        return float(pairedtests.sign_test(two.both)[0, 1])
-    return float(unitflips.sign(two.both, two.blocks)[0][0, 1])
+    return float(sign_test(two.both, two.blocks).p[0, 1])
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:

@@ -57,7 +57,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.paired.corrections import wilson_interval
-from steelyard.stats.paired.testintervals import FEW_UNITS, t_interval
+from steelyard.stats.paired.intervals import FEW_UNITS, t_interval
 
 DEFAULT = ("mean", "median", "bt")
 
@@ -100,7 +100,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         such as BLEU, is the score of all segments together where its statistics are known;
         ``sentence-mean`` is the mean of its sentence scores.
     tests
-        Tests of all pairs: ``t mood sign wilcoxon permutation bootstrap mcnemar bt-gap``; by
+        Tests of all pairs: ``t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap``; by
         default those that fit the rankings, and none for more than 300 systems.
     ties, tolerance, prior, method
         Bradley-Terry: what becomes of ties, which differences are ties, a weak prior, and how the

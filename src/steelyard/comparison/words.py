@@ -15,7 +15,7 @@ from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
 from steelyard.core.summary import Told
 from steelyard.core.words import all_of, plural, span
 from steelyard.data.independence import UnitEffect
-from steelyard.stats.paired.testintervals import DECISIVE
+from steelyard.stats.paired.intervals import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.comparison.results import Comparison, RankedSystems
@@ -34,6 +34,7 @@ TESTS = {
     "permutation": "paired permutation test",
     "bootstrap": "paired bootstrap test",
     "mood": "Mood's median test",
+    "median": "paired median test",
     "sign": "sign test",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "mcnemar": "McNemar's exact test",

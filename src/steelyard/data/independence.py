@@ -18,8 +18,8 @@ from steelyard.core.errors import UsageError
 from steelyard.core.words import plural
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.resampling.designeffect import DesignEffect, design_effect
-from steelyard.stats.resampling.unitfreedom import expanded_level, unit_level
+from steelyard.stats.resampling.cluster_df import expanded_level, unit_sizes
+from steelyard.stats.resampling.design_effect import DesignEffect, design_effect
 
 AUTO, SEGMENT, DOCUMENT, PROMPT, DOMAIN = "auto", "segment", "document", "prompt", "domain"
 FEWEST = 10  # units below which nothing but an exact test of them is to be trusted
@@ -73,7 +73,7 @@ class Units:
         """
         blocks = self.take(segments)
         if blocks is not None:
-            return unit_level(level, blocks)
+            return expanded_level(level, unit_sizes(blocks))
         count = segments.sum() if segments.dtype == bool else len(segments)
         return expanded_level(level, np.ones(int(count)))
 

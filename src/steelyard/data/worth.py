@@ -17,9 +17,9 @@ from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, units_of
 from steelyard.stats.arrays import Counts, Floats, beyond_rounding, pairs_within, row_means
-from steelyard.stats.paired.pairedtests import permutation_p
+from steelyard.stats.paired.tests import permutation_test
 from steelyard.stats.resampling.bootstrap import interval
-from steelyard.stats.resampling.unitfreedom import expanded_level
+from steelyard.stats.resampling.cluster_df import expanded_level
 from steelyard.stats.worthcurve import (
     Cells,
     Smooth,
@@ -131,7 +131,7 @@ def _pvalues(es: EvalSet, human: str, first: Counts, second: Counts, unit: str) 
     values = es[human].oriented[rows]
     used = np.asarray((~np.isnan(values)).any(axis=0))
     blocks = units_of(es.segments, unit, used).of(used).codes
-    p = permutation_p(values[:, used], blocks=blocks)[0]
+    p = permutation_test(values[:, used], blocks).p
     found: Floats = p[place[: len(first)], place[len(first) :]]
     return found
 

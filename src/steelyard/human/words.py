@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.core.summary import Told
 from steelyard.core.words import all_of, plural
-from steelyard.stats.paired.testintervals import DECISIVE
+from steelyard.stats.paired.intervals import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.human.results import HumanScores, SystemScore

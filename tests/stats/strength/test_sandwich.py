@@ -12,7 +12,7 @@ from scipy import stats
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.resampling.unitfreedom import unit_freedom
+from steelyard.stats.resampling.cluster_df import unit_freedom
 from steelyard.stats.strength.battlelog import Battles, UnitCounts, score_battles
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.sandwich import bt_by_block, bt_by_unit, bt_gap_test

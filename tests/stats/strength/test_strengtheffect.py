@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.resampling.designeffect import FEWEST_FREE, DesignEffect, design_effect
-from steelyard.stats.resampling.unitfreedom import unit_freedom
+from steelyard.stats.resampling.cluster_df import unit_freedom
+from steelyard.stats.resampling.design_effect import FEWEST_FREE, DesignEffect, design_effect
 from steelyard.stats.strength.battlelog import Battles, UnitCounts
 from steelyard.stats.strength.strengtheffect import strength_effect
 

@@ -26,8 +26,8 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import counted
 from steelyard.report.memory import Memory, Standing, source_hash
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.paired.clustered import mean_error, t_tails
 from steelyard.stats.paired.corrections import adjust
+from steelyard.stats.paired.tests import mean_error, t_tails
 from steelyard.stats.permutation.pvalues import pair_index
 
 if TYPE_CHECKING:

@@ -27,8 +27,8 @@ from steelyard.report.explorer import joined, with_ratings
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.agreement import krippendorff_alpha
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.paired.clustered import mean_error, t_tails
 from steelyard.stats.paired.corrections import adjust
+from steelyard.stats.paired.tests import mean_error, t_tails
 
 if TYPE_CHECKING:
     from markupsafe import Markup

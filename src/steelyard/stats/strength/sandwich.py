@@ -26,7 +26,7 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.pvalues import ALTERNATIVES, block_sums, sided
 from steelyard.stats.ranks import FITTED
-from steelyard.stats.resampling.unitfreedom import unit_freedom, unit_sizes
+from steelyard.stats.resampling.cluster_df import unit_freedom, unit_sizes
 from steelyard.stats.strength import fits
 from steelyard.stats.strength.battlelog import UnitCounts
 from steelyard.stats.strength.bradleyterry import (

@@ -15,7 +15,7 @@ from steelyard.core import bounds
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import row_medians
-from steelyard.stats.resampling.designeffect import DesignEffect, jackknife_reach, spaced
+from steelyard.stats.resampling.design_effect import DesignEffect, jackknife_reach, spaced
 from steelyard.stats.strength.battlelog import UnitCounts
 from steelyard.stats.strength.bradleyterry import MOST_DENSE, bradley_terry_pairs
 from steelyard.stats.strength.sandwich import information_inverse, pull_weights

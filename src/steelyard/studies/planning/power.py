@@ -28,7 +28,7 @@ from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.metametrics.base import Resamples
-from steelyard.stats.paired import testpower as powers
+from steelyard.stats.paired import power as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.metrics.metaruns import By, MetaRuns, open_runs
 from steelyard.studies.metrics.options import META, MetaStudyOptions
@@ -262,12 +262,10 @@ class _Pilot:
     def p(self, test: str, counts: Floats) -> Floats:
         """Test in each resample of the units."""
         x = self.differences
-        if self.units.codes is None:
-            return powers.resampled_p(test, x, counts)
         sums, sizes, wins = (
             group_sums(self.codes, part, self.n) for part in (x, np.ones_like(x), np.sign(x))
         )
-        return powers.resampled_unit_p(test, sums, sizes, wins, counts)
+        return powers.resampled_p(test, sums, sizes, wins, counts)
 
     def effect(self) -> UnitEffect:
         """Measure the design effect of the difference."""

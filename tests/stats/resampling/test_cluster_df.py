@@ -10,16 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.core.errors import UsageError
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.medians import bootstrap_medians
-from steelyard.stats.resampling.unitfreedom import (
+from steelyard.stats.resampling.bootstrap import bootstrap_medians
+from steelyard.stats.resampling.cluster_df import (
     expanded_level,
     freedom_of_counts,
     freedom_of_sizes,
     shrinkage,
     unit_freedom,
-    unit_level,
     unit_sizes,
     widened_p,
 )
@@ -69,24 +67,17 @@ def test_equal_units_have_one_less_than_their_number():
 def test_one_unit_knows_nothing():
     assert math.isnan(unit_freedom([5]))
     assert math.isnan(unit_freedom([]))
-    assert math.isnan(unit_level(0.95, np.zeros(5, dtype=np.int64)))
+    assert math.isnan(expanded_level(0.95, unit_sizes(np.zeros(5, dtype=np.int64))))
 
 
 def test_units_without_number_make_no_difference():
     many = np.repeat(np.arange(20_000), 3)
-    assert unit_level(0.95, many) == pytest.approx(0.95, abs=1e-4)
+    assert expanded_level(0.95, unit_sizes(many)) == pytest.approx(0.95, abs=1e-4)
 
 
 def test_levels_can_be_asked_for_whatever_the_units():
     assert expanded_level(0.95, [1, 1, 1000]) < 1
     bootstrap.interval(np.arange(9.0)[:, None], expanded_level(0.999, [1, 1]))
-
-
-def test_sizes_are_numbers_of_segments():
-    assert unit_sizes(np.array([5, 5, 2, 5])).tolist() == [1, 3]
-    for wrong in ([[1, 2]], [1, -1], [np.inf, 1]):
-        with pytest.raises(UsageError, match="sizes of units"):
-            unit_freedom(wrong)
 
 
 class Population:
@@ -119,7 +110,7 @@ class Population:
             drawn = rng.integers(0, len(self.size), n_units)
             size = self.size[drawn]
             blocks = np.repeat(np.arange(n_units), size)
-            level = unit_level(0.95, blocks)
+            level = expanded_level(0.95, unit_sizes(blocks))
             found = (counts @ self.sums[drawn]) / (counts @ size)[:, None]
             inside = within(found, truth, level)
             for name, hit in zip(("mean", "difference", "wins"), inside, strict=True):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.paired.clustered import mean_error
+from steelyard.stats.paired.tests import mean_error
 from steelyard.stats.permutation.pvalues import block_sums
 
 FEW_UNITS = 50  # below these, intervals of differences invert the test
@@ -30,57 +30,45 @@ _HALVINGS = 60
 Ends = tuple[Floats, Floats]
 
 
-def t_interval(gap: Floats, blocks: Counts | None, level: float = 0.95) -> Ends:
-    """Interval of the mean of each row (NaN where missing), with errors by unit.
+def t_interval(gap: Floats, units: Counts | None, level: float = 0.95) -> Ends:
+    """Return an interval of the mean of each row (NaN where missing), with errors by unit.
 
     Without any spread it is the value itself, from six units on; with fewer there is none.
-
-    Examples
-    --------
-    >>> low, high = t_interval(np.array([[0.3, 0.5, 0.3, 0.5], [0.1] * 4]), None)
-    >>> low.round(4).tolist(), high.round(4).tolist()
-    ([0.2163, nan], [0.5837, nan])
     """
-    codes = np.arange(gap.shape[1]) if blocks is None else blocks
-    mean, error, freedom, units = mean_error(gap, codes)
-    some = np.where((units > 1) & ((error > 0) | (units >= DECISIVE)), error, np.nan)
-    half = stdtrit(np.where(units > 1, freedom, 1.0), (1 + level) / 2) * some
+    mean, error, freedom, n_units = mean_error(gap, units)
+    defined = (n_units > 1) & ((error > 0) | (n_units >= DECISIVE))
+    half = stdtrit(np.where(n_units > 1, freedom, 1.0), (1 + level) / 2)
+    half *= np.where(defined, error, np.nan)
     return mean - half, mean + half
 
 
-def flip_interval(gap: Floats, blocks: Counts | None, level: float = 0.95) -> Ends:
-    """Interval of the mean of each row that inverts the sign-flip test of whole units.
+def flip_interval(gap: Floats, units: Counts | None, level: float = 0.95) -> Ends:
+    """Return an interval of the mean of each row that inverts the sign-flip test of whole units.
 
-    Fewer than six units can't exclude any difference at 95 %. They get the t interval, which
+    Fewer than six units can't exclude any difference at 95%. They get the t interval, which
     :func:`agreeing` then makes to hold 0.
-
-    Examples
-    --------
-    >>> low, high = flip_interval(np.array([[1.0, 2, 3, 4, 5, 6]]), None)
-    >>> low.tolist(), high.tolist()
-    ([1.0], [6.0])
     """
-    low, high = t_interval(gap, blocks, level)
+    low, high = t_interval(gap, units, level)
     known = ~np.isnan(gap)
-    sums = block_sums(np.where(known, gap, 0.0), blocks)
-    sizes = block_sums(known.astype(np.float64), blocks)
-    units = (sizes > 0).sum(axis=1)
-    for count in np.unique(units[2.0 ** (1.0 - units) < 1 - level]).tolist():
+    sums = block_sums(np.where(known, gap, 0.0), units)
+    sizes = block_sums(known.astype(np.float64), units)
+    n_units = (sizes > 0).sum(axis=1)
+    for count in np.unique(n_units[2.0 ** (1.0 - n_units) < 1 - level]).tolist():
         subsets = _subsets(count)
         # The empty set is the observation itself, which counts. Of draws, as many as of all.
         rank = int(np.ceil((1 - level) / 2 * (len(subsets) + 1))) - 1
         rank = min(max(rank, 1), len(subsets))
-        rows = np.flatnonzero(units == count)
+        rows = np.flatnonzero(n_units == count)
         for part in np.array_split(rows, max(1, len(rows) * len(subsets) // _HELD)):
             used = sizes[part] > 0
-            own, size = (x[part][used].reshape(len(part), count) for x in (sums, sizes))
-            means = np.sort((subsets @ own.T) / (subsets @ size.T), axis=0)
+            total, size = (x[part][used].reshape(len(part), count) for x in (sums, sizes))
+            means = np.sort((subsets @ total.T) / (subsets @ size.T), axis=0)
             low[part], high[part] = means[rank - 1], means[-rank]
     return low, high
 
 
 def _subsets(n: int) -> Floats:
-    """All subsets of n units but the empty one, or some that are drawn; always the same."""
+    """Return all subsets of n units but the empty one, or some that are drawn; always the same."""
     if n <= _ALL:
         return ((np.arange(1, 1 << n)[:, None] >> np.arange(n)) & 1).astype(np.float64)
     drawn = np.random.default_rng(n).integers(0, 2, size=(_DRAWS, n)).astype(np.float64)
@@ -88,23 +76,17 @@ def _subsets(n: int) -> Floats:
 
 
 def proportions_interval(wins: Floats, losses: Floats, n: Floats, level: float = 0.95) -> Ends:
-    r"""Score interval of the difference of two paired proportions, by Tango (1998).
+    r"""Return the score interval of the difference of two paired proportions, by Tango (1998).
 
     ``wins`` are segments that only the first has right, ``losses`` those that only the second has.
     The ends solve :math:`(b - c - n \delta)^2 = z^2 n (2 q + \delta (1 - \delta))`, in which q is
     the share of losses that is likeliest where the difference is :math:`\delta`.
-
-    Examples
-    --------
-    >>> low, high = proportions_interval(np.array([9.0]), np.array([2.0]), np.array([36.0]))
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.016], [0.372])
     """
     z = float(ndtri((1 + level) / 2))
     gap = ratio(wins - losses, n)
 
-    def apart(delta: Floats) -> Floats:
-        """Give by how much z differs from what is observed, positive inside the interval."""
+    def slack(delta: Floats) -> Floats:
+        """By how much z exceeds the observed statistic: positive inside the interval."""
         half = -wins - losses + (2 * n - wins + losses) * delta
         share = np.sqrt(np.maximum(half**2 + 8 * n * losses * delta * (1 - delta), 0)) - half
         share /= 4 * n
@@ -116,7 +98,7 @@ def proportions_interval(wins: Floats, losses: Floats, n: Floats, level: float =
         inside, outside = gap.copy(), np.full(gap.shape, far)
         for _ in range(_HALVINGS):
             middle = (inside + outside) / 2
-            held = apart(middle) >= 0
+            held = slack(middle) >= 0
             inside, outside = np.where(held, middle, inside), np.where(held, outside, middle)
         ends.append(inside)
     return ends[0], ends[1]
@@ -127,13 +109,6 @@ def agreeing(value: Floats, ends: Ends, p: Floats, level: float = 0.95) -> Ends:
 
     Where p is below 1 - level, the end next to 0 becomes the test-based one of Miettinen,
     :math:`value (1 - z / z_p)`, which is on the same side as the value; else it becomes 0.
-
-    Examples
-    --------
-    >>> ends = np.array([0.1, -0.1]), np.array([0.5, 0.7])
-    >>> low, high = agreeing(np.array([0.3, 0.3]), ends, np.array([0.0625, 0.04]))
-    >>> low.round(4).tolist(), high.tolist()
-    ([0.0, 0.0137], [0.5, 0.7])
     """
     low, high = ends
     alpha = 1 - level
@@ -147,16 +122,12 @@ def agreeing(value: Floats, ends: Ends, p: Floats, level: float = 0.95) -> Ends:
     return low, high
 
 
-def few_units_p(p: Floats, units: Counts | Floats, *, two_sided: bool) -> Floats:
-    """Give p-values of which those of fewer than six units are at least 1/16.
+def few_units_p(p: Floats, n_units: Counts | Floats, *, two_sided: bool) -> Floats:
+    """Return p-values of which those of fewer than six units are at least 1/16.
 
     Nor are they below what the signs of so many units could reach: the shape of so few differences
     is an assumption that nothing can check.
-
-    Examples
-    --------
-    >>> few_units_p(np.array([0.001, 0.001, 0.001]), np.array([3, 5, 6]), two_sided=True).tolist()
-    [0.25, 0.0625, 0.001]
     """
-    least = np.maximum((2.0 if two_sided else 1.0) * 2.0 ** -np.asarray(units, np.float64), 1 / 16)
-    return np.where((units < DECISIVE) & ~np.isnan(p), np.maximum(p, np.minimum(least, 1)), p)
+    sides = 2.0 if two_sided else 1.0
+    least = np.maximum(sides * 2.0 ** -np.asarray(n_units, np.float64), 1 / 16)
+    return np.where((n_units < DECISIVE) & ~np.isnan(p), np.maximum(p, np.minimum(least, 1)), p)

@@ -13,18 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.paired import clustered, pairedtests, unitflips
-from steelyard.stats.paired.clustered import (
+from steelyard.stats.paired import tests as paired
+from steelyard.stats.paired.tests import (
+    contrast,
     crossed,
     mean_error,
     shared_units,
     t_test,
     two_way_mean_error,
 )
-from steelyard.stats.paired.unpaired import rank_sum_matrix, unpaired_means_test
+from steelyard.stats.paired.unpaired import rank_sum_test_by_unit, unpaired_means_test
 from steelyard.stats.permutation.pvalues import ALTERNATIVES
-from steelyard.stats.resampling.unitfreedom import freedom_of_sizes, satterthwaite
+from steelyard.stats.resampling.cluster_df import freedom_of_sizes, satterthwaite
 
 NAN = float("nan")
 CELL = st.one_of(st.floats(-5, 5).map(lambda x: round(x, 2)), st.just(NAN))
@@ -112,7 +112,7 @@ def test_mean_error_is_the_formula(gap, blocks):
 @SIDES
 @given(SCORES, BLOCKS)
 def test_t_is_the_formula(alternative, scores, blocks):
-    p = t_test(scores, blocks, alternative=alternative)
+    p = t_test(scores, blocks, alternative=alternative).p
     assert np.isnan(np.diagonal(p)).all()
     for i, j in itertools.permutations(range(3), 2):
         known = ~np.isnan(scores[i] - scores[j])
@@ -121,18 +121,10 @@ def test_t_is_the_formula(alternative, scores, blocks):
         assert p[i, j] == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
-@SIDES
-@given(scores=SCORES)
-def test_single_segments_are_the_test_of_segments(alternative, scores):
-    found = t_test(scores, np.arange(14)[::-1], alternative=alternative)
-    expected = pairedtests.t_test(scores, alternative=alternative)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
-
-
 def test_few_units():
     scores = np.array([[5.0, 6, 8, 7], [1.0, 3, 3, 4]])
-    assert np.isnan(t_test(scores, np.zeros(4, dtype=np.int64))[0, 1])
-    assert np.isnan(t_test(scores[:, :0], np.zeros(0, dtype=np.int64))).all()
+    assert np.isnan(t_test(scores, np.zeros(4, dtype=np.int64)).p[0, 1])
+    assert np.isnan(t_test(scores[:, :0], np.zeros(0, dtype=np.int64)).p).all()
     # Two units of 3 and 1, which differ from the mean by as much.
     mean, error, freedom, units = mean_error((scores[0] - scores[1])[None], np.array([0, 0, 0, 1]))
     assert mean[0] == (4 + 3 + 5 + 3) / 4
@@ -145,22 +137,22 @@ def test_few_units():
 def test_constant_and_equal_differences():
     blocks = np.array([0, 0, 1, 2])
     base = np.array([0.1, 0.7, 1.3, 2.9])
-    assert t_test(np.stack([base + 1, base]), blocks)[0, 1] == 0.25  # three units
-    assert t_test(np.stack([base + 1, base]), blocks, alternative="less")[0, 1] == 1
+    assert t_test(np.stack([base + 1, base]), blocks).p[0, 1] == 0.25  # three units
+    assert t_test(np.stack([base + 1, base]), blocks, alternative="less").p[0, 1] == 1
     for alternative in ALTERNATIVES:
-        assert t_test(np.stack([base, base]), blocks, alternative=alternative)[0, 1] == 1
+        assert t_test(np.stack([base, base]), blocks, alternative=alternative).p[0, 1] == 1
 
 
 def test_differences_that_cancel_in_every_unit_are_no_difference():
     gap = np.tile([0.1, 0.2, -0.3], 5)  # each sums to 5.6e-17
     scores = np.stack([gap, np.zeros(15)])
-    assert t_test(scores, np.arange(15) // 3)[0, 1] == 1
+    assert t_test(scores, np.arange(15) // 3).p[0, 1] == 1
 
 
 def test_units_that_lose_their_common_segments_do_not_count():
     scores = np.array([[5.0, 6, 9, 8, NAN, 9], [1.0, 2, 3, NAN, 4, NAN]])
-    found = t_test(scores, np.array([0, 1, 2, 3, 3, 4]))
-    np.testing.assert_allclose(found, t_test(scores[:, :3], np.arange(3)), atol=1e-15)
+    found = t_test(scores, np.array([0, 1, 2, 3, 3, 4])).p
+    np.testing.assert_allclose(found, t_test(scores[:, :3], np.arange(3)).p, atol=1e-15)
 
 
 @given(SCORES, BLOCKS, BLOCKS)
@@ -204,27 +196,6 @@ def test_crossed_codes():
     both = crossed(one, two)
     for i, j in itertools.combinations(range(40), 2):
         assert (both[i] == both[j]) == (one[i] == one[j] and two[i] == two[j])
-
-
-def test_chunks_of_pairs_change_nothing(monkeypatch):
-    rng = np.random.default_rng(2)
-    scores, blocks = rng.normal(size=(5, 60)), rng.integers(0, 12, 60)
-    scores[rng.random(scores.shape) < 0.1] = NAN
-    whole = t_test(scores, blocks)
-    monkeypatch.setattr(clustered, "_CELLS", 60)
-    np.testing.assert_allclose(t_test(scores, blocks), whole, atol=1e-14)
-
-
-def test_bad_arguments():
-    scores, blocks = np.zeros((2, 3)), np.arange(3)
-    with pytest.raises(UsageError, match="unknown alternative 'more'"):
-        t_test(scores, blocks, alternative="more")
-    with pytest.raises(UsageError, match="systems x segments"):
-        t_test(np.zeros(3), blocks)
-    with pytest.raises(ShapeError, match="block codes"):
-        t_test(scores, np.arange(4))
-    with pytest.raises(UsageError, match="two kinds of units"):
-        crossed(blocks, np.arange(4))
 
 
 def read(shared):
@@ -275,15 +246,15 @@ def by_document(x, blocks, rng):
     half = rng.random(x.shape) < 0.5  # rated on segments of their own, of the same documents
     some, codes = ([row[keep] for row, keep in zip(y, half, strict=True)] for y in (x, two))
     return {
-        "t": t_test(x, blocks)[0, 1],
-        "permutation": pairedtests.permutation_test(x, blocks=blocks)[0, 1],
-        "wilcoxon": unitflips.wilcoxon(x, blocks)[0][0, 1],
-        "sign": unitflips.sign(x, blocks)[0][0, 1],
-        "mood": unitflips.mood(x, blocks)[0][0, 1],
-        "rank sum": twice(rank_sum_matrix(list(x), two)),
-        "rank sum of others": twice(rank_sum_matrix(some, codes)),
+        "t": t_test(x, blocks).p[0, 1],
+        "permutation": paired.permutation_test(x, blocks).p[0, 1],
+        "wilcoxon": paired.wilcoxon_test(x, blocks).p[0, 1],
+        "sign": paired.sign_test(x, blocks).p[0, 1],
+        "median": paired.median_test(x, blocks).p[0, 1],
+        "rank sum": twice(rank_sum_test_by_unit(list(x), two)),
+        "rank sum of others": twice(rank_sum_test_by_unit(some, codes)),
         "means of others": twice(unpaired_means_test(some, codes)),
-        "segments": pairedtests.t_test(x)[0, 1],
+        "segments": t_test(x).p[0, 1],
     }
 
 
@@ -308,3 +279,49 @@ def test_units_that_pairs_share(known, blocks):
     found = shared_units(known, blocks)
     for i, j in itertools.product(range(4), repeat=2):
         assert found[i, j] == len(set(blocks[known[i] & known[j]].tolist()))
+
+
+def example():
+    rng = np.random.default_rng(0)
+    units = np.repeat(np.arange(8), [1, 3, 2, 4, 2, 1, 3, 2])
+    return rng.normal(size=(3, len(units))), units
+
+
+def test_a_contrast_of_single_segments_is_welchs():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1, 30))
+    long = np.arange(30) < 12
+    found = contrast(x, long, ~long, np.arange(30))
+    welch = reference.ttest_ind(x[0, long], x[0, ~long], equal_var=False)
+    assert found.difference[0] / found.error[0] == pytest.approx(welch.statistic)
+    assert found.freedom[0] == 11  # the fewer of both, which is careful
+
+
+def test_a_contrast_of_units_apart_adds_two_errors():
+    scores, units = example()
+    long = units < 4
+    found = contrast(scores, long, ~long, units)
+    parts = [mean_error(scores[:, own], units[own]) for own in (long, ~long)]
+    assert found.error == pytest.approx(np.hypot(parts[0].error, parts[1].error))
+    assert found.difference == pytest.approx(parts[0].mean - parts[1].mean)
+
+
+def test_what_a_unit_shares_cancels_in_a_contrast():
+    rng = np.random.default_rng(1)
+    units = np.repeat(np.arange(30), 2)
+    long = np.tile([True, False], 30)
+    x = 10 * rng.normal(size=30)[units][None] + rng.normal(size=(1, 60))
+    found = contrast(x, long, ~long, units)
+    alone = contrast(x, long, ~long, np.arange(60))
+    assert found.error[0] < alone.error[0] / 3
+    gaps = mean_error((x[:, long] - x[:, ~long]), np.arange(30))
+    assert found.error[0] == pytest.approx(gaps.error[0])
+
+
+def test_gaps_and_empty_kinds_of_a_contrast():
+    x = np.array([[1.0, np.nan, 3.0, 4.0], [np.nan] * 4])
+    long = np.array([True, True, False, False])
+    found = contrast(x, long, ~long, np.arange(4))
+    assert found.difference[0] == -2.5
+    assert np.isnan(found.freedom).all()  # one value on one side, none on either
+    assert np.isnan(found.difference[1])

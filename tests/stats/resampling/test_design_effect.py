@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import ShapeError
-from steelyard.stats.resampling import designeffect
-from steelyard.stats.resampling.designeffect import design_effect
-from steelyard.stats.resampling.unitfreedom import unit_freedom
+from steelyard.stats.resampling.cluster_df import unit_freedom
+from steelyard.stats.resampling.design_effect import MOST_PAIRS, design_effect, spaced
 
 NAN = float("nan")
 
@@ -127,24 +125,14 @@ def test_units_that_cancel_out_have_no_interval():
     assert math.isnan(found.low)
 
 
-def test_very_many_pairs_are_thinned_out(monkeypatch):
-    rng = np.random.default_rng(0)
-    x, blocks = rng.normal(size=(12, 40)), np.arange(40) // 4
-    whole = design_effect(x, blocks)
-    monkeypatch.setattr(designeffect, "_CELLS", 100)  # chunks change nothing
-    assert design_effect(x, blocks) == whole
-    monkeypatch.setattr(designeffect, "MOST_PAIRS", 22)
-    pairs = list(combinations(x, 2))[::3]
-    assert design_effect(x, blocks).value == pytest.approx(
-        np.median([by_formula(a - b, blocks) for a, b in pairs])
-    )
-
-
-def test_shapes_are_checked():
-    with pytest.raises(ShapeError, match="systems x segments"):
-        design_effect(np.zeros(3), None)
-    with pytest.raises(ShapeError, match="block codes"):
-        design_effect(np.zeros((2, 3)), np.arange(2))
+def test_very_many_pairs_are_thinned_out():
+    x, blocks = np.random.default_rng(0).normal(size=(302, 12)), np.arange(12) // 4
+    pairs = spaced(np.arange(302 * 301 // 2), MOST_PAIRS)
+    result = design_effect(x, blocks)
+    assert result.n_pairs == len(pairs) == MOST_PAIRS
+    gaps = [a - b for a, b in combinations(x, 2)]
+    expected = np.median([by_formula(gaps[k], blocks) for k in pairs])
+    assert result.value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("pair", "value"), [("en-ja", 2.77), ("en-hi", 2.89), ("en-cs", 2.58)])
