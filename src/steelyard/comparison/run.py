@@ -39,11 +39,10 @@ from steelyard.comparison.tests import (
     refuse_unfit,
 )
 from steelyard.comparison.words import best_of
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.later import later
 from steelyard.core.oneline import named, one_line
-from steelyard.core.options import keywords, spelled
+from steelyard.core.options import check_names, keywords, spelled
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.showing import Shown
@@ -356,7 +355,7 @@ def compare_scores(
     ['Kaolin', 'Dolomite', 'Jasper']
     """
     es = as_evalset(es, unit=options.unit)
-    bounds.names(scores=scores)
+    check_names(scores=scores)
     if options.by == (AUTORANK,):
         return rank_together(es, scores, options, rng)
     return compare_each(es, scores, options, rng)

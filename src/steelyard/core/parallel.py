@@ -21,8 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from steelyard.core import bounds
 from steelyard.core.errors import SteelyardError, UsageError, need_extra
+from steelyard.core.options import check_function, check_instance, check_text, check_whole
 from steelyard.core.provenance import installed_version
 from steelyard.core.resume import (
     Packed,
@@ -77,10 +77,10 @@ class Workers:
 
     def __post_init__(self) -> None:
         if self.jobs is not None:
-            bounds.whole(1, jobs=self.jobs)
-        bounds.text(optional=True, cluster=self.cluster)
-        bounds.instance((str, Path), "a path", optional=True, resume=self.resume)
-        bounds.function(optional=True, progress=self.progress, note=self.note)
+            check_whole(1, jobs=self.jobs)
+        check_text(optional=True, cluster=self.cluster)
+        check_instance((str, Path), "a path", optional=True, resume=self.resume)
+        check_function(optional=True, progress=self.progress, note=self.note)
 
     def visible(self, path: Path) -> Path:
         """Give a path as workers find it: those of a cluster may be at home in another folder."""

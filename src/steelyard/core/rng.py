@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.core.bounds import fail
+from steelyard.core.options import bad_value
 
 if TYPE_CHECKING:
     from steelyard.core.later import Later
@@ -40,7 +40,7 @@ def check_rng(rng: Rng) -> None:
     seed = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
     if not (rng is None or seed or isinstance(rng, (np.random.SeedSequence, np.random.Generator))):
         wanted = "a seed (a whole number of at least 0), a NumPy Generator or SeedSequence, or None"
-        raise fail("rng", wanted, rng)
+        raise bad_value("rng", wanted, rng)
 
 
 def streams(rng: Rng, n: int) -> list[np.random.Generator]:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from steelyard.core import bounds
 from steelyard.core.oneline import named, one_line
+from steelyard.core.options import check_share
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table, frame
@@ -265,7 +265,7 @@ class KobeReport(Shown):
 
         What is found and scored stays as it is.
         """
-        bounds.share(optional=True, min_confidence=least)
+        check_share(optional=True, min_confidence=least)
         return replace(self, shown=replace(self.shown, least=least))
 
     def cut_note(self) -> str:

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
 from steelyard.core.later import Later
 from steelyard.core.later import known as known_as
-from steelyard.core.options import spelled
+from steelyard.core.options import check_names, check_text, spelled
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, later_streams
 from steelyard.core.telling import each
@@ -299,8 +298,8 @@ def pair_preferences(
     True
     """
     es = as_evalset(es, human)
-    bounds.text(human=human, metric=metric)
-    bounds.names(optional=True, systems=systems)
+    check_text(human=human, metric=metric)
+    check_names(optional=True, systems=systems)
     options = MetaOptions(method=method, unit=unit)
     kept = es if systems is None else es.select(systems=systems)
     data, _ = prepare(kept, human, [metric], keep_references=systems is not None)

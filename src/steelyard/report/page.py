@@ -15,10 +15,9 @@ from steelyard.comparison.options import CompareOptions
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.oneline import one_line
-from steelyard.core.options import spelled
+from steelyard.core.options import as_list, bad_value, check_instance, spelled
 from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.showing import Shown
@@ -165,10 +164,10 @@ def make_report(  # noqa: PLR0913 - every option has a default
     'Amber ranks first of 3 systems by mean mqm over 450 segments.'
     """
     options = ReportOptions.of(locals())
-    marks = bounds.items(Mistake, mistakes=mistakes)
-    bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
-    bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
-    bounds.instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
+    marks = as_list(Mistake, mistakes=mistakes)
+    check_instance(Comparison, "a Comparison", optional=True, comparison=comparison)
+    check_instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
+    check_instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
     given = Given(tuple(marks), comparison, meta, judges=judges, baseline=earlier(baseline))
     known = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
     return write_report(known, human, options, given, rng)
@@ -179,7 +178,7 @@ def earlier(baseline: str | Path | Report | None) -> Memory | None:
     if baseline is None or isinstance(baseline, Report):
         return None if baseline is None else baseline.memory
     if not isinstance(baseline, (str, Path)):
-        raise bounds.fail("baseline", "a path or a Report", baseline)
+        raise bad_value("baseline", "a path or a Report", baseline)
     return read_memory(baseline)
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice, check_whole
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
 
@@ -86,7 +86,7 @@ def krippendorff_alpha(
     >>> krippendorff_alpha(np.array([0, 0, 1, 1, 2, 2]), np.array([1.0, 1, 2, 2, 3, 3])).value
     1.0
     """
-    bounds.choice(LEVELS, level=level)
+    check_choice(LEVELS, level=level)
     codes, values = _shared(unit, value)
     n_units = int(codes.max(initial=-1)) + 1
     if not n_units:
@@ -105,7 +105,7 @@ def _with_interval(
     n_resamples: int,
     rng: np.random.Generator | None,
 ) -> Agreement:
-    bounds.whole(n_resamples=n_resamples)
+    check_whole(n_resamples=n_resamples)
     value = float(coefficient(np.ones((1, n_units)))[0])
     low = high = float("nan")
     if n_resamples and n_units > 1 and not np.isnan(value):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.judged.proportions import with_noise
@@ -103,7 +103,7 @@ def alternative_annotator(
     >>> found.winning_rate, found.advantage.value > 0.8
     (1.0, True)
     """
-    bounds.choice(SCORINGS, scoring=scoring)
+    check_choice(SCORINGS, scoring=scoring)
     if raters.ndim != 2 or judge.shape != raters.shape[1:]:
         raise ShapeError(f"{raters.shape} raters x rows but {judge.shape} of the judge")
     keep = ((~np.isnan(raters)).sum(axis=0) >= 2) & ~np.isnan(judge)

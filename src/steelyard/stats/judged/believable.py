@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_number
 from steelyard.stats.arrays import Floats, beyond_rounding, group_sums, ratio
 from steelyard.stats.estimate import Estimate, undefined
 
@@ -192,7 +192,7 @@ def believable_gap(
     >>> round(found.slope.value, 6), found.tau, round(found.gap.value, 4), found.right_above
     (0.5, 0.0, 0.4652, 1.0)
     """
-    bounds.number(0.5, 1, strict=True, level=level)
+    check_number(0.5, 1, strict=True, level=level)
     if error_variance is None:
         own, error = means.known(), None
     else:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.judged.proportions import share_by_unit, wilson, with_noise
@@ -120,7 +120,7 @@ def label_agreement(
     >>> found.accuracy.value, round(found.kappa.value, 4), found.unparsed
     (0.6, 0.2857, 1)
     """
-    bounds.choice((WRONG, DROP), unparsed=unparsed)
+    check_choice((WRONG, DROP), unparsed=unparsed)
     if len(human) != len(judge) or judge.ndim != 1:
         raise ShapeError(f"{human.shape} labels of people but {judge.shape} of the judge")
     k = n_categories
@@ -209,7 +209,7 @@ def kappa(
     >>> round(kappa(a, b, 3).value, 4), round(kappa(a, b, 3, weights="linear").value, 4)
     (0.5, 0.4)
     """
-    bounds.choice(WEIGHTS, weights=weights)
+    check_choice(WEIGHTS, weights=weights)
     n, k = len(judge), n_categories
     if not n:
         return undefined("no row that both judged")

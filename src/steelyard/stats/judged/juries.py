@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.options import check_whole
 from steelyard.stats.arrays import Floats
 
 Codes = NDArray[np.integer]
@@ -73,7 +73,7 @@ def dawid_skene(labels: Codes, n_categories: int, *, iterations: int = _ITERATIO
     >>> found.labels.tolist()
     [0, 1, 1, 0]
     """
-    bounds.whole(1, iterations=iterations)
+    check_whole(1, iterations=iterations)
     counts = _counts(labels, n_categories)
     said = counts.sum(axis=1)
     some = said > 0
@@ -145,7 +145,7 @@ def stacked(judges: Floats, human: Floats, rng: np.random.Generator, *, folds: i
     >>> bool(np.corrcoef(found[100:], truth[100:])[0, 1] > max(each))
     True
     """
-    bounds.whole(2, folds=folds)
+    check_whole(2, folds=folds)
     if judges.ndim != 2 or human.shape != judges.shape[1:]:
         raise ShapeError(f"{judges.shape} judges x rows but {human.shape} labels")
     if np.isnan(judges).any():

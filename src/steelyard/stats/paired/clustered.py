@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation.pvalues import ALTERNATIVES, block_sums, pair_index, sided
 from steelyard.stats.resampling.unitfreedom import freedom_of_sizes
@@ -203,7 +203,7 @@ def t_tails(
 
 def _assemble(scores: Floats, alternative: str, errors: Callable[[Floats], MeanError]) -> Floats:
     """Fill the matrix, as many pairs at a time as fit."""
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     if scores.ndim != 2:
         raise UsageError(f"expected systems x segments, got shape {scores.shape}")
     n, width = scores.shape

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.options import check_choice, check_flag, check_fraction
 from steelyard.stats.arrays import Floats, ratio
 
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -52,7 +52,7 @@ def williams(
     >>> round(float(williams(0.9, 0.8, 0.85, 14)), 7)
     0.0957518
     """
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     t, freedom = _williams_t(*(np.asarray(x, dtype=np.float64) for x in (r12, r13, r23, n)))
     # The lower tail of the mirrored statistic: 1 - P(T < t) would lose the small p-values.
     if alternative == "two-sided":
@@ -99,7 +99,7 @@ def adjust(p: ArrayLike, method: str = "holm") -> Floats:
     >>> adjust([0.01, 0.02, 0.03, 0.04, 0.05], "benjamini-hochberg").round(3).tolist()
     [0.05, 0.05, 0.05, 0.05, 0.05]
     """
-    bounds.choice(CORRECTIONS, correction=method)
+    check_choice(CORRECTIONS, correction=method)
     result = np.array(p, dtype=np.float64)
     tests = ~np.isnan(result)
     raw = result[tests]
@@ -152,7 +152,7 @@ def adjust_pairs(p: Floats, method: str = "holm", *, symmetric: bool) -> Floats:
     >>> adjust_pairs(p, symmetric=True).round(3).tolist()
     [[1.0, 0.03, 0.06], [0.03, 1.0, 0.06], [0.06, 0.06, 1.0]]
     """
-    bounds.flag(symmetric=symmetric)
+    check_flag(symmetric=symmetric)
     result = np.array(p, dtype=np.float64)
     if result.ndim != 2 or result.shape[0] != result.shape[1]:
         raise ShapeError(f"expected a square matrix of p-values, got shape {result.shape}")
@@ -198,7 +198,7 @@ def wilson_interval(
     >>> round(float(low), 4), round(float(high), 4)
     (0.5958, 0.9821)
     """
-    bounds.fraction(level=level)
+    check_fraction(level=level)
     s, trials = np.broadcast_arrays(
         np.asarray(successes, dtype=np.float64), np.asarray(n, dtype=np.float64)
     )

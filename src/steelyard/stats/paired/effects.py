@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from steelyard.core import bounds
+from steelyard.core.options import check_number
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.pairedtests import pair_differences
 from steelyard.stats.strength.wins import WinCounts, win_counts
@@ -23,7 +23,7 @@ def superiority(scores: Floats, *, tolerance: float = 0.0) -> Floats:
     >>> superiority(np.array([[1.0, 2, 3, 4], [0.0, 2, 4, 1]])).tolist()
     [[nan, 0.625], [0.375, nan]]
     """
-    bounds.number(0, tolerance=tolerance)
+    check_number(0, tolerance=tolerance)
     if not tolerance:  # who is above whom is counted faster than differences are made
         return superiority_counts(win_counts(scores))
     wins, ties = np.zeros((2, len(scores), len(scores)))

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr, chdtrc, ndtr, stdtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_choice, check_flag, check_number
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.ranktests import signed_rank_tails
 from steelyard.stats.permutation.pvalues import ALTERNATIVES, pair_index, pairwise_pvalues, sided
@@ -38,7 +38,7 @@ _NOTED = 1e-6  # numerical error of a p-value that is worth a word
 
 
 def _checked(scores: Floats, alternative: str) -> None:
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     if scores.ndim != 2:
         raise UsageError(f"expected systems x segments, got shape {scores.shape}")
 
@@ -116,7 +116,7 @@ def sign_test(scores: Floats, *, tolerance: float = 0.0, alternative: str = "two
     >>> round(float(sign_test(np.stack([first, np.zeros(100)]))[0, 1]), 4)
     0.8957
     """
-    bounds.number(0, tolerance=tolerance)
+    check_number(0, tolerance=tolerance)
     if not tolerance:  # who is above whom is counted faster than differences are made
         _checked(scores, alternative)
         counts = win_counts(scores)
@@ -250,7 +250,7 @@ def wilcoxon_test(scores: Floats, *, alternative: str = "two-sided", exact: bool
     >>> round(float(p[0, 1]), 12)
     0.03125
     """
-    bounds.flag(exact=exact)
+    check_flag(exact=exact)
     return _assemble(scores, alternative, partial(signed_rank_tails, exact=exact))
 
 
@@ -375,7 +375,7 @@ def bootstrap_test(
     >>> bootstrap_test(np.array([1.0, 0.0]), replicates)[0, 1].tolist()
     0.75
     """
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     n = len(observed)
     p = np.full((n, n), np.nan)
     slack = 1e-12 * float(np.fmax.reduce(np.abs(observed), initial=0.0))

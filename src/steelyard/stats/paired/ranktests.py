@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from steelyard.core import bounds
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.correlation import ranks
 from steelyard.stats.permutation.lattice import lattice_tails
@@ -174,7 +174,7 @@ def signed_rank(differences: ArrayLike, *, alternative: str = "greater") -> floa
     >>> round(signed_rank([3.0, 1, 4, 1, 5]), 12)  # all five above 0: one of 32 sign vectors
     0.03125
     """
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     x = np.asarray(differences, dtype=np.float64)
     x = x[~np.isnan(x)]
     if not x.size:

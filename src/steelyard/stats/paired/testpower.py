@@ -8,8 +8,14 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import bdtr, bdtrik, nctdtr, ndtr, ndtri, stdtr, stdtrit
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import (
+    check_flag,
+    check_fraction,
+    check_number,
+    check_share,
+    check_whole,
+)
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.corrections import williams
 from steelyard.stats.permutation.lattice import as_lattice
@@ -23,9 +29,9 @@ _ALL_SIGNS = 12  # units up to which all signs are tried
 
 
 def _check(n: int, alpha: float, *, two_sided: bool) -> None:
-    bounds.whole(n=n)
-    bounds.fraction(alpha=alpha)
-    bounds.flag(two_sided=two_sided)
+    check_whole(n=n)
+    check_fraction(alpha=alpha)
+    check_flag(two_sided=two_sided)
 
 
 def t_power(effect: float, n: int, alpha: float = 0.05, *, two_sided: bool = True) -> float:
@@ -36,7 +42,7 @@ def t_power(effect: float, n: int, alpha: float = 0.05, *, two_sided: bool = Tru
     >>> round(t_power(0.5, 34), 3)
     0.808
     """
-    bounds.number(effect=effect)
+    check_number(effect=effect)
     _check(n, alpha, two_sided=two_sided)
     if n < 2:
         return 0.0
@@ -60,8 +66,8 @@ def sign_power(
     >>> round(sign_power(0.75, 30), 3)
     0.803
     """
-    bounds.number(0, 1, win=win)
-    bounds.share(tie=tie)
+    check_number(0, 1, win=win)
+    check_share(tie=tie)
     _check(n, alpha, two_sided=two_sided)
     n = round(n * (1 - tie))
     if n < 1:
@@ -89,7 +95,7 @@ def normal_power(
     >>> normal_power(2.8, np.array([1.0])).round(3).tolist()
     [0.8]
     """
-    bounds.number(difference=difference)
+    check_number(difference=difference)
     _check(0, alpha, two_sided=two_sided)
     edge = float(-ndtri(alpha / 2 if two_sided else alpha))
     z = ratio(np.full_like(error, difference), error)
@@ -109,7 +115,7 @@ def williams_power(
     >>> williams_power(0.9, 0.8, 0.85, 10) < williams_power(0.9, 0.8, 0.85, 30)
     True
     """
-    bounds.number(-1, 1, r12=r12, r13=r13, r23=r23)
+    check_number(-1, 1, r12=r12, r13=r13, r23=r23)
     _check(n, alpha, two_sided=two_sided)
     if n <= 3:
         return 0.0
@@ -135,9 +141,9 @@ def needed(
     >>> needed(lambda n: t_power(0.5, n), 0.8)
     34
     """
-    bounds.fraction(target=target)
-    bounds.whole(1, least=least)
-    bounds.flag(ragged=ragged)
+    check_fraction(target=target)
+    check_whole(1, least=least)
+    check_flag(ragged=ragged)
     high = least
     while power(high) < target:
         if high >= MOST:

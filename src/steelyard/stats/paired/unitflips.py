@@ -27,8 +27,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_choice, check_number
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.paired.ranktests import ranks_of_sizes
 from steelyard.stats.permutation.lattice import Z, lattice_tails
@@ -85,7 +85,7 @@ def sign(
     >>> float(sign(scores, np.array([0, 0, 0, 1, 1, 2]))[0][0, 1])
     0.25
     """
-    bounds.number(0, tolerance=tolerance)
+    check_number(0, tolerance=tolerance)
     return _by_signs(scores, blocks, alternative, partial(_won, tolerance=tolerance))
 
 
@@ -143,7 +143,7 @@ def _by_signs(
     scores: Floats, blocks: Counts, alternative: str, kernel: Kernel
 ) -> tuple[Floats, float]:
     """Fill the matrix, as many pairs at a time as fit."""
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     if scores.ndim != 2:
         raise UsageError(f"expected systems x segments, got shape {scores.shape}")
     n, width = scores.shape

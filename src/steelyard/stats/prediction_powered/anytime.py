@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from steelyard.core import bounds
+from steelyard.core.options import check_number, check_whole
 from steelyard.stats.arrays import Floats
 
 
@@ -35,8 +35,8 @@ def anytime_interval(
     >>> bool(low[-1] < 0.5 < high[-1]), bool(high[-1] - low[-1] < high[50] - low[50])
     (True, True)
     """
-    bounds.number(0, 1, strict=True, level=level)
-    bounds.whole(1, tightest=tightest)
+    check_number(0, 1, strict=True, level=level)
+    check_whole(1, tightest=tightest)
     alpha = 1 - level
     t = np.arange(1.0, len(values) + 1)
     mean = np.cumsum(values) / t
@@ -54,8 +54,8 @@ def anytime_reach(n: int, *, level: float = 0.95, tightest: int = 100) -> float:
     >>> round(anytime_reach(100), 3), round(anytime_reach(10_000), 3)
     (3.035, 3.562)
     """
-    bounds.number(0, 1, strict=True, level=level)
-    bounds.whole(1, n=n, tightest=tightest)
+    check_number(0, 1, strict=True, level=level)
+    check_whole(1, n=n, tightest=tightest)
     return float(_errors_wide(np.array([float(n)]), 1 - level, tightest)[0])
 
 

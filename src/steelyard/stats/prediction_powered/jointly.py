@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_number, check_whole
 from steelyard.stats.arrays import Floats, group_sums
 from steelyard.stats.prediction_powered.mean import with_every_verdict
 from steelyard.stats.prediction_powered.stratified import stratum_mean
@@ -174,8 +174,8 @@ def all_together(
     >>> found.best.tolist(), found.worst.tolist(), bool(found.p_adjusted[0, 1] < 0.001)
     ([1.0, 2.0, 2.0], [1.0, 3.0, 3.0], True)
     """
-    bounds.whole(1, draws=draws)
-    bounds.number(0, 1, strict=True, level=level)
+    check_whole(1, draws=draws)
+    check_number(0, 1, strict=True, level=level)
     k = len(values)
     known = ~np.isnan(np.diagonal(covariance)) & ~np.isnan(values)
     with np.errstate(divide="ignore", invalid="ignore"):

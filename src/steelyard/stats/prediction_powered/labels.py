@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, ndtri
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_number, check_whole
 from steelyard.stats.arrays import Floats, group_sums, ratio
 
 Codes = NDArray[np.integer]
@@ -29,7 +29,7 @@ def worth_of_labels(rho: float, n: float, more: float) -> float:
     >>> round(worth_of_labels(0.5, 100, 900), 1), worth_of_labels(0.0, 100, 900)
     (129.0, 100.0)
     """
-    bounds.number(-1, 1, rho=rho)
+    check_number(-1, 1, rho=rho)
     return n * (n + more) / (n + (1 - rho * rho) * more)
 
 
@@ -54,8 +54,8 @@ def labels_for_half_width(
     >>> labels_for_half_width(0.5, 0.0, 0.1, 1000), labels_for_half_width(0.5, 0.6, 0.1, 1000)
     (97, 64)
     """
-    bounds.number(0, None, strict=True, half_width=half_width, spread=spread)
-    bounds.whole(2, total=total)
+    check_number(0, None, strict=True, half_width=half_width, spread=spread)
+    check_whole(2, total=total)
     n = np.arange(2, total + 1)
     z = float(ndtri(0.5 + level / 2))
     variance = spread * spread / n * (1 - rho * rho * (total - n) / total)
@@ -81,7 +81,7 @@ def labels_to_separate(
     >>> labels_to_separate(0.2, 0.5, 0.0, 1000), labels_to_separate(0.001, 0.5, 0.5, 1000)
     (50, None)
     """
-    bounds.number(0, 1, strict=True, power=power, level=level)
+    check_number(0, 1, strict=True, power=power, level=level)
     if difference == 0:
         raise UsageError("difference: expected a number other than 0")
     reach = float(ndtri(0.5 + level / 2))
@@ -97,7 +97,7 @@ def labels_for_kappa(se: float, n: int, half_width: float, *, level: float = 0.9
     >>> labels_for_kappa(0.11, 50, 0.1)
     233
     """
-    bounds.number(0, None, strict=True, half_width=half_width)
+    check_number(0, None, strict=True, half_width=half_width)
     z = float(ndtri(0.5 + level / 2))
     return max(2, math.ceil((z / half_width) ** 2 * n * se * se - 1e-9))
 
@@ -115,7 +115,7 @@ def labels_to_pass(
     >>> labels_to_pass(0.9, 0.8)
     113
     """
-    bounds.number(0, 1, strict=True, accuracy=accuracy, required=required)
+    check_number(0, 1, strict=True, accuracy=accuracy, required=required)
     if accuracy <= required:
         return None
     alpha = (1 - level) / 2
@@ -163,7 +163,7 @@ def next_probabilities(judge: Floats, human: Floats, budget: float, *, n_bins: i
     """
     open_rows = np.isnan(human) & ~np.isnan(judge)
     n = int(open_rows.sum())
-    bounds.number(0, None, strict=True, budget=budget)
+    check_number(0, None, strict=True, budget=budget)
     if budget > n:
         raise UsageError(f"{n} rows are judged and have no label, expected {math.ceil(budget)}")
     known = ~(np.isnan(human) | np.isnan(judge))

@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, undefined
 from steelyard.stats.judged.proportions import clopper_pearson, noise_by_unit
@@ -150,7 +150,7 @@ def corrected_mean(
     >>> found.estimate.se < found.people.se, 0.5 < found.weight < 1
     (True, True)
     """
-    bounds.choice(POPULATIONS, population=population)
+    check_choice(POPULATIONS, population=population)
     if human.shape != judge.shape or human.ndim != 1:
         raise ShapeError(f"{human.shape} labels but {judge.shape} verdicts")
     alone, judged = mean_verdict(judge), int((~np.isnan(judge)).sum())

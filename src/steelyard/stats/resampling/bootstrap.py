@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_fraction, check_whole
 from steelyard.core.telling import each
 from steelyard.stats.arrays import Counts, Floats, ratio, weighted_sums
 from steelyard.stats.permutation.pairsums import Singles, differences
@@ -48,7 +48,7 @@ def segment_counts(
     >>> counts.shape, counts.sum(axis=1).tolist()
     ((3, 5), [5.0, 5.0, 5.0])
     """
-    bounds.whole(n_segments=n_segments)
+    check_whole(n_segments=n_segments)
     if blocks is None:
         return draw_counts(n_resamples, n_segments, rng, compact=compact)
     if blocks.shape != (n_segments,):
@@ -71,9 +71,9 @@ def draw_counts(
 
     ``compact`` holds many of them in a byte each, where no unit can occur too often for that.
     """
-    bounds.whole(1, n_resamples=n_resamples)
-    bounds.whole(n=n)
-    bounds.whole(optional=True, size=size)
+    check_whole(1, n_resamples=n_resamples)
+    check_whole(n=n)
+    check_whole(optional=True, size=size)
     each = n if size is None else size
     in_bytes = compact and n_resamples * n > _LARGE and each <= n
     counts: Floats = np.empty((n_resamples, n), dtype=np.uint8 if in_bytes else np.float64)
@@ -376,7 +376,7 @@ def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
     >>> low.round(9).tolist(), high.round(9).tolist()
     ([5.0], [95.0])
     """
-    bounds.fraction(level=level)
+    check_fraction(level=level)
     tail = (1 - level) / 2
     ascending = np.sort(replicates, axis=0)  # NaN last
     known = (~np.isnan(replicates)).sum(axis=0)

@@ -27,8 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_fraction
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.resampling.bootstrap import row_medians
@@ -92,7 +92,7 @@ def design_effect(scores: Floats, blocks: Counts | None, *, level: float = 0.95)
     >>> round(found.value, 9), found.n_units
     (2.5, 3)
     """
-    bounds.fraction(level=level)
+    check_fraction(level=level)
     if scores.ndim != 2:
         raise ShapeError(f"expected systems x segments, got shape {scores.shape}")
     size = scores.shape[1]

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_fraction
 from steelyard.stats.arrays import Counts, Floats, ratio
 
 _WIDEST = math.nextafter(1.0, 0.0)  # all resamples: with very few units there is no wider interval
@@ -193,7 +193,7 @@ def unit_level(level: float, blocks: Counts) -> float:
     >>> round(unit_level(0.95, np.repeat(np.arange(20), 4)), 4)
     0.9682
     """
-    bounds.fraction(level=level)
+    check_fraction(level=level)
     return expanded_level(level, unit_sizes(blocks))
 
 
@@ -237,7 +237,7 @@ def expanded_level(level: float, sizes: ArrayLike) -> float:
     >>> round(expanded_level(0.95, [4] * 20), 4), round(expanded_level(0.95, [4] * 1000), 4)
     (0.9682, 0.9504)
     """
-    bounds.fraction(level=level)
+    check_fraction(level=level)
     freedom, factor = shrinkage(sizes)
     if math.isnan(freedom):
         return math.nan

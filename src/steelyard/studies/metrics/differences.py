@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
@@ -87,7 +86,7 @@ def difference_worth(
     >>> row["metric"], row["pairs"], row["80 %"] < row["90 %"]
     ('learned-refA', 66, True)
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     given = _opened(sets, human, options, groups, pvalues)
     pairs, told = given.pairs, list(given.warnings)
     able = []
