@@ -11,7 +11,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.comparison.pair import decide
-from steelyard.core.later import Later
+from steelyard.core.lazy import Lazy
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Table
@@ -150,12 +150,10 @@ def test_no_line_works_out_what_is_lazy():
     es = demo()
     found = sy.compare(es, "mqm", n_bootstrap=20)
     repr(found)
-    assert all(
-        isinstance(vars(found)[f"_{name}"], Later) for name in ("tests", "tiers", "warnings")
-    )
+    assert all(isinstance(vars(found)[f"_{name}"], Lazy) for name in ("tests", "tiers", "warnings"))
     weighed = sy.meta_evaluate(es, "mqm", metrics=SCORES, intervals=None)
     repr(weighed)
-    assert weighed.later_gaps._make is not None
+    assert isinstance(vars(weighed)["_gaps"], Lazy)
 
 
 def test_hostile_names_make_no_second_line_and_no_long_one():

@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from steelyard.core.lazy import loaded_from
 from steelyard.core.painter import painted_by
-from steelyard.core.publicnames import loaded_from
 
 __version__ = "0.1.0.dev0"
 

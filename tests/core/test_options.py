@@ -27,7 +27,7 @@ from steelyard.comparison.pair import decide
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, check_flag, check_fraction, check_number, check_whole
 from steelyard.core.parallel import Workers
-from steelyard.core.rng import generator, later_streams, streams
+from steelyard.core.rng import generator
 from steelyard.formats.toml import read_tie_matrices
 from steelyard.human import mqm
 from steelyard.kobe.options import KobeOptions, LinkOptions
@@ -420,17 +420,6 @@ def test_what_equals_a_default_is_checked_if_it_is_something_else():
     with pytest.raises(UsageError, match="significance"):
         MetaOptions(significance=0)  # type: ignore[arg-type]
     assert MetaOptions(alpha=float("0.05")).differing() == {}
-
-
-def test_streams_of_a_seed_may_wait_and_others_may_not():
-    assert later_streams(7, 2)()[1].random() == streams(7, 2)[1].random()
-    stateful, again = np.random.default_rng(7), np.random.default_rng(7)
-    first, second = later_streams(stateful, 2), later_streams(stateful, 2)
-    expected = [own.random() for own in (*again.spawn(2), *again.spawn(2))]
-    late = [own.random() for own in second()]
-    assert [own.random() for own in first()] + late == expected
-    with pytest.raises(UsageError, match="rng"):
-        later_streams(-1, 2)
 
 
 def _modules(package: ModuleType) -> list[ModuleType]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steelyard import EvalSet, Segments, make_report, score
-from steelyard.core.telling import each, tell, told
+from steelyard.core.progress import each, tell, told
 from steelyard.demo.embedded import demo_set
 
 

@@ -12,10 +12,10 @@ from typing import Any
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import compare
 from steelyard.core.errors import MissingDependencyError
+from steelyard.core.progress import tell
 from steelyard.core.showing import Shown
 from steelyard.core.table import Table
-from steelyard.core.telling import tell
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.data.overview import Overview, overview

@@ -22,9 +22,9 @@ from steelyard.cli.options import FIGURES, F, OutputOptions
 from steelyard.cli.values import Names
 from steelyard.cli.wording import flags_here, spoken
 from steelyard.core.errors import UsageError, printable, shown_path
+from steelyard.core.progress import Progress, told
 from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.table import Table, dumps
-from steelyard.core.telling import Progress, told
 from steelyard.formats import files
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from steelyard.core.options import check_instance, spelled
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.independence import FEWEST, PROMPT, many
 from steelyard.data.independence import counted as named_units
 from steelyard.data.judgements import BattleLog

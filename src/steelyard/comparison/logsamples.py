@@ -16,7 +16,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.independence import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
 from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.formats import bigtables, frames, roles

@@ -37,7 +37,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.data.overview import direction_warnings

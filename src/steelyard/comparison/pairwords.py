@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.comparison.words import independence
 from steelyard.core.summary import Told
-from steelyard.core.words import sentence
+from steelyard.core.text import sentence
 from steelyard.stats.paired.testpower import MOST
 
 if TYPE_CHECKING:

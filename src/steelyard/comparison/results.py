@@ -12,14 +12,14 @@ import numpy as np
 from steelyard.comparison import words
 from steelyard.comparison.ranked import CORPUS, PROPORTION, PairTest, Ranked, Tiers, number
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.later import deferred
+from steelyard.core.lazy import lazy_field
 from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.stats.arrays import Floats
@@ -231,14 +231,14 @@ class Comparison(RankedSystems):
     score: str
     higher_is_better: bool = True
     n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
-    unit: UnitEffect = deferred()  # noqa: RUF009 - it makes a field
-    tests: Mapping[str, PairTest] = deferred()
-    tiers: Mapping[str, Tiers] = deferred()
-    effects: Mapping[str, Floats] = deferred()
-    diagnosis: Mapping[str, Any] = deferred()
-    notes: tuple[str, ...] = deferred(())
-    warnings: tuple[str, ...] = deferred(())
-    provenance: Provenance | None = deferred(None)  # noqa: RUF009
+    unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
+    tests: Mapping[str, PairTest] = lazy_field()
+    tiers: Mapping[str, Tiers] = lazy_field()
+    effects: Mapping[str, Floats] = lazy_field()
+    diagnosis: Mapping[str, Any] = lazy_field()
+    notes: tuple[str, ...] = lazy_field(())
+    warnings: tuple[str, ...] = lazy_field(())
+    provenance: Provenance | None = lazy_field(None)  # noqa: RUF009
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
 
     def to_dict(self) -> dict[str, Any]:

@@ -40,16 +40,16 @@ from steelyard.comparison.tests import (
 )
 from steelyard.comparison.words import best_of
 from steelyard.core.errors import UsageError
-from steelyard.core.later import later
+from steelyard.core.lazy import lazy
 from steelyard.core.oneline import named, one_line
 from steelyard.core.options import check_names, keywords, spelled
+from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.telling import each
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats
@@ -174,7 +174,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         diagnosis=parts.later("diagnosis"),
         notes=parts.later("notes"),
         warnings=parts.later("warnings"),
-        provenance=later(
+        provenance=lazy(
             lambda: Provenance.of(
                 "compare", _settings(data, names, asked, options), es.inputs, rng, options
             )

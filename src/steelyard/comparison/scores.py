@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.comparison.options import CompareOptions
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, Units, units_of

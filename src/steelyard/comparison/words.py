@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
 from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural, span
+from steelyard.core.text import all_of, plural, span
 from steelyard.data.independence import UnitEffect
 from steelyard.stats.paired.testintervals import DECISIVE
 

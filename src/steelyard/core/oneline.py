@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from steelyard.core.errors import printable
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 
 _MOST = 199  # characters of a line
 _NAME = 24  # characters of a name in it

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.options import Options
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 
 
 @cache

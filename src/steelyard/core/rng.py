@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from steelyard.core.options import bad_value
-
-if TYPE_CHECKING:
-    from steelyard.core.later import Later
 
 Rng = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -55,21 +50,3 @@ def streams(rng: Rng, n: int) -> list[np.random.Generator]:
     True
     """
     return generator(rng).spawn(n)
-
-
-def later_streams(rng: Rng, n: int) -> Later[list[np.random.Generator]]:
-    """Give ``n`` streams as :func:`streams` does, made when they are asked for if that is the same.
-
-    A seed gives the same streams at any time; whatever has a state of its own is asked at once.
-
-    Examples
-    --------
-    >>> bool(later_streams(7, 2)()[1].random() == streams(7, 2)[1].random())
-    True
-    """
-    from steelyard.core.later import Later, known  # --help gets along without
-
-    check_rng(rng)
-    if isinstance(rng, (int, np.integer)):
-        return Later(lambda: streams(rng, n))
-    return known(streams(rng, n))

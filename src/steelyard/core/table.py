@@ -111,7 +111,7 @@ class Table:
 
     def __repr__(self) -> str:
         from steelyard.core.oneline import named, one_line
-        from steelyard.core.words import plural
+        from steelyard.core.text import plural
 
         names = named([column.name for column in self.columns], 6)
         return one_line(self, f"of {plural(len(self.rows), 'row')}: {names}")

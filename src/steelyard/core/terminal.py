@@ -14,7 +14,7 @@ from steelyard.core.bars import Bar, bars_of
 from steelyard.core.errors import printable
 from steelyard.core.screen import PLAIN, WIDER, Screen, shortened, text_width, wrapped
 from steelyard.core.table import Table
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 
 _GAP = 2  # blanks between columns
 _NAME, _WORDS, _HEAD = 24, 20, 12  # cells that names, texts and headings keep as long as they can

@@ -19,7 +19,7 @@ from steelyard.core.oneline import named as brief
 from steelyard.core.oneline import one_line
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import Frame, frame
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.data.segments import Frozen, Index, Segments, Texts
 from steelyard.data.trusted import changed, made

@@ -16,7 +16,7 @@ from steelyard.core.provenance import Provenance, taken_alike
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, plural, sentence
+from steelyard.core.text import all_of, plural, sentence
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.stats.arrays import missing_share, range_of, tie_share
 from steelyard.stats.correlation import cell_pearson

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.core.oneline import named, one_line
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.trusted import changed, made
 from steelyard.stats.arrays import own_texts
 

@@ -15,7 +15,7 @@ from steelyard.core.ranking import Place, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog, Ratings

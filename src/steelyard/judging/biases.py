@@ -15,7 +15,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats.verdicts.around import LENGTH
 from steelyard.judging.card import position_of

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Parts
 from steelyard.stats.arrays import Floats

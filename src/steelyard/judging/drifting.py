@@ -15,7 +15,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Part, Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
 from steelyard.judging.cardwords import percent

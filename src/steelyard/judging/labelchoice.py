@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.options import ReadOptions

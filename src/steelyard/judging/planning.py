@@ -17,7 +17,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.cardwords import percent
 from steelyard.judging.correctedmeans import Meaner

@@ -11,7 +11,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.card import JudgeCard
 from steelyard.judging.cardwords import of_all, of_judge, what_to_do

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_names, keywords
 from steelyard.core.provenance import InputFile, Provenance
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import Verdicts
 from steelyard.formats import files
 from steelyard.formats.load import selection

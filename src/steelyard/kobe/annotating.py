@@ -7,7 +7,7 @@ from dataclasses import fields
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_instance, check_text
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations, EntityMention, Sentence

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.kobe.explaining import Evidence, Finding
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.mention import Mention

@@ -13,7 +13,7 @@ from steelyard.core.options import check_share
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table, frame
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.kobe import words
 from steelyard.kobe.alarms import AddedEntity, Alarm, Explained, LostEntity
 from steelyard.kobe.explaining import KINDS, Finding

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.options import as_list, check_instance, check_text
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats.load import Source, as_evalset

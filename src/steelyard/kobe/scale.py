@@ -23,7 +23,7 @@ from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import run
 from steelyard.kobe.explaining import missed_by_all

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_names, check_text
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.choosing import chosen_metrics, need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative

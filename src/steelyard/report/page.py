@@ -18,13 +18,13 @@ from steelyard.comparison.scores import check_segments
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.oneline import one_line
 from steelyard.core.options import as_list, bad_value, check_instance, spelled
+from steelyard.core.progress import tell
 from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Table
-from steelyard.core.telling import tell
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check

@@ -19,7 +19,7 @@ from steelyard.core.rng import Rng
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"

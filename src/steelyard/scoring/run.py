@@ -11,13 +11,13 @@ import numpy as np
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.oneline import named, one_line
 from steelyard.core.options import as_tuple, check_instance, check_names, spelled
+from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.telling import each
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.load import JudgementsError, Source, as_evalset

@@ -21,8 +21,8 @@ import numpy as np
 
 from steelyard.core.errors import MissingDependencyError, ShapeError, UsageError, hint
 from steelyard.core.options import check_flag, check_number, check_text, check_whole
+from steelyard.core.progress import each
 from steelyard.core.provenance import installed_version
-from steelyard.core.telling import each
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Texts
 from steelyard.scoring.metric import Scored, chosen_references, output_rows, target_language

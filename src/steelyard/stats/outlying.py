@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core.errors import ShapeError
 from steelyard.core.options import check_number
-from steelyard.core.words import are
+from steelyard.core.text import are
 from steelyard.stats.arrays import Floats, real_array
 
 CUTOFF = 2.5

@@ -15,7 +15,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Frame, Table
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
 from steelyard.studies.words import SAID

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import bad_value
-from steelyard.core.telling import each
+from steelyard.core.progress import each
 from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES

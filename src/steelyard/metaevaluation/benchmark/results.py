@@ -13,7 +13,7 @@ from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.table import Column as TableColumn
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.metaevaluation.benchmark.words import told_of_benchmark
 from steelyard.metaevaluation.results import Significance
 from steelyard.stats.metametrics.swapping import Null

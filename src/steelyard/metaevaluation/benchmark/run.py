@@ -18,7 +18,7 @@ from steelyard.core.options import check_instance, check_text
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.choosing import matching
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments

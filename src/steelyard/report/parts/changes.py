@@ -21,7 +21,7 @@ from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.segmentgroups import units_behind
 from steelyard.core.summary import Told
 from steelyard.core.table import Cell, Column, Table, decimals
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import counted
 from steelyard.report.memory import Memory, Standing, source_hash

@@ -13,7 +13,7 @@ from scipy.special import stdtrit
 from steelyard.comparison.scores import LEVEL
 from steelyard.core.errors import printable
 from steelyard.core.options import bad_value
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.human.raters import (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, stdtrit
 
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.mean import (

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError
 from steelyard.core.options import check_fraction, check_whole
-from steelyard.core.telling import each
+from steelyard.core.progress import each
 from steelyard.stats.arrays import Counts, Floats, ratio, weighted_sums
 from steelyard.stats.permutation.pairsums import Singles, differences
 from steelyard.stats.permutation.pvalues import block_sums, pair_index

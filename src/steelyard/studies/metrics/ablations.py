@@ -17,7 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import check_function, keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import are
+from steelyard.core.text import are
 from steelyard.formats.load import Source
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Floats, row_means

@@ -19,7 +19,7 @@ from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.worth import (
     CURVES,

@@ -20,7 +20,7 @@ import numpy as np
 from steelyard.core.options import check_function, keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables

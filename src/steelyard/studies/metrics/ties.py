@@ -20,7 +20,7 @@ from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import AUTO
