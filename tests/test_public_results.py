@@ -11,9 +11,8 @@ import pytest
 
 import steelyard as sy
 from steelyard.comparison.pair import decide
+from steelyard.core.display import Result, Summary
 from steelyard.core.lazy import Lazy
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Table
 from steelyard.data.overview import overview
 from steelyard.demo import embedded
@@ -113,7 +112,7 @@ def test_data_is_a_line_too(name):
 
 
 def test_the_answer_is_one_to_three_sentences(result):
-    assert isinstance(result, Shown)
+    assert isinstance(result, Result)
     told = result.words()
     assert isinstance(told, Summary)
     assert 1 <= len(told.brief()) <= 3
@@ -133,14 +132,14 @@ def test_what_is_printed_starts_with_the_answer(result):
 
 
 def test_a_notebook_shows_words_and_a_table(result, monkeypatch):
-    monkeypatch.setattr(Shown, "_figure", lambda self: "")  # which other tests draw
+    monkeypatch.setattr(Result, "_figure", lambda self: "")  # which other tests draw
     shown = result._repr_html_()
     assert shown.count("<p>") >= len(result.words().sentences())
     assert "<table>" in shown
 
 
 def test_a_set_shows_its_scores_in_a_notebook(monkeypatch):
-    monkeypatch.setattr(Shown, "_figure", lambda self: "")
+    monkeypatch.setattr(Result, "_figure", lambda self: "")
     shown = demo()._repr_html_()
     assert "demo (simulated) de-en holds 12 systems, 500 segments" in shown
     assert "learned-refA" in shown

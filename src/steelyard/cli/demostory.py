@@ -11,9 +11,9 @@ from typing import Any
 
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import compare
+from steelyard.core.display import Result
 from steelyard.core.errors import MissingDependencyError
 from steelyard.core.progress import tell
-from steelyard.core.showing import Shown
 from steelyard.core.table import Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
@@ -227,4 +227,4 @@ def _surest(found: KobeReport) -> tuple[str, ...]:
 
 def _brief(found: object, *otherwise: str) -> tuple[str, ...]:
     """Give what a result says in a few sentences, or what is said where it has no words."""
-    return found.words().brief() if isinstance(found, Shown) else otherwise
+    return found.words().brief() if isinstance(found, Result) else otherwise

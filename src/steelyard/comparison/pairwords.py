@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.words import independence
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.text import sentence
 from steelyard.stats.paired.testpower import MOST
 

@@ -11,13 +11,10 @@ import numpy as np
 
 from steelyard.comparison import words
 from steelyard.comparison.ranked import CORPUS, PROPORTION, PairTest, Ranked, Tiers, number
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranking
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy_field
-from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
@@ -26,7 +23,7 @@ from steelyard.stats.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RankedSystems(Shown):
+class RankedSystems(Result):
     """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
 
     #: What intervals of ranks are taken over, and what would settle more, in words.

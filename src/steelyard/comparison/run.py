@@ -39,15 +39,13 @@ from steelyard.comparison.tests import (
     refuse_unfit,
 )
 from steelyard.comparison.words import best_of
+from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.lazy import lazy
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import check_names, keywords, spelled
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
@@ -266,7 +264,7 @@ def _with_few_units(by: str, found: Ranked, asked: Question, tests: Sequence[str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ManyScores(Shown):
+class ManyScores(Result):
     """Comparisons by several scores; ``agreement`` is Kendall's tau-b between their rankings."""
 
     by: str

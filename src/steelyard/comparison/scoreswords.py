@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.words import best_of, better_than, independence
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from steelyard.core.errors import MissingDependencyError, UsageError, hint, prin
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from steelyard.core.screen import Screen
+    from steelyard.core.console import Screen
 
 Cell = str | int | float | bool | None
 _WIDTH = 2 * 1.959964  # standard errors that a 95 % interval is wide
@@ -99,18 +99,17 @@ class Table:
 
     def text(self, screen: Screen | None = None) -> str:
         """Render as text: for a screen, else with all that there is."""
-        from steelyard.core.screen import PLAIN
-        from steelyard.core.terminal import table_text  # it lays out tables, and imports this one
+        from steelyard.core.console import PLAIN, table_text  # which imports this module
 
         return table_text(self, PLAIN if screen is None else screen)
 
     def __str__(self) -> str:
-        from steelyard.core.screen import Screen
+        from steelyard.core.console import Screen
 
         return self.text(replace(Screen.of(sys.stdout), colour=False))
 
     def __repr__(self) -> str:
-        from steelyard.core.oneline import named, one_line
+        from steelyard.core.display import named, one_line
         from steelyard.core.text import plural
 
         names = named([column.name for column in self.columns], 6)
@@ -405,17 +404,19 @@ def escape_latex(text: str) -> str:
     return _LIGATURES.sub(r"\g<0>{}", escaped)
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """Make numpy values and tuples into what JSON knows; NaN becomes null."""
+    if hasattr(value, "to_dict"):
+        return plain(value.to_dict())
     numpy = sys.modules.get("numpy")  # where it was never loaded, no value is of it
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     return value
 
 
@@ -431,5 +432,5 @@ def dumps(value: object, *, indent: int | None = 2) -> str:
     >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
     '{"x": null, "name": "ä"}'
     """
-    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    written = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.core.display import named as brief
+from steelyard.core.display import one_line
 from steelyard.core.errors import InputError, ShapeError, UsageError, hint, printable
-from steelyard.core.oneline import named as brief
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import Frame, frame
 from steelyard.core.text import listed, plural

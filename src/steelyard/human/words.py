@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.text import all_of, plural
 from steelyard.stats.paired.testintervals import DECISIVE
 

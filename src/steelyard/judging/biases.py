@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, Told, named, one_line
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
@@ -74,7 +72,7 @@ class JudgeBias:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BiasReport(Shown):
+class BiasReport(Result):
     """What sways all judges."""
 
     judges: tuple[JudgeBias, ...]

@@ -14,11 +14,9 @@ from steelyard.comparison.ranked import PairTest, Ranked
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
+from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.independence import UnitEffect
@@ -94,7 +92,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Correction(Shown):
+class Correction(Result):
     """Systems by people, from few labels and the verdicts of a judge.
 
     Parameters

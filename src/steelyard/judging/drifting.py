@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Part, Result, Summary, Told, named, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Part, Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes
@@ -53,7 +51,7 @@ class JudgeDrift:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DriftReport(Shown):
+class DriftReport(Result):
     """Judges before and after."""
 
     judges: tuple[JudgeDrift, ...]

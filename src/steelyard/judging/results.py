@@ -6,10 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.core.oneline import named, one_line
+from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import Verdicts
@@ -26,7 +24,7 @@ EXIT_FAILS, EXIT_UNDECIDED = 3, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class JudgeReport(Shown):
+class JudgeReport(Result):
     """Judges against people.
 
     Parameters

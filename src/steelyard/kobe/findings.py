@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from steelyard.core.oneline import named, one_line
+from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.options import check_share
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table, frame
 from steelyard.core.text import listed, plural
 from steelyard.kobe import words
@@ -94,7 +92,7 @@ class CategoryRecall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class KobeReport(Shown):
+class KobeReport(Result):
     """How well systems keep the entities of a source (or of a reference).
 
     Parameters

@@ -8,13 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy, lazy_field
-from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
@@ -100,7 +97,7 @@ class Significance:
 
 
 @dataclass(frozen=True, repr=False)
-class MetaEvaluation(Shown):
+class MetaEvaluation(Result):
     """How metrics agree with a human score, and what the answer rests on."""
 
     human: str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.text import all_of, listed, plural, sentence, span
 
 if TYPE_CHECKING:

@@ -15,14 +15,12 @@ from steelyard.comparison.options import CompareOptions
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
+from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError, printable
-from steelyard.core.oneline import one_line
 from steelyard.core.options import as_list, bad_value, check_instance, spelled
 from steelyard.core.progress import tell
 from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Table
 from steelyard.core.text import listed, plural
 from steelyard.data.choosing import chosen_metrics
@@ -55,7 +53,7 @@ _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report(Shown):
+class Report(Result):
     """A report: the page, and the results that it shows."""
 
     html: str

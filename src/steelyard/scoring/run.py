@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import as_tuple, check_instance, check_names, spelled
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
@@ -26,7 +23,7 @@ from steelyard.scoring.metric import Metric, Report, make_metric
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Scores(Shown):
+class Scores(Result):
     """Scores of all systems by some metrics; ``evalset`` holds them and all that was known."""
 
     evalset: EvalSet

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.table import decimals
 from steelyard.core.text import all_of, plural
 

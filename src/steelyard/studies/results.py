@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.text import all_of, plural
 from steelyard.stats.arrays import Floats, ratio, row_means
@@ -63,7 +61,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Study(Shown):
+class Study(Result):
     """Tables by name (``parts``), curves, and what else a machine may want (``facts``)."""
 
     name: str

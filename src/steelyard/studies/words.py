@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.table import MISSING, Table
 from steelyard.core.text import all_of, plural, sentence
 

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from steelyard.core.oneline import named, one_line
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Frame, Table
 from steelyard.core.table import Column as TableColumn
 from steelyard.core.text import plural
@@ -99,7 +96,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BenchmarkResult(Shown):
+class BenchmarkResult(Result):
     """A leaderboard over several sets, and what it rests on."""
 
     benchmark: str
