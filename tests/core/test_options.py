@@ -329,7 +329,8 @@ CASES = [
                            "national_languages": "flag", "lemmas": "flag", "values": "flag",
                            "names": "known name"}),
     Case(Workers, {}, {"jobs": "one or more?", "cluster": "text?", "resume": "path?",
-                       "progress": "object?", "note": "object?"}),
+                       "progress": "object?", "note": "object?",
+                       "patience": "at least 0"}),
 ]  # fmt: skip
 
 MATRIX = np.random.default_rng(1).normal(size=(3, 12))

@@ -24,7 +24,6 @@ from steelyard.core.table import (
     escape_latex,
     escape_markdown,
     interval_decimals,
-    plain,
 )
 
 HOSTILE = ["<script>alert(1)</script>", "a|b", "-x",

@@ -20,6 +20,8 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib.util import find_spec
+from pathlib import Path
+from typing import NamedTuple
 
 STDIN = "-"  # the path of standard input
 _OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -194,6 +196,28 @@ class OutOfMemoryError(SteelyardError):
         """
         place = f"{what}: " if what else ""
         return cls(f"{place}out of memory; more of it, fewer `jobs` or less data at a time help")
+
+
+class AddressSpace(NamedTuple):
+    """The limit of what a process may reserve (``ulimit -v``) and what is left of it, in MB."""
+
+    limit: int
+    left: int
+
+
+def address_space() -> AddressSpace | None:
+    """Return what this process may reserve; None without a limit, or where it can't be told."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        left = limit - pages * resource.getpagesize()
+    except (ImportError, OSError):  # not Linux
+        return None
+    return AddressSpace(limit >> 20, max(left, 0) >> 20)
 
 
 class DownloadError(SteelyardError):

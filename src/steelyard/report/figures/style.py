@@ -17,8 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import OutOfMemoryError, UsageError, hint, need_extra, printable
-from steelyard.core.memory import address_space
+from steelyard.core.errors import (
+    OutOfMemoryError,
+    UsageError,
+    address_space,
+    hint,
+    need_extra,
+    printable,
+)
 
 Chart = Any  # altair is an optional dependency, so its type can't be named
 Row = dict[str, Any]
