@@ -22,7 +22,7 @@ from steelyard.cli.options import FIGURES, F, OutputOptions
 from steelyard.cli.values import Names
 from steelyard.cli.wording import flags_here, spoken
 from steelyard.core.errors import UsageError, printable, shown_path
-from steelyard.core.progress import Progress, told
+from steelyard.core.progress import Progress, listening
 from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.table import Table, dumps
 from steelyard.formats import files
@@ -331,7 +331,7 @@ def progress_of(
 @contextmanager
 def shown_progress(title: str, output: OutputOptions) -> Iterator[None]:
     """Show, on a terminal, how far the work inside has come, and how long it will still take."""
-    with progress_of(title, output, aloud=False) as progress, told(progress):
+    with progress_of(title, output, aloud=False) as progress, listening(progress):
         yield
 
 

@@ -1,4 +1,4 @@
-"""How far a long piece of work has come: whoever waits asks to be told, the work tells.
+"""Progress of long work: whoever waits listens, the work reports.
 
 The work need not know whether anybody listens, nor hand a function down through all that it calls.
 """
@@ -11,14 +11,14 @@ from contextvars import ContextVar
 from typing import TypeVar
 
 T = TypeVar("T")
-Progress = Callable[[float, float | None], None]
+Progress = Callable[[float, float | None], None]  #: takes what is done, and what there is
 
 
-class _Heard:
-    """A listener, and what it is in the middle of.
+class _Listening:
+    """A listener and the loops under way.
 
-    Work inside work is part of a step: loops inside loops move it on by less than one, and loops
-    inside work that counts its own steps are not told.
+    A loop inside a loop moves it on by less than one step, and a loop inside work that counts its
+    own steps reports nothing.
     """
 
     def __init__(self, listener: Progress) -> None:
@@ -26,64 +26,55 @@ class _Heard:
         self.steps: list[tuple[int, int]] = []  # of the loops that are under way, outermost first
         self.counted = False
 
-    def tell(self, done: float, whole: float | None) -> None:
-        if self.steps and whole:
-            for step, of in reversed(self.steps):
-                done, whole = step + done / whole, of
-        if whole is not None or not self.steps:
-            self.listener(done, whole)
+    def report(self, done: float, total: float | None) -> None:
+        if self.steps and total:
+            for step, steps in reversed(self.steps):
+                done, total = step + done / total, steps
+        if total is not None or not self.steps:
+            self.listener(done, total)
 
     def loop(self, items: list[T]) -> Iterator[T]:
-        self.tell(0, len(items))
+        self.report(0, len(items))
         for k, item in enumerate(items):
             self.steps.append((k, len(items)))
             try:
                 yield item
             finally:
                 self.steps.pop()
-            self.tell(k + 1, len(items))
+            self.report(k + 1, len(items))
 
 
-_HEARD: ContextVar[_Heard | None] = ContextVar("heard", default=None)
+_LISTENING: ContextVar[_Listening | None] = ContextVar("listening", default=None)
 
 
 @contextmanager
-def told(listener: Progress | None) -> Iterator[None]:
-    """Have the work inside tell ``listener`` how much is done and how much there is.
-
-    Examples
-    --------
-    >>> heard = []
-    >>> with told(lambda done, whole: heard.append((done, whole))):
-    ...     squares = [k * k for k in each([1, 2, 3])]
-    >>> heard
-    [(0, 3), (1, 3), (2, 3), (3, 3)]
-    """
-    token = _HEARD.set(None if listener is None else _Heard(listener))
+def listening(listener: Progress | None) -> Iterator[None]:
+    """Have the work inside report to ``listener``."""
+    token = _LISTENING.set(None if listener is None else _Listening(listener))
     try:
         yield
     finally:
-        _HEARD.reset(token)
+        _LISTENING.reset(token)
 
 
-def tell(done: int, whole: int | None) -> None:
-    """Say how much is done, to whoever listens."""
-    heard = _HEARD.get()
-    if heard is not None:
-        heard.counted = whole is not None and done < whole
-        heard.tell(done, whole)
+def report_progress(done: int, total: int | None) -> None:
+    """Report how much is done to whoever listens."""
+    current = _LISTENING.get()
+    if current is not None:
+        current.counted = total is not None and done < total
+        current.report(done, total)
 
 
 def each(items: Iterable[T]) -> Iterator[T]:
-    """Go through items, and tell which one it is; loops inside loops are parts of a step.
+    """Yield items, and report which one it is; loops inside loops are parts of a step.
 
     Examples
     --------
-    >>> heard = []
-    >>> with told(lambda done, whole: heard.append(done)):
+    >>> reports = []
+    >>> with listening(lambda done, total: reports.append(done)):
     ...     pairs = [(a, b) for a in each("ab") for b in each("xy")]
-    >>> heard
+    >>> reports
     [0, 0.0, 0.5, 1.0, 1, 1.0, 1.5, 2.0, 2]
     """
-    heard, listed = _HEARD.get(), list(items)
-    return iter(listed) if heard is None or heard.counted else heard.loop(listed)
+    current, listed = _LISTENING.get(), list(items)
+    return iter(listed) if current is None or current.counted else current.loop(listed)

@@ -18,7 +18,7 @@ from steelyard.comparison.scores import check_segments
 from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.options import as_list, bad_value, check_instance, spelled
-from steelyard.core.progress import tell
+from steelyard.core.progress import report_progress
 from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.table import Table
@@ -225,11 +225,11 @@ def write_report(
     rivals = chosen_metrics(es, asked, human=gold)
     chosen = None if options.metrics is None else rivals
     settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
-    tell(0, _WHOLE)
+    report_progress(0, _WHOLE)
     if found is None and main is not None and es[main].has_segments:
         found = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)
         settings["bootstrap"] = options.n_bootstrap
-    tell(_COMPARED, _WHOLE)
+    report_progress(_COMPARED, _WHOLE)
     if meta is None and gold is not None and rivals:
         settings |= {"bootstrap": options.n_bootstrap, "resamples": options.n_resamples}
         meta = meta_evaluate(
@@ -243,7 +243,7 @@ def write_report(
             rng=rng,
             **_levels(es, gold),
         )
-    tell(_WEIGHED, _WHOLE)
+    report_progress(_WEIGHED, _WHOLE)
     many = _many(es if found is None else es.select(systems=found.systems), main, rivals, alpha)
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
@@ -280,7 +280,7 @@ def write_report(
     told = summarise(es, found, meta)
     if changes is not None:
         told = told.and_then(changes.told())
-    tell(_PACKED, _WHOLE)
+    report_progress(_PACKED, _WHOLE)
     return Report(
         html=_page(content, told, title, memory),
         said=told,

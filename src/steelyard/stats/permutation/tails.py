@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.progress import tell
+from steelyard.core.progress import report_progress
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import steps
 from steelyard.stats.permutation.enumeration import enumerate_rows, enumerated, sums_bits
@@ -78,7 +78,7 @@ def stacked_tails(
         else:
             above[own], at[own], error[own] = product_tails(gap, series=(above[own], error[own]))
         done += len(gap)
-        tell(done, whole)
+        report_progress(done, whole)
     return above, at, error
 
 
