@@ -204,9 +204,9 @@ def columns(**changes):
         ({"left": np.array([1, 1])}, UsageError, "meets itself"),
         ({"outcome": np.array([1.0, 1.5])}, UsageError, "0..1"),
         ({"outcome": np.array([1.0, NAN])}, UsageError, "0..1"),
-        ({"weight": np.array([1.0, -1.0])}, UsageError, "at least 0"),
-        ({"weight": np.array([1.0, NAN])}, UsageError, "at least 0"),
-        ({"weight": np.array([1.0, np.inf])}, UsageError, "at least 0"),
+        ({"weight": np.array([1.0, -1.0])}, UsageError, "from 0 to"),
+        ({"weight": np.array([1.0, NAN])}, UsageError, "from 0 to"),
+        ({"weight": np.array([1.0, np.inf])}, UsageError, "from 0 to"),
     ],
 )
 def test_bad_columns_are_refused(changes, error, message):
