@@ -15,7 +15,7 @@ from steelyard.core.display import Place, Result, Summary, named, one_line, rank
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
+from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
@@ -121,10 +121,6 @@ class RankedSystems(Result):
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give a row per system as a pandas or polars frame."""
-        return self.table().to_frame(backend)
 
     def table(self) -> Table:
         """Give the leaderboard: a row per system, ordered by the first ranking."""

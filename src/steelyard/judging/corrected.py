@@ -17,7 +17,7 @@ from steelyard.comparison.tests import tiers_by
 from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Column, Frame, Table, interval_decimals
+from steelyard.core.table import Column, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.independence import UnitEffect
 from steelyard.judging.options import BT
@@ -273,10 +273,6 @@ class Correction(Result):
             key=lambda one: (math.isnan(one[1].estimate.value), -one[1].estimate.value, one[0])
         )
         return own if self.overall is None else [*own, ("all", self.overall)]
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table as a frame."""
-        return self.table().to_frame(backend)
 
     def summary(self) -> str:
         """Say what the labels alone, the judge alone and both together say, and what is gained."""

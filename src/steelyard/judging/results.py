@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Column, Frame, Table
+from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.card import JudgeCard
@@ -111,10 +111,6 @@ class JudgeReport(Result):
         checked = [f"{own.result}: {own.judge} {own.requirement}: {own.found}"
                    for own in self.requirements]  # fmt: skip
         return [self.table(), self.summary(), "\n".join(checked)]
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table as a frame."""
-        return self.table().to_frame(backend)
 
     @property
     def exit_code(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Cell, Frame, Table
+from steelyard.core.table import Cell, Table
 from steelyard.core.text import all_of, plural
 from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
@@ -100,10 +100,6 @@ class Study(Result):
                 return curve
         known = [curve.name for curve in self.curves]
         raise UsageError(f"no curve '{name}' in this study; {hint(name, known)}")
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the first table as a pandas or polars frame."""
-        return self.table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

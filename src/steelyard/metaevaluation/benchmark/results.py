@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Cell, Frame, Table
+from steelyard.core.table import Cell, Table
 from steelyard.core.table import Column as TableColumn
 from steelyard.core.text import plural
 from steelyard.metaevaluation.benchmark.words import told_of_benchmark
@@ -149,10 +149,6 @@ class BenchmarkResult(Result):
         ranks = ranked(values, higher_is_better=not by_rank)
         for one, rank in zip(self.standings, ranks, strict=True):
             yield Place(one.metric, rank, one.average, tier=one.rank)
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the leaderboard as a pandas or polars frame."""
-        return self.table().to_frame(backend)
 
     def table(self, most: int = 12) -> Table:
         """Give the leaderboard; tasks get columns of their own where there are not too many."""
