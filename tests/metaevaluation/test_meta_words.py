@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.core.display import Summary
 from steelyard.core.errors import SteelyardError
-from steelyard.core.summary import Summary
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult

@@ -26,7 +26,7 @@ from steelyard.cli.values import FileName, Names
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, harmless
 from steelyard.core.table import Column, Table, dumps
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet

@@ -18,7 +18,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.independence import Units, units_of

@@ -18,7 +18,7 @@ from steelyard.comparison.aggregations import Aggregate
 from steelyard.comparison.diagnosis import diagnose, order_flips, pairing_note, tie_note
 from steelyard.comparison.ranked import MOST_SHOWN, SENTENCES, PairTest, Ranked, Tiers
 from steelyard.comparison.tests import TESTS, Question, Verdicts, fitting, pair_test, tiers_by
-from steelyard.core.later import later
+from steelyard.core.lazy import lazy
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.stats.arrays import Floats, same_digits
@@ -45,7 +45,7 @@ class Findings:
 
     def later(self, part: str) -> Any:
         """Give a part by name, for when it is looked at."""
-        return later(lambda: getattr(self, part))
+        return lazy(lambda: getattr(self, part))
 
     @property
     def _several(self) -> bool:

@@ -11,11 +11,12 @@ import numpy as np
 
 from steelyard.comparison.options import BattleOptions
 from steelyard.comparison.scores import LEVEL
-from steelyard.core import bounds, provenance
+from steelyard.core import provenance
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.independence import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
 from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.formats import bigtables, frames, roles
@@ -137,7 +138,7 @@ def read_log(
     several = isinstance(log, (list, tuple))
     for one in log if isinstance(log, (list, tuple)) and log else [log]:
         kinds = (str, Path) if several else (str, Path, BattleLog)
-        bounds.instance(
+        check_instance(
             kinds, "the path of a log, several of them, a frame, or a BattleLog", log=one
         )
     columns = LogColumns(

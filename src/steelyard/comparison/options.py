@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
+    as_tuple,
     bootstraps,
     choice,
     fraction,
@@ -190,12 +190,12 @@ class CompareOptions(_Both):
 
     def __post_init__(self) -> None:
         if self.by is not None:
-            object.__setattr__(self, "by", bounds.listed(by=self.by))
+            object.__setattr__(self, "by", as_tuple(by=self.by))
             known("ranking", self.by, (*RANKINGS, AUTORANK))
             if AUTORANK in self.by and len(self.by) > 1:
                 raise UsageError('by="autorank" is a ranking by several scores, and stands alone')
         if self.tests is not None:
-            asked = tuple(dict.fromkeys(bounds.listed(tests=self.tests)))
+            asked = tuple(dict.fromkeys(as_tuple(tests=self.tests)))
             object.__setattr__(self, "tests", asked)
             known("test", asked, TESTS)
         super().__post_init__()
@@ -231,7 +231,7 @@ class BattleOptions(_Both, LogOptions):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by", tuple(dict.fromkeys(bounds.listed(by=self.by))))
+        object.__setattr__(self, "by", tuple(dict.fromkeys(as_tuple(by=self.by))))
         if "median" in self.by:
             raise UsageError(
                 "median: the outcomes of battles have no median worth ranking by; "

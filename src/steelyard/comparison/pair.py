@@ -28,16 +28,13 @@ from steelyard.comparison.twosystems import (
     two_systems,
     unofficial,
 )
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.rng import Rng, generator
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect
 from steelyard.data.overview import direction_warnings
@@ -57,7 +54,7 @@ _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and 
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Decision(Shown):
+class Decision(Result):
     """The difference of two systems by one score: ``difference`` is the first minus the second.
 
     Numbers are those of the score itself, also where less is better. ``means`` are corpus scores

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.words import independence
-from steelyard.core.summary import Told
-from steelyard.core.words import sentence
+from steelyard.core.display import Told
+from steelyard.core.text import sentence
 from steelyard.stats.paired.power import MOST
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.stats.arrays import Floats, beyond_rounding
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_medians

@@ -14,7 +14,7 @@ from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table, interval_decimals
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.stats.arrays import Counts, Floats

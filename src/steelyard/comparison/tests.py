@@ -14,7 +14,7 @@ from steelyard.comparison.options import TIE_MODELS, CompareOptions, PairOptions
 from steelyard.comparison.ranked import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
 from steelyard.comparison.scores import Compared, Sample
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.independence import FEWEST, SEGMENT, counted
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, row_means

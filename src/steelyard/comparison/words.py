@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural, span
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, plural, span
 from steelyard.data.independence import UnitEffect
 from steelyard.stats.paired.intervals import DECISIVE
 

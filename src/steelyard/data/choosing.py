@@ -13,7 +13,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import check_size
 

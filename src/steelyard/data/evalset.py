@@ -14,12 +14,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.core.display import named as brief
+from steelyard.core.display import one_line
 from steelyard.core.errors import InputError, ShapeError, UsageError, hint, printable
-from steelyard.core.oneline import named as brief
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import Frame, frame
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
 from steelyard.data.segments import Frozen, Index, Segments, Texts
 from steelyard.data.trusted import changed, made

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.resampling.cluster_df import expanded_level, unit_sizes

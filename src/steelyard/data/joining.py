@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, drafted, revised
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import COLUMNS, Index, Segments, Texts, natural_key

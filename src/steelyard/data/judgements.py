@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.display import one_line
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.core.oneline import one_line
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.stats.arrays import own_codes, own_floats, own_texts, owned
 
 Codes = NDArray[np.int32]

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, Told, one_line
 from steelyard.core.errors import printable
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import Provenance, taken_alike
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, plural, sentence
+from steelyard.core.text import all_of, plural, sentence
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.stats.arrays import missing_share, range_of, tie_share
 from steelyard.stats.correlation import cell_pearson
@@ -84,7 +82,7 @@ class ScoreFacts:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Overview(Shown):
+class Overview(Result):
     """The facts about a set; ``human`` is the score that orientation is checked against."""
 
     es: EvalSet

@@ -11,9 +11,9 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.display import named, one_line
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.core.oneline import named, one_line
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.trusted import changed, made
 from steelyard.stats.arrays import own_texts
 

@@ -13,9 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.display import named, one_line
 from steelyard.core.errors import ShapeError, UsageError, hint
-from steelyard.core.oneline import named, one_line
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, Floats
 from steelyard.stats.agreement import label_counts, vote
 from steelyard.stats.arrays import own_codes, own_floats, own_texts

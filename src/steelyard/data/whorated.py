@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.independence import FEWEST, counted, too_few
 from steelyard.data.judgements import Ratings
 from steelyard.stats.arrays import Counts

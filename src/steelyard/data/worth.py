@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, units_of
 from steelyard.stats.arrays import Counts, Floats, beyond_rounding, pairs_within, row_means

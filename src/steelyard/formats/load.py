@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.options import bad_value, check_choice, check_instance, check_names
 from steelyard.data.choosing import with_metrics
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
 from steelyard.data.independence import AUTO, column_of
@@ -250,7 +250,7 @@ def selection(
         for pair in found
     )
     if not texts or (not found and where not in ((), [], {})):
-        raise bounds.fail(name, expected, where)
+        raise bad_value(name, expected, where)
     return found
 
 
@@ -258,10 +258,10 @@ def _kinds(
     kind: Mapping[str, Collection[str]] | None,
 ) -> tuple[tuple[str, Collection[str]], ...]:
     """Check which scores are of which kind."""
-    bounds.instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
+    check_instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
     for name, own in (kind or {}).items():
-        bounds.choice(("human", "metric"), kind=name)
-        bounds.names(kind=own)
+        check_choice(("human", "metric"), kind=name)
+        check_names(kind=own)
     return tuple((kind or {}).items())
 
 

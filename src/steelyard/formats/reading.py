@@ -14,7 +14,7 @@ from typing import Any
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles, tables

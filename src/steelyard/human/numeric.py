@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, UsageError, hint
 from steelyard.core.table import Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.human import raters
 from steelyard.human.ordering import MAX_SYSTEMS, Averages, Ordering, Rule, outputs

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.core.table import Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.independence import SEGMENT, UnitEffect
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.human import official

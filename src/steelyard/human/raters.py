@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes, Floats, Ratings
 from steelyard.human.ordering import outputs
 from steelyard.stats import agreement

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Rankings
 from steelyard.formats.format import TableFormat

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, plural
 from steelyard.stats.paired.intervals import DECISIVE
 
 if TYPE_CHECKING:

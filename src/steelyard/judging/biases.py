@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, Told, named, one_line
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
-from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats.verdicts.around import LENGTH
 from steelyard.judging.card import position_of
@@ -80,7 +78,7 @@ class JudgeBias:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BiasReport(Shown):
+class BiasReport(Result):
     """What sways all judges."""
 
     judges: tuple[JudgeBias, ...]
@@ -130,10 +128,6 @@ class BiasReport(Shown):
         """Give all tables: effects, slices, strengths, win rates against a baseline."""
         return [self.table(), *filter(None, (_slices(self.judges), _strengths(self.judges),
                                              _baselines(self.judges)))]  # fmt: skip
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table of effects as a frame."""
-        return self.table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import OF_PAIRS, Verdicts
 from steelyard.judging.card import JudgeCard
 from steelyard.judging.jury import Jury

@@ -14,13 +14,11 @@ from steelyard.comparison.ranked import PairTest, Ranked
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
+from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
-from steelyard.core.table import Column, Frame, Table, interval_decimals
-from steelyard.core.words import listed, plural
+from steelyard.core.table import Column, Table, interval_decimals
+from steelyard.core.text import listed, plural
 from steelyard.data.independence import UnitEffect
 from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
@@ -93,7 +91,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Correction(Shown):
+class Correction(Result):
     """Systems by people, from few labels and the verdicts of a judge.
 
     Parameters
@@ -275,10 +273,6 @@ class Correction(Shown):
             key=lambda one: (math.isnan(one[1].estimate.value), -one[1].estimate.value, one[0])
         )
         return own if self.overall is None else [*own, ("all", self.overall)]
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table as a frame."""
-        return self.table().to_frame(backend)
 
     def summary(self) -> str:
         """Say what the labels alone, the judge alone and both together say, and what is gained."""

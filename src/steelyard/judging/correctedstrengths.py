@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Parts
 from steelyard.stats.arrays import Floats

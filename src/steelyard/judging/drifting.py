@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Part, Result, Summary, Told, named, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Part, Summary, Told
-from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
 from steelyard.judging.cardwords import percent
@@ -52,7 +50,7 @@ class JudgeDrift:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DriftReport(Shown):
+class DriftReport(Result):
     """Judges before and after."""
 
     judges: tuple[JudgeDrift, ...]
@@ -95,10 +93,6 @@ class DriftReport(Shown):
             rows.append((one.judge, one.n, one.n_labelled, one.old_accuracy.value,
                          one.new_accuracy.value, *found, one.shift.value))  # fmt: skip
         return Table("Drift", columns, tuple(rows))
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table as a frame."""
-        return self.table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

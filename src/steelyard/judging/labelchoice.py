@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.options import ReadOptions

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, Told, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.cardwords import percent
 from steelyard.judging.correctedmeans import Meaner
@@ -85,7 +83,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LabelPlan(Shown):
+class LabelPlan(Result):
     """What labels are needed for, and which rows come next.
 
     Parameters

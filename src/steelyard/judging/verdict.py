@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.judging.card import JudgeCard
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.agreement import CONSTANT_JUDGE

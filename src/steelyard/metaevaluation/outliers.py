@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.stats.arrays import Floats
 from steelyard.stats.outlying import outlying
 

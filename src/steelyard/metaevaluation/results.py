@@ -8,15 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.later import Later, known
-from steelyard.core.oneline import named, one_line
+from steelyard.core.lazy import lazy, lazy_field
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import SEGMENT, UnitEffect, many
 from steelyard.data.whorated import RATER
@@ -99,8 +96,8 @@ class Significance:
         return own | {"metrics": list(self.metrics), "valid": valid}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class MetaEvaluation(Shown):
+@dataclass(frozen=True, repr=False)
+class MetaEvaluation(Result):
     """How metrics agree with a human score, and what the answer rests on."""
 
     human: str
@@ -118,21 +115,10 @@ class MetaEvaluation(Shown):
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
-    later_worth: Later[Worth | None] = field(default=known(None), compare=False, repr=False)
-    later_gaps: Later[Mapping[str, Gap]] = field(default=known({}), compare=False, repr=False)
-
-    @property
-    def worth(self) -> Worth | None:
-        """What differences of the best metric are worth to people, measured when it is asked."""
-        return self.later_worth()
-
-    @property
-    def gaps(self) -> Mapping[str, Gap]:
-        """Smallest believable gaps of metrics, measured when they are asked for.
-
-        Empty where systems are not weighed.
-        """
-        return self.later_gaps()
+    #: What differences of the best metric are worth to people.
+    worth: Worth | None = lazy_field(None)  # noqa: RUF009
+    #: Smallest believable gaps of metrics; empty where systems are not weighed.
+    gaps: Mapping[str, Gap] = lazy_field(lazy(dict))
 
     @property
     def resampled_units(self) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
+from steelyard.core.options import check_choice, check_whole
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.estimate import Codes, Estimate, from_influence, undefined
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
@@ -75,7 +75,7 @@ def krippendorff_alpha(
     where :math:`\delta^2` is 0 or 1 (``nominal``), the squared difference (``interval``), or the
     squared number of values ranked between c and k, with half of each (``ordinal``).
     """
-    bounds.choice(LEVELS, level=level)
+    check_choice(LEVELS, level=level)
     codes, values = _judged_twice(unit, value)
     if not len(codes):
         return Agreement()
@@ -101,7 +101,7 @@ def _resampled(
     n_resamples: int,
     rng: np.random.Generator | None,
 ) -> Agreement:
-    bounds.whole(n_resamples=n_resamples)
+    check_whole(n_resamples=n_resamples)
     value = float(coefficient(np.ones((1, n_units)))[0])
     low = high = float("nan")
     if n_resamples and n_units > 1 and not np.isnan(value):

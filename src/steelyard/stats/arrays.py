@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.core.bounds import fail
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.options import bad_value
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -40,11 +40,11 @@ def real_array(name: str, values: ArrayLike) -> Floats:
         known = found.dtype.kind in "biufO"  # texts and complex numbers are none
         result: Floats = found.astype(np.float64, copy=False) if known else np.full(1, np.inf)
     except (TypeError, ValueError):
-        raise fail(name, wanted, values) from None
+        raise bad_value(name, wanted, values) from None
     with np.errstate(over="ignore", invalid="ignore"):
         doubtful = not np.isfinite(np.add.reduce(result, axis=None))
     if doubtful and np.isinf(result).any():
-        raise fail(name, wanted, np.inf if known else values)
+        raise bad_value(name, wanted, np.inf if known else values)
     return result
 
 

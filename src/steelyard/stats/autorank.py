@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice, check_number
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.resampling.bootstrap import bootstrap_means, segment_counts
 
@@ -65,13 +65,13 @@ def autorank(means: Floats, form: str = "wmt25", *, worst: float | None = None) 
     >>> autorank(np.array([[3.0, 2.0, 1.0], [30.0, 10.0, 20.0]]), "wmt24").ranks.tolist()
     [1.0, 2.5, 2.5]
     """
-    bounds.choice(FORMS, form=form)
+    check_choice(FORMS, form=form)
     x = np.asarray(means, dtype=np.float64)
     if x.ndim < 2:
         raise ShapeError(f"expected metrics x systems, got shape {x.shape}")
     whole = ~np.isnan(x).any(axis=-2, keepdims=True)
     x = np.where(whole, x, np.nan)
-    bounds.number(optional=True, worst=worst)
+    check_number(optional=True, worst=worst)
     last = whole.sum(axis=-1, keepdims=True) if worst is None else worst
     if form == "wmt24":
         scaled = _mapped(x, last)

@@ -24,8 +24,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import DegenerateError, ShapeError
+from steelyard.core.options import check_number
 from steelyard.stats.arrays import Counts, Floats
 
 MAX_LETTERS = 10_000
@@ -40,7 +40,7 @@ def _checked(p: Floats, alpha: float) -> Floats:
     matrix = np.array(p, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ShapeError(f"expected a square matrix of p-values, got shape {matrix.shape}")
-    bounds.number(0, 1, alpha=alpha)
+    check_number(0, 1, alpha=alpha)
     np.fill_diagonal(matrix, np.nan)
     return matrix
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_fraction, check_number, check_whole
 from steelyard.stats.arrays import Floats, ratio
 
 _DIGITS = 9  # sizes that rounding alone tells apart are one
@@ -31,7 +31,7 @@ class SizeCounts:
     @classmethod
     def of(cls, difference: Floats, unit: NDArray[np.integer], n_units: int) -> SizeCounts:
         """Count differences, which have no sign here, by unit."""
-        bounds.whole(n_units=n_units)
+        check_whole(n_units=n_units)
         if difference.shape != unit.shape or difference.ndim != 1:
             raise ShapeError(f"{difference.shape} differences but {unit.shape} units")
         rounded = np.asarray(np.round(np.abs(difference), _DIGITS), dtype=np.float64)
@@ -41,7 +41,7 @@ class SizeCounts:
 
     def at_least(self, weights: Floats, threshold: float) -> Floats:
         """Give the share of differences of this size or more (0: of any size), by resample."""
-        bounds.number(0, threshold=threshold)
+        check_number(0, threshold=threshold)
         far = self.sizes >= max(threshold - _STEP, _STEP / 2)
         sums = weights @ self.counts
         return ratio(sums[:, far].sum(axis=1), sums.sum(axis=1))
@@ -67,7 +67,7 @@ class SizeCounts:
         >>> [counts.thresholds(np.ones((1, 1)), share).item() for share in (0.2, 0.5, 0.7)]
         [9.0, 5.0, 0.0]
         """
-        bounds.fraction(share=share)
+        check_fraction(share=share)
         sums = weights @ self.counts
         most = share * sums.sum(axis=1)[:, None] + _STEP
         above = self.sizes > 0

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
-from steelyard.core.words import are
+from steelyard.core.options import check_number
+from steelyard.core.text import are
 from steelyard.stats.arrays import Floats, real_array
 
 CUTOFF = 2.5
@@ -67,7 +67,7 @@ def outlying(scores: ArrayLike, cutoff: float = CUTOFF) -> Outlying:
     >>> outlying([1.0, 1.0, 1.0, 1.0, 9.0]).undefined
     'more than half of the scores are the same'
     """
-    bounds.number(0, strict=True, cutoff=cutoff)
+    check_number(0, strict=True, cutoff=cutoff)
     x = real_array("scores", scores)
     if x.ndim != 1:
         raise ShapeError(f"scores are one per system, got an array of shape {x.shape}")

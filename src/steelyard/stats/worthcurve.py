@@ -34,8 +34,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice, check_whole
 from steelyard.stats.arrays import Counts, Floats, ratio, real_array
 
 CELLS = 64  #: groups of pairs of about the same difference that curves are fitted to, at most
@@ -312,8 +312,8 @@ def resampled_pairs(
     >>> resampled_pairs(one, *pairs, by="systems", draws=2, rng=rng).shape
     (2, 3)
     """
-    bounds.choice(("sets", "systems"), by=by)
-    bounds.whole(1, draws=draws)
+    check_choice(("sets", "systems"), by=by)
+    check_whole(1, draws=draws)
     if by == "sets":
         n = int(sets.max()) + 1
         drawn = rng.multinomial(n, np.full(n, 1 / n), size=draws)
@@ -355,7 +355,7 @@ def calibration(
     >>> found.said.tolist(), found.seen.tolist(), round(found.error, 3)
     ([0.6, 0.9], [0.6, 1.0], 0.05)
     """
-    bounds.whole(1, bins=bins)
+    check_whole(1, bins=bins)
     cells = Cells.of(chance, bins)
     n = np.bincount(cells.code)
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import OutOfMemoryError, SteelyardError
-from steelyard.core.resume import write_whole
+from steelyard.core.parallel import write_whole
 from steelyard.formats import bigtables, duck
 from steelyard.formats.bigtables import Column, Scan
 from steelyard.formats.cells import sql_blank, sql_number

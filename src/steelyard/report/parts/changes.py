@@ -19,9 +19,9 @@ from scipy.special import ndtr, stdtrit
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.segmentgroups import units_behind
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.table import Cell, Column, Table, decimals
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import counted
 from steelyard.report.memory import Memory, Standing, source_hash

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.comparison.scores import LEVEL
 from steelyard.core.errors import printable
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import AUTO, units_of
 from steelyard.report.explorer import Mistake

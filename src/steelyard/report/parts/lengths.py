@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.segmentgroups import compare_groups, units_behind
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.report.parts.groupstrips import system_strips
 from steelyard.stats.arrays import Counts, Floats, row_means

@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError, hint
+from steelyard.core.options import check_number, check_numbers, check_text, check_whole
 from steelyard.stats.arrays import Counts, Floats, ratio
 
 Worth = float | None
@@ -96,7 +96,7 @@ def count_pairs(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.both_ties.tolist()
     ([2, 0], [1, 0], [0, 1])
     """
-    bounds.number(0, epsilon=epsilon, threshold=threshold)
+    check_number(0, epsilon=epsilon, threshold=threshold)
     if human.shape != metric.shape or human.ndim != 2:
         raise ShapeError(f"expected two matrices of one shape, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))
@@ -174,7 +174,7 @@ def count_pairs_flat(
     >>> count_pairs_flat(human, metric, epsilon=1.0).metric_ties.item()
     2
     """
-    bounds.number(0, epsilon=epsilon, threshold=threshold)
+    check_number(0, epsilon=epsilon, threshold=threshold)
     n = len(human)
     order = np.argsort(metric, kind="stable")
     levels, own = np.unique(human[order], return_inverse=True)
@@ -270,8 +270,8 @@ def threshold_counts(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.human_ties.tolist()
     ([1, 1], [1, 0], [0, 1])
     """
-    bounds.numbers(0, empty=True, thresholds=thresholds)
-    bounds.number(0, epsilon=epsilon)
+    check_numbers(0, empty=True, thresholds=thresholds)
+    check_number(0, epsilon=epsilon)
     if human.shape != metric.shape or human.ndim != 1:
         raise ShapeError(f"expected two vectors of one length, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))
@@ -312,8 +312,8 @@ def counts_by_group(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.metric_ties.tolist()
     ([1, 0], [1, 0], [0, 1])
     """
-    bounds.number(0, threshold=threshold, epsilon=epsilon)
-    bounds.whole(n_groups=n_groups)
+    check_number(0, threshold=threshold, epsilon=epsilon)
+    check_whole(n_groups=n_groups)
     known = ~(np.isnan(human) | np.isnan(metric))
     h, m, code = human[known], metric[known], group[known]
     people = (np.abs(h) >= threshold - ROUNDING) & (h != 0)
@@ -342,7 +342,7 @@ class TieMatrix:
     both_tie: Worth = None
 
     def __post_init__(self) -> None:
-        bounds.number(optional=True, **asdict(self))
+        check_number(optional=True, **asdict(self))
 
     @property
     def worths(self) -> tuple[Worth, ...]:
@@ -388,7 +388,7 @@ KENDALL: Mapping[str, TieMatrix] = {
 
 def matrix(name: str) -> TieMatrix:
     """Give a variant by name."""
-    bounds.text(name=name)
+    check_text(name=name)
     if name not in KENDALL:
         raise UsageError(f"no Kendall variant '{name}'; {hint(name, KENDALL)}")
     return KENDALL[name]

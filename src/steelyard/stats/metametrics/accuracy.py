@@ -15,8 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio, real_array
 from steelyard.stats.kendall.counting import TieMatrix
 from steelyard.stats.metametrics.base import (
@@ -91,7 +91,7 @@ def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") ->
     >>> pairwise_accuracy(np.array([1.0, 2, 2]), np.array([0.1, 0.3, 0.2]))
     Agreement(value=0.6666666666666666, n_pairs=3)
     """
-    bounds.choice(PA_TIES, ties=ties)
+    check_choice(PA_TIES, ties=ties)
     if human.shape != metric.shape or human.ndim != 1:
         raise ShapeError(f"expected two vectors of one length, got {human.shape}, {metric.shape}")
     i, j = pair_index(len(human))

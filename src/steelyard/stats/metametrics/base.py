@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import check_choice, check_number
 from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
 from steelyard.stats.kendall.counting import GROUPS, grouped
 from steelyard.stats.kendall.weighted import MAX_PAIRS, MAX_SEGMENTS
@@ -50,8 +50,8 @@ class TieRules:
     pa_ties: str = "strict"
 
     def __post_init__(self) -> None:
-        bounds.number(0, optional=True, epsilon=self.epsilon, threshold=self.threshold)
-        bounds.choice(PA_TIES, pa_ties=self.pa_ties)
+        check_number(0, optional=True, epsilon=self.epsilon, threshold=self.threshold)
+        check_choice(PA_TIES, pa_ties=self.pa_ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,7 +326,7 @@ class MetaMetric:
 
     def level(self, asked: str | None = None) -> str:
         """Give the level that is asked for, or its own."""
-        bounds.choice(LEVELS, optional=True, level=asked)
+        check_choice(LEVELS, optional=True, level=asked)
         if asked is None or asked in self.levels:
             return asked or self.levels[0]
         what = "systems" if asked == "seg" else "segments"

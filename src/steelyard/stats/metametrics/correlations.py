@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_flag, check_number, check_text
 from steelyard.stats import correlation
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.kendall.calibration import calibrate
@@ -313,9 +313,9 @@ def from_matrix(
     >>> round(half.groups(human, metric, "item", TieRules()).mean, 3)
     0.833
     """
-    bounds.text(name=name)
-    bounds.flag(calibrated=calibrated)
-    bounds.number(0, threshold=threshold)
+    check_text(name=name)
+    check_flag(calibrated=calibrated)
+    check_number(0, threshold=threshold)
     kind = Calibrated if calibrated else Variant
     return kind(name, lowest(matrix), threshold=threshold, matrix=matrix)
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr
 
-from steelyard.core import bounds
+from steelyard.core.options import check_choice
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, ratio
 
@@ -60,7 +60,7 @@ def adjust(p: ArrayLike, method: str = "holm") -> Floats:
     Bonferroni's does, and more); ``benjamini-hochberg`` bounds the expected share of false claims
     among those made. Compare the result with the level meant for all tests together.
     """
-    bounds.choice(CORRECTIONS, correction=method)
+    check_choice(CORRECTIONS, correction=method)
     result = np.array(p, dtype=np.float64)
     tests = ~np.isnan(result)
     result[tests] = np.minimum(_corrected(result[tests], method), 1)

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.telling import each
+from steelyard.core.progress import each
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import steps
 from steelyard.stats.permutation.enumeration import enumerate_rows, enumerated, sums_bits

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
 from steelyard.stats.estimate import (

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.telling import each
+from steelyard.core.progress import each
 from steelyard.stats.arrays import Counts, Floats, ratio, weighted_sums
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p

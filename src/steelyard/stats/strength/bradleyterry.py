@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.options import check_choice, check_flag, check_number
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.strength import fits
@@ -161,7 +161,7 @@ def bradley_terry_pairs(
     [0.5, 0.5]
     """
     check_options(ties_as, method, prior)
-    bounds.flag(covariance=covariance)
+    check_flag(covariance=covariance)
     real = fits.effective_wins(pairs, ties_as)
     padded = _with_prior(real, prior)
     groups = find_components(padded)
@@ -183,11 +183,11 @@ def bradley_terry_pairs(
 
 def check_options(ties_as: str, method: str, prior: float) -> None:
     """Refuse options that do not exist or do not go together."""
-    bounds.choice(TIES, ties=ties_as)
-    bounds.choice(METHODS, method=method)
+    check_choice(TIES, ties=ties_as)
+    check_choice(METHODS, method=method)
     if ties_as in TIE_MODELS and method != "newton":
         raise UsageError(f"ties as {ties_as} are fitted by newton, not by {method}")
-    bounds.number(0, prior=prior)
+    check_number(0, prior=prior)
 
 
 def _with_prior(pairs: PairWins, prior: float) -> PairWins:

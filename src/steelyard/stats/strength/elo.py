@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from steelyard.core import bounds
 from steelyard.core.compiled import kernel
+from steelyard.core.options import check_number
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.battlelog import Battles
 from steelyard.stats.strength.orders import Rows, Update, battles_in_time
@@ -39,9 +39,9 @@ class EloOptions:
     base: float = 10.0
 
     def __post_init__(self) -> None:
-        bounds.number(0, strict=True, k=self.k, scale=self.scale)
-        bounds.number(1, strict=True, base=self.base)
-        bounds.number(initial=self.initial)
+        check_number(0, strict=True, k=self.k, scale=self.scale)
+        check_number(1, strict=True, base=self.base)
+        check_number(initial=self.initial)
 
     @property
     def slope(self) -> float:

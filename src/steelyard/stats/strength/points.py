@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Floats, weighted_sums
 from steelyard.stats.strength import fits
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
@@ -49,7 +49,7 @@ def segment_points(scores: ArrayLike, *, ties_as: str = "half", tolerance: float
     [[0.0, 1.5], [1.0, 1.5], [2.0, 0.0]]
     """
     x = checked_scores(scores, tolerance)
-    bounds.choice(POINTS, ties_as=ties_as)
+    check_choice(POINTS, ties_as=ties_as)
     if np.isnan(x).any():
         raise UsageError("points need a score of every system on every segment")
     if not tolerance:

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, stdtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.pvalues import ALTERNATIVES, block_sums, sided
 from steelyard.stats.ranks import FITTED
@@ -168,7 +168,7 @@ def bt_gap_test(found: UnitStrengths, *, alternative: str = "two-sided") -> Floa
     >>> round(float(bt_gap_test(bt_by_block(x, np.array([0, 0, 1, 1, 2, 2])))[0, 1]), 3)
     0.535
     """
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     theta, error = found.fit.log_strength, found.errors
     gap = theta[:, None] - theta
     gap = np.where(np.abs(gap) <= FITTED, 0.0, gap)  # what the fit leaves open

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from steelyard.core import bounds
+from steelyard.core.options import check_fraction
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import row_medians
@@ -51,7 +51,7 @@ def strength_effect(units: UnitCounts, *, level: float = 0.95) -> DesignEffect:
     >>> round(strength_effect(UnitCounts.of(log, np.array([0, 0, 1, 1, 2, 2]))).value, 9)
     2.5
     """
-    bounds.fraction(level=level)
+    check_fraction(level=level)
     size = float(units.cells.sum())
     none = DesignEffect(math.nan, math.nan, math.nan, units.n_units, round(size), 0)
     if units.n > MOST_DENSE or units.n_units < 2:

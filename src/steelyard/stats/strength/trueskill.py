@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from steelyard.core import bounds
 from steelyard.core.compiled import kernel
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_number, check_share
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength import truncation
 from steelyard.stats.strength.battlelog import Battles
@@ -53,10 +53,10 @@ class TrueSkillOptions:
     draw_probability: float = 0.1
 
     def __post_init__(self) -> None:
-        bounds.number(mu=self.mu)
-        bounds.number(0, strict=True, sigma=self.sigma, beta=self.beta)
-        bounds.number(0, tau=self.tau)
-        bounds.share(draw_probability=self.draw_probability)
+        check_number(mu=self.mu)
+        check_number(0, strict=True, sigma=self.sigma, beta=self.beta)
+        check_number(0, tau=self.tau)
+        check_share(draw_probability=self.draw_probability)
 
     @property
     def margin(self) -> float:

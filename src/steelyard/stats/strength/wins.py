@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice, check_number
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 
 Bools = NDArray[np.bool_]
@@ -176,7 +176,7 @@ def checked_scores(scores: ArrayLike, tolerance: float) -> Floats:
     x = np.asarray(scores, dtype=np.float64)
     if x.ndim != 2:
         raise ShapeError(f"expected scores as systems x segments, got shape {x.shape}")
-    bounds.number(0, tolerance=tolerance)
+    check_number(0, tolerance=tolerance)
     return x
 
 
@@ -270,7 +270,7 @@ def win_share(counts: WinCounts, *, ties_as: str = "half") -> Floats:
     >>> win_share(win_counts([[1.0, 5.0, 4.0], [2.0, 5.0, 1.0]])).round(3).tolist()
     [[nan, 0.5], [0.5, nan]]
     """
-    bounds.choice(("half", "drop"), ties_as=ties_as)
+    check_choice(("half", "drop"), ties_as=ties_as)
     half = counts.ties / 2 if ties_as == "half" else np.zeros_like(counts.ties)
     won = counts.wins + half
     return ratio(won, won + np.swapaxes(won, -1, -2))

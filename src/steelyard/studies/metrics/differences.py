@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.worth import (
     CURVES,
@@ -87,7 +86,7 @@ def difference_worth(
     >>> row["metric"], row["pairs"], row["80 %"] < row["90 %"]
     ('learned-refA', 66, True)
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     given = _opened(sets, human, options, groups, pvalues)
     pairs, told = given.pairs, list(given.warnings)
     able = []

@@ -19,7 +19,7 @@ from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.independence import UnitEffect, counted, many, units_of
 from steelyard.data.joining import join

@@ -15,9 +15,16 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import keywords
+from steelyard.core.options import (
+    as_tuple,
+    check_function,
+    check_number,
+    check_numbers,
+    check_pair,
+    check_text,
+    keywords,
+)
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.core.table import Cell, Column, Table
@@ -69,9 +76,9 @@ def power_of_test(
     [20, 80]
     """
     es = as_evalset(es, unit=options.unit)
-    bounds.function(optional=True, progress=progress)
-    bounds.pair(pair=pair)
-    bounds.text(score=score)
+    check_function(optional=True, progress=progress)
+    check_pair(pair=pair)
+    check_text(score=score)
     check_rng(rng)
     sizes, draws = tuple(options.sizes), options.draws
     pilot = _pilot(es, score, pair, options)
@@ -133,7 +140,7 @@ def power_of_metrics(
     >>> study.table("needed").records()[0]["difference"] > 0.3
     True
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     usual = SYSTEM_SIZES if options.unit == _SYSTEM else SIZES
     sizes, stream = tuple(usual if options.sizes is None else options.sizes), generator(rng)
     metrics = options.metrics
@@ -204,10 +211,10 @@ def power_of_effect(
     """
     if (effect is None) == (correlations is None):
         raise UsageError("expected an effect, or three correlations")
-    bounds.number(optional=True, effect=effect)
-    bounds.numbers(optional=True, correlations=correlations)
+    check_number(optional=True, effect=effect)
+    check_numbers(optional=True, correlations=correlations)
     PowerOptions(sizes=sizes, alpha=alpha, target=target)  # which checks them
-    tests = bounds.listed(tests=tests)
+    tests = as_tuple(tests=tests)
     rules: dict[str, Callable[[int], float]] = {}
     if effect is not None:
         win = float(ndtr(abs(effect)))

@@ -19,9 +19,8 @@ from numpy.typing import NDArray
 from steelyard.comparison.aggregations import AGGREGATIONS
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.scores import Sample
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_instance, check_names, keywords
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -257,8 +256,8 @@ def disagree(
     >>> [row["rankings"] for row in study.table().records()]
     ['mean, median', 'mean, bt', 'median, bt']
     """
-    bounds.names(optional=True, scores=scores)
-    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    check_names(optional=True, scores=scores)
+    check_instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
     if isinstance(sets, Mapping):
         named = {name: as_evalset(one) for name, one in sets.items()}

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ratings import RATINGS
 from steelyard.comparison.scores import Sample
-from steelyard.core import bounds
+from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -173,8 +173,8 @@ def simulate(
     >>> [round(row["tau"], 1) for row in study.table("overall").records()]
     [0.8, 0.8, 0.8]
     """
-    bounds.instance(Design, "a Design", optional=True, design=design)
-    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    check_instance(Design, "a Design", optional=True, design=design)
+    check_instance(Workers, "Workers", optional=True, workers=workers)
     chosen = design or Design()
     draws, resamples = generator(rng).spawn(2)
     settings = chosen.settings()

@@ -10,12 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.bars import bars_of
-from steelyard.core.cautions import brief
+from steelyard.core.console import (
+    PLAIN,
+    Screen,
+    bars_of,
+    names_in,
+    result_text,
+    shortened,
+    table_text,
+    text_width,
+    wrapped,
+)
 from steelyard.core.errors import printable
-from steelyard.core.screen import PLAIN, Screen, shortened, text_width, wrapped
 from steelyard.core.table import Column, Table
-from steelyard.core.terminal import names_in, result_text, table_text
+from steelyard.core.warnings import brief
 
 LETTERS = st.text(
     st.sampled_from("abcdefg XYZ-_.,01系统ラн\u0301\u200b\u202e\x1b\t\nا"), min_size=1, max_size=60
@@ -144,7 +152,7 @@ def test_bars(rows, bars):
     found = bars_of(Table("", columns, rows))
     assert len(found) == bars
     for bar in found:
-        assert max(map(len, bar.cells)) <= len(bar.head)
+        assert max(map(len, bar.cells)) <= len(bar.heading)
 
 
 def test_bars_are_of_the_column_that_they_name():
@@ -152,7 +160,7 @@ def test_bars_are_of_the_column_that_they_name():
                Column("low", key="spa low"), Column("high", key="spa high"))  # fmt: skip
     rows = (("A", 0.9, 0.1, 0.8, 1.0), ("B", 0.5, 0.1, 0.4, 0.6))
     (bar,) = bars_of(Table("", columns, rows))
-    assert bar.name == "spa"
+    assert bar.value == 1
     mixed = (*columns[:1], Column("spa", "higher", mixed=True), *columns[2:])
     assert not bars_of(Table("", mixed, rows))
 

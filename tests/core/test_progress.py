@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from steelyard import EvalSet, Segments, make_report, score
-from steelyard.core.telling import each, tell, told
+from steelyard.core.progress import each, listening, report_progress
 from steelyard.demo.embedded import demo_set
 
 
 def heard_of(work):
     heard = []
-    with told(lambda done, whole: heard.append((done, whole))):
+    with listening(lambda done, whole: heard.append((done, whole))):
         work()
     return heard
 
 
 def test_nobody_listens():
-    tell(1, 2)
+    report_progress(1, 2)
     assert list(each("ab")) == ["a", "b"]
 
 
 def test_the_innermost_listener_is_told_and_may_be_none():
     def work():
-        tell(1, 9)
-        with told(None):
-            tell(2, 9)
-        tell(3, 9)
+        report_progress(1, 9)
+        with listening(None):
+            report_progress(2, 9)
+        report_progress(3, 9)
 
     assert heard_of(work) == [(1, 9), (3, 9)]
 

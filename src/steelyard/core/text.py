@@ -6,24 +6,12 @@ from collections.abc import Sequence
 
 
 def plural(n: int, noun: str) -> str:
-    """Count things in words.
-
-    Examples
-    --------
-    >>> plural(1, "system"), plural(1976, "segment")
-    ('1 system', '1,976 segments')
-    """
+    """Return a count with its noun: ``1,976 segments``."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
 def are(n: int, noun: str) -> str:
-    """Count things in words, with their verb.
-
-    Examples
-    --------
-    >>> are(1, "system"), are(2, "system")
-    ('is 1 system', 'are 2 systems')
-    """
+    """Return a count with its verb: ``are 2 systems``."""
     return f"{'is' if n == 1 else 'are'} {plural(n, noun)}"
 
 
@@ -46,44 +34,20 @@ def listed(names: Sequence[str], most: int = 4, *, rest: str = "more", last: str
 
 
 def all_of(names: Sequence[str]) -> str:
-    """Name a few in a sentence, the last one after "and".
-
-    Examples
-    --------
-    >>> all_of("AB"), all_of("ABC")
-    ('A and B', 'A, B and C')
-    """
+    """Name a few in a sentence: ``A, B and C``."""
     return listed(names, last=" and ")
 
 
 def span(noun: str, low: int, high: int) -> str:
-    """Say from where to where.
-
-    Examples
-    --------
-    >>> span("rank", 1, 1), span("rank", 1, 3)
-    ('rank 1', 'ranks 1 to 3')
-    """
+    """Return a range in words: ``rank 1``, ``ranks 1 to 3``."""
     return f"{noun} {low}" if low == high else f"{noun}s {low} to {high}"
 
 
 def sentence(text: str) -> str:
-    """Make a sentence of a note: a capital letter in front, a full stop at the end.
-
-    Examples
-    --------
-    >>> sentence("people agree"), sentence("So it is.")
-    ('People agree.', 'So it is.')
-    """
+    """Make a sentence of a note: a capital letter in front, a full stop at the end."""
     return stopped(f"{text[:1].upper()}{text[1:]}")
 
 
 def stopped(text: str) -> str:
-    """End a text with one full stop; what it starts with may be a name, and stays as it is.
-
-    Examples
-    --------
-    >>> stopped("chrF agrees"), stopped("So it is.")
-    ('chrF agrees.', 'So it is.')
-    """
+    """End a text with one full stop; what it starts with may be a name, and stays as it is."""
     return f"{text.removesuffix('.')}."
