@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr
 
-from steelyard.core.options import check_choice
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Floats, ratio
 
 CORRECTIONS = ("none", "bonferroni", "holm", "benjamini-hochberg")
