@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from steelyard.stats.instances.ease import difficulty_strata
 
 from steelyard.cli.main import run
 from steelyard.comparison.options import CardOptions
@@ -18,7 +19,6 @@ from steelyard.comparison.strata import Strata, stratify
 from steelyard.comparison.twosystems import two_systems
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.instances.ease import difficulty_strata
 from steelyard.stats.resampling.bootstrap import segment_counts
 
 NAN = float("nan")

@@ -37,11 +37,10 @@ from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, Procedure
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.stats import agreement, autorank, clusters, worthcurve
+from steelyard.stats import agreement
 from steelyard.stats.kendall import counting as pairs
 from steelyard.stats.metametrics import accuracy, catalogue, correlations
 from steelyard.stats.metametrics import base as metametrics
-from steelyard.stats.outlying import outlying
 from steelyard.stats.paired import clustered, effects, pairedtests, ranktests, unitflips
 from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import testpower as power
@@ -375,14 +374,7 @@ STATISTICAL = [
          {"n_resamples": "one or more", "n_segments": "count"}),
     Case(bootstrap.draw_counts, {"n_resamples": 2, "n": 3, "rng": GENERATOR},
          {"n_resamples": "one or more", "n": "count", "size": "count?"}),
-    Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
-    Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
-         {"form": "known name", "n_resamples": "one or more"}),
     Case(bootstrap.interval, {"replicates": MATRIX}, {"level": "level"}),
-    *(Case(f, {"p": P}, {"alpha": "share"}) for f in (
-        clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters,
-        clusters.alike_groups, clusters.compact_letters, clusters.wins, clusters.wmt_clusters,
-        clusters.rank_ranges, clusters.walked_ranges)),
     Case(corpus.corpus_pvalues, {"stats": STATISTICS},
          {"n_resamples": "one or more", "rng": "rng", "tail": "known name"}),
     Case(effects.superiority, {"scores": MATRIX}, {"tolerance": "at least 0"}),
@@ -427,14 +419,6 @@ STATISTICAL = [
          {"scores": MATRIX, "counts": np.ones((2, MATRIX.shape[1])),
           "start": np.zeros(len(MATRIX))},
          {"ties_as": "known name", "tolerance": "at least 0"}, ("counts", "start")),
-    Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
-    Case(worthcurve.resampled_pairs,
-         {"sets": np.zeros(1, int), "first": np.zeros(1, int), "second": np.ones(1, int),
-          "by": "sets", "draws": 2, "rng": GENERATOR},
-         {"by": "known name", "draws": "one or more"}, ("sets", "first", "second", "rng")),
-    Case(worthcurve.calibration,
-         {"chance": np.array([0.5]), "outcome": np.array([1.0]), "rng": GENERATOR},
-         {"bins": "one or more"}, ("chance", "outcome", "rng")),
     Case(power.t_power, {"effect": 0.1, "n": 10},
          POWER | {"effect": "number", "n": "count"}),
     Case(power.sign_power, {"win": 0.6, "n": 10},

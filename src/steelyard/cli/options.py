@@ -36,7 +36,7 @@ class InputOptions(LoadOptions):
     def by_unit(self, unit: str) -> InputOptions:
         """Read the column that names the unit as the documents."""
         from steelyard.core import bounds
-        from steelyard.data.independence import column_of
+        from steelyard.data.units import column_of
 
         bounds.unit(unit=unit)
         column = column_of(unit)

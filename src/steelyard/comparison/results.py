@@ -21,7 +21,7 @@ from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.stats.arrays import Floats
 
 

@@ -17,8 +17,8 @@ from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.words import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog, Ratings
+from steelyard.data.units import UnitEffect
 from steelyard.human import words
 from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.human.outputpairs import brief_pairs

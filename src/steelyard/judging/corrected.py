@@ -21,7 +21,7 @@ from steelyard.core.showing import Shown
 from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate

@@ -18,13 +18,12 @@ from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.words import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, UnitEffect, many
-from steelyard.data.whorated import RATER
-from steelyard.data.worth import Worth
+from steelyard.data.units import RATER, SEGMENT, UnitEffect, many
 from steelyard.metaevaluation import words
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
+from steelyard.stats.curves import AgreementCurve
 from steelyard.stats.judged.believable import Gap
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
@@ -118,11 +117,13 @@ class MetaEvaluation(Shown):
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
-    later_worth: Later[Worth | None] = field(default=known(None), compare=False, repr=False)
+    later_worth: Later[AgreementCurve | None] = field(
+        default=known(None), compare=False, repr=False
+    )
     later_gaps: Later[Mapping[str, Gap]] = field(default=known({}), compare=False, repr=False)
 
     @property
-    def worth(self) -> Worth | None:
+    def worth(self) -> AgreementCurve | None:
         """What differences of the best metric are worth to people, measured when it is asked."""
         return self.later_worth()
 
@@ -370,7 +371,7 @@ class _Board:
             notes.append(_about_gaps(whole.gaps))
         # How large a difference counts; the place of all that is measured of differences.
         worth = whole.worth
-        notes += [] if worth is None else [f"a difference: {worth.in_short()}"]
+        notes += [] if worth is None else [f"a difference: {worth.needed_sentence()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from steelyard.core.errors import UsageError
-from steelyard.data.independence import UnitEffect, column_of, counted, units_of
 from steelyard.data.segments import Segments
+from steelyard.data.units import UnitEffect, column_of, counted, units_of
 
 
 def _segments(documents, **more):
