@@ -128,7 +128,7 @@ def test_the_fit_is_the_best_of_all_scales(seed, intercept):
                   options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000}).fun
         for s, lapse in shapes
     )  # fmt: skip
-    assert found >= best - 1e-3  # below a ceiling the likelihood is flat towards a step
+    assert found >= best - 2e-3  # below a ceiling the likelihood is flat towards a step
     assert (curve.c == 0).all() if not intercept else (curve.lapse == 0).all()
 
 
