@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from steelyard.core.errors import ShapeError, SteelyardError, UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, ErrorSpan, Rankings, Ratings
 from steelyard.data.segments import Segments, natural_key
+from steelyard.data.selection import text_table
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 NAN = float("nan")
@@ -419,3 +421,15 @@ def test_what_a_user_adds_is_checked(name, scores, error):
 def test_no_segment_is_taken_twice():
     with pytest.raises(ShapeError):
         torn().segments.take(np.array([0, 0]))
+
+
+def test_further_columns_follow_every_selection_and_join():
+    segments = Segments(("1", "2", "3"), metadata={"topic": ("x", "y", None)})
+    es = EvalSet(("A",), segments, {"m": ScoreTable(np.zeros((1, 3)))})
+    assert es.select(segments=["3", "2"]).segments.metadata == {"topic": ("y", None)}
+    other = EvalSet(("A",), Segments(("3", "1"), metadata={"topic": ("z", "x")}))
+    assert join([es, other]).segments.metadata == {"topic": ("x", "y", "z")}
+    assert es.columns()["topic"] == ["x", "y", None]
+    assert text_table(es, ["segment", "topic"]).rows[1] == ("2", "y")
+    with pytest.raises(ShapeError, match="metadata topic"):
+        Segments(("1",), metadata={"topic": ()})

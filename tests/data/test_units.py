@@ -124,6 +124,14 @@ def test_a_column_is_a_unit_if_it_was_read_as_the_documents():
         units_of(own, "genre", _all(own))
 
 
+def test_any_further_column_is_a_unit():
+    topics = tuple(f"t{i // 3:02}" for i in range(60))
+    units = units_of(Segments(tuple(map(str, range(60))), metadata={"topic": topics}),
+                     "topic", np.ones(60, dtype=bool))  # fmt: skip
+    assert (units.name, units.n) == ("topic", 20)
+    np.testing.assert_array_equal(units.codes, np.arange(60) // 3)
+
+
 def test_words_and_numbers_are_no_columns():
     words = ("auto", "segment", "document", "doc", "prompt", "domain", "7", 7)
     assert [column_of(word) for word in words] == [None] * len(words)

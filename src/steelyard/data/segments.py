@@ -144,7 +144,7 @@ class Segments:
             return None if column is None else tuple(column[i] for i in index)
 
         columns = {name: pick(getattr(self, name)) for name in ("ids", *COLUMNS)}
-        mappings = {
+        mappings: dict[str, Any] = {
             name: {key: pick(texts) for key, texts in getattr(self, name).items()}
             for name in MAPPINGS
         }

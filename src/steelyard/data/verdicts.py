@@ -30,24 +30,15 @@ POINTS_OF_LEFT = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Opinion:
-    """The verdicts of one judge or rater, a value or label per row.
+    """The verdicts of one judge or rater, one per row.
 
-    Parameters
-    ----------
-    name
-        The judge or rater.
-    value
-        Verdicts as numbers: of a pair the points of the left one (1, 0.5, 0, or a probability
-        between); NaN where there is none, it was not understood, or it is a word without a number.
-    label
-        Codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED`` where there is none;
-        None where verdicts are scores without categories.
-    other_order
-        Of pairs that were shown in both orders: the label with the right one shown first, about
-        the same left and right. None where there is one order.
-    runs
-        The verdict of each run, runs x rows, where the judge ran several times; ``value`` is then
-        the mean, ``label`` the most frequent one (of several the lowest).
+    ``value`` are verdicts as numbers: of a pair the points of the left one (1, 0.5, 0, or a
+    probability between); NaN where there is none, it was not understood, or it is a word without a
+    number. ``label`` are codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED`` where
+    there is none; None where verdicts are scores. ``other_order`` are the labels, about the same
+    left and right, of pairs that were also shown with the right one first. ``runs`` (runs x rows)
+    are the verdicts of each run, where the judge ran several times; ``value`` is then the mean,
+    ``label`` the most frequent one (of several the lowest).
     """
 
     name: str
@@ -95,50 +86,29 @@ class Opinion:
 class Verdicts:
     """Judges and human raters on the same rows; a row is an output, or a pair of outputs.
 
-    Parameters
-    ----------
-    kind
-        ``points`` or ``pairs``.
-    items, item
-        What was judged (a segment, a question, a battle): names and a code per row.
-    judges, raters
-        Their opinions. A row is labelled where a rater has a verdict.
-    categories
-        The labels that verdicts have, in their order; empty where no verdict has one.
-    ordered
-        Whether the order of categories means anything (grades, pairs), so that kappa may weigh.
-    systems, left, right
-        Names of systems and the codes of each row; ``right`` is None for points, both where the
-        system of an output is unknown.
-    units, unit, unit_name
-        What rows share (prompts, documents): names, a code per row (None: unknown), what it is.
-    covariates
-        Numbers that could sway a judge, by name; of pairs the difference of left and right.
-    slices
-        Words that tell rows apart (domain, language), by name.
-    probability
-        The probability with which each row was chosen for labelling, where it is known.
-    notes
-        How the input was read: what was left out or joined.
+    A row is labelled where a rater has a verdict. ``left`` and ``right`` are codes of systems:
+    ``right`` is None for points, both where the system of an output is unknown. ``unit`` is what
+    rows share (prompts, documents), None where unknown.
     """
 
     kind: Literal["points", "pairs"]
-    items: tuple[str, ...]
+    items: tuple[str, ...]  # what was judged: segments, questions, battles
     item: Codes
     judges: tuple[Opinion, ...]
     raters: tuple[Opinion, ...]
-    categories: tuple[str, ...] = ()
-    ordered: bool = False
+    categories: tuple[str, ...] = ()  # labels in their order; empty for scores
+    ordered: bool = False  # the order of categories means something, so that kappa may weigh
     systems: tuple[str, ...] = ()
     left: Codes | None = None
     right: Codes | None = None
     units: tuple[str, ...] = ()
     unit: Codes | None = None
     unit_name: str = "prompt"
+    #: Numbers that could sway a judge; of pairs the difference of left and right.
     covariates: Mapping[str, Floats] = field(default_factory=dict)
-    slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    probability: Floats | None = None
-    notes: tuple[str, ...] = ()
+    slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # words, as domains
+    probability: Floats | None = None  # of being chosen for labelling
+    notes: tuple[str, ...] = ()  # how the input was read
 
     def __post_init__(self) -> None:
         for name in ("items", "systems", "units", "categories"):
