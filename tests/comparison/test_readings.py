@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from steelyard.stats.instances.ease import difficulty_strata
+from steelyard.stats.instances import difficulty_strata
 
 from steelyard.cli.main import run
 from steelyard.comparison.options import CardOptions

@@ -82,8 +82,10 @@ def _check_numbering(sets: Sequence[EvalSet]) -> None:
     ids = [i for es in sets for i in es.segments.ids]
     if len(sets) < 2 or not all(i.isascii() and i.isdigit() and len(i) < 18 for i in ids):
         return
-    numbers = [[int(i) for i in es.segments.ids] for es in sets]
-    ranges = [(min(own), max(own)) for own in numbers]
+    ranges = [
+        (min(numbers), max(numbers))
+        for numbers in ([int(i) for i in es.segments.ids] for es in sets)
+    ]
     for i, (low, high) in enumerate(ranges):
         rest = ranges[:i] + ranges[i + 1 :]
         first, last = min(r[0] for r in rest), max(r[1] for r in rest)
@@ -202,12 +204,9 @@ def _statistics(joined: EvalSet, parts: Sequence[EvalSet], name: str) -> CorpusS
     stats = es.scores[name].statistics
     if len(parts) != 1 or stats is None:
         return None
-    rows, columns = (
-        _index(es.systems, joined.systems),
-        _index(es.segments.ids, joined.segments.ids),
-    )
+    columns = _index(es.segments.ids, joined.segments.ids)
     values = np.full((joined.n_systems, joined.n_segments, stats.values.shape[2]), np.nan)
-    values[np.ix_(rows, columns)] = stats.values
+    values[np.ix_(_index(es.systems, joined.systems), columns)] = stats.values
     return replace(stats, values=values)
 
 

@@ -153,25 +153,13 @@ class Ratings(Columns):
 
     Rows stand in canonical order: by system, segment, rater, then as they came.
 
-    Parameters
-    ----------
-    systems, segments, raters
-        The names behind the codes.
-    system, segment, rater
-        Codes, one per row.
-    value
-        The rating (0..100 of direct assessment, the score of ESA); NaN where there is none.
-    errors
-        Per row the marked errors; ``()`` is "rated, no error", None is "errors not asked for".
-    item
-        Per row what was shown: ``system``, ``repeat``, ``ref`` or ``bad-ref``; ``attention`` rows
-        say whether a rater found a planted error (value 1) or not (0).
-    unit, seconds
-        Per row the batch (HIT) it was rated in, and how long that took (NaN where unknown).
-    document, domain
-        Per row what the segment is of (``""`` where unknown).
-    wave
-        Per row the round of the campaign, from 1, in which the output was rated (0 where unknown).
+    ``system``, ``segment`` and ``rater`` are codes of names. ``value`` is the rating (0..100 of
+    direct assessment, the score of ESA), NaN where there is none. ``errors`` are the marked errors;
+    ``()`` is "rated, no error", None is "errors not asked for". ``item`` is what was shown:
+    ``system``, ``repeat``, ``ref`` or ``bad-ref``; ``attention`` rows say whether a rater found a
+    planted error (value 1) or not (0). ``unit`` is the batch (HIT) and ``seconds`` the time that a
+    row took. ``document`` and ``domain`` are those of the segment (``""`` where unknown), ``wave``
+    is the round of the campaign, from 1 (0 where unknown).
     """
 
     _row: ClassVar[str] = "rating"

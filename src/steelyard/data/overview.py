@@ -99,6 +99,10 @@ class Overview(Shown):
         return [*self.es.notes, *(text for _, text in self._doubts())]
 
     @property
+    def _title(self) -> str:
+        return " ".join(n for n in (self.es.name, self.es.language_pair) if n)
+
+    @property
     def _domains(self) -> dict[str, int]:
         return dict(sorted(Counter(d for d in self.es.segments.domains or () if d).items()))
 
@@ -135,8 +139,7 @@ class Overview(Shown):
         es = self.es
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')} and {plural(len(es.metrics), 'metric')}"
-        title = " ".join(n for n in (es.name, es.language_pair) if n) or "The set"
-        lines: list[Told] = [("settled", f"{title} holds {size}, {kinds}.")]
+        lines: list[Told] = [("settled", f"{self._title or 'The set'} holds {size}, {kinds}.")]
         doubts = self._doubts()
         lines += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
         if len(doubts) > _DOUBTS:
@@ -156,10 +159,9 @@ class Overview(Shown):
     def summary(self) -> str:
         """Say it in a few lines."""
         es = self.es
-        title = " ".join(n for n in (es.name, es.language_pair) if n) or "set"
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')}, {plural(len(es.metrics), 'metric')}"
-        return "\n".join([printable(f"{title}: {size}, {kinds}"), self._details()])
+        return "\n".join([printable(f"{self._title or 'set'}: {size}, {kinds}"), self._details()])
 
     def _details(self) -> str:
         """Name the files, systems, domains, references and ratings of the set."""
