@@ -107,7 +107,7 @@ class ScoreTable:
     ) -> ScoreTable:
         """Keep systems or segments; ``coarse`` replaces arrays that are not of segments."""
         arrays = {name: getattr(self, name) for name in _AXES} | coarse
-        picked = {name: _pick(array, systems, 0) for name, array in arrays.items()}
+        picked: dict[str, Any] = {n: _pick(array, systems, 0) for n, array in arrays.items()}
         picked["values"] = _pick(picked["values"], segments, 1)
         stats = self.statistics
         stats = None if stats is None else stats.select(systems, segments)
@@ -428,6 +428,7 @@ class EvalSet:
         Where the sets came from (``name``, ``inputs``, ``notes``) is not compared.
         """
         names = ("systems", "segments", "language_pair", "outputs")
+        pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]]
         pairs = [(self.scores, other.scores), (self.ratings, other.ratings)]
         return all(getattr(self, name) == getattr(other, name) for name in names) and all(
             mine.keys() == theirs.keys()

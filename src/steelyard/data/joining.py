@@ -47,7 +47,7 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
     outputs_of = {name: texts for name, texts in references.items() if name in joined.systems}
     if outputs_of.keys() <= joined.outputs.keys():
         return joined
-    return replace(joined, outputs=outputs_of | joined.outputs)
+    return replace(joined, outputs={**outputs_of, **joined.outputs})
 
 
 def _index(names: Iterable[str], among: Sequence[str]) -> Index:

@@ -112,7 +112,7 @@ class Columns:
         for name in floats:
             if (column := getattr(self, name)) is not None:
                 set_fields(self, **{name: own_floats(column, name, 1)})
-        columns = {name: getattr(self, name) for name in (*codes, *floats)} | others
+        columns = {name: getattr(self, name) for name in (*codes, *floats)} | dict(others)
         lengths = {name: len(column) for name, column in columns.items() if column is not None}
         if len(set(lengths.values())) > 1:
             raise ShapeError(f"{type(self).__name__}: columns of different lengths: {lengths}")
@@ -220,8 +220,11 @@ class Ratings(Columns):
         **more: Any,
     ) -> Self:
         """Build from columns of names instead of codes."""
-        names, codes = zip(*(encode(labels) for labels in (system, segment, rater)), strict=True)
-        return cls(*names, *codes, value, **more)
+        (systems, system_codes), (segments, segment_codes), (raters, rater_codes) = (
+            encode(labels) for labels in (system, segment, rater)
+        )
+        codes = system_codes, segment_codes, rater_codes
+        return cls(systems, segments, raters, *codes, value, **more)
 
     def take(self, rows: NDArray[Any]) -> Ratings:
         """Keep these rows (indices or a mask), and only the names that still occur."""

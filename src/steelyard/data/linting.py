@@ -74,7 +74,7 @@ def _coverage(es: EvalSet) -> Messages:
                 yield "note", f"'{name}' has system scores only"
             continue
         known = ~np.isnan(table.values)
-        scored = known.any(axis=1)
+        scored = np.asarray(known.any(axis=1))
         skipped = [
             system
             for i, system in enumerate(es.systems)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import UsageError
 from steelyard.core.words import plural
 from steelyard.data.judgements import Ratings
-from steelyard.data.segments import Segments
+from steelyard.data.segments import Segments, Texts
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.resampling.designeffect import DesignEffect, design_effect
 from steelyard.stats.resampling.unitfreedom import expanded_level, unit_level
@@ -241,9 +241,9 @@ def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
         runs = np.arange(len(segments), dtype=np.int64) // int(name)
         title = f"{int(name)} segments" if int(name) > 1 else SEGMENT
         return _with_warnings(_coded(title, runs, used), natural, used)
-    columns = {
+    columns: dict[str, Texts | None] = {
         **segments.metadata,
-        segments.document_column: segments.documents,
+        segments.document_column or DOCUMENT: segments.documents,
         DOCUMENT: segments.documents,
         PROMPT: segments.sources,
         DOMAIN: segments.domains,
@@ -266,7 +266,7 @@ def _missing(column: Sequence[str | None] | None, used: Bools) -> int:
     """Count the used segments that a column says nothing of."""
     if column is None:
         return int(used.sum())
-    return sum(column[i] is None for i in np.flatnonzero(used))
+    return sum(column[i] is None for i in np.flatnonzero(used).tolist())
 
 
 def _codes(names: Sequence[str | None]) -> Counts:

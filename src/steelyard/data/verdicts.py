@@ -139,7 +139,8 @@ class Verdicts:
     @property
     def labelled(self) -> Bools:
         """Which rows have a human verdict."""
-        return np.any([np.zeros(len(self), dtype=bool), *(r.said for r in self.raters)], axis=0)
+        rows = [np.zeros(len(self), dtype=bool), *(rater.said for rater in self.raters)]
+        return np.asarray(np.any(rows, axis=0))
 
     def judge(self, name: str) -> Opinion:
         """Return the judge of that name."""
@@ -172,11 +173,13 @@ class Verdicts:
     def take(self, rows: NDArray[Any]) -> Verdicts:
         """Keep these rows (indices or a mask); names of what is gone stay known."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
-        columns = {name: getattr(self, name) for name in ("item", "left", "right", "unit",
-                                                          "probability")}  # fmt: skip
+        picked: dict[str, Any] = {}
+        for name in ("item", "left", "right", "unit", "probability"):
+            column = getattr(self, name)
+            picked[name] = None if column is None else column[rows]
         return replace(
             self,
-            **{name: None if column is None else column[rows] for name, column in columns.items()},
+            **picked,
             judges=tuple(judge.take(rows) for judge in self.judges),
             raters=tuple(rater.take(rows) for rater in self.raters),
             covariates={name: column[rows] for name, column in self.covariates.items()},
