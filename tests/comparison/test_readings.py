@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from steelyard.stats.instances import difficulty_strata
 
 from steelyard.cli.main import run
 from steelyard.comparison.options import CardOptions
@@ -19,6 +18,7 @@ from steelyard.comparison.strata import Strata, stratify
 from steelyard.comparison.twosystems import two_systems
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
+from steelyard.stats.instances import difficulty_strata
 from steelyard.stats.resampling.bootstrap import segment_counts
 
 NAN = float("nan")
