@@ -22,7 +22,9 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.demo.embedded import SCORES
 from steelyard.formats.save import save
+from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.metaevaluation.significance import ranked
 from steelyard.stats.arrays import row_means
 from steelyard.stats.metametrics.catalogue import METAMETRICS
 from steelyard.stats.metametrics.correlations import chance_level
@@ -242,13 +244,15 @@ def test_ranks_follow_the_greedy_rule_and_letters_never_lie():
     assert [r.rank for r in result.results] == sorted(r.rank or 0 for r in result.results)
 
 
-def test_too_many_groups_to_letter_leave_ranks_and_p_values(monkeypatch):
-    from steelyard.stats import clusters
-
-    monkeypatch.setattr(clusters, "MAX_LETTERS", 0)
-    result = meta_evaluate(small(), by="spa", significance=True, n_resamples=20)
-    assert [r.letters for r in result.results] == [None, None]
-    assert all(r.rank for r in result.results)
+def test_too_many_groups_to_letter_leave_ranks_and_p_values():
+    (result,) = meta_evaluate(small(), by="spa", metrics=["good-src"]).results
+    names = tuple(f"m{k:02}" for k in range(60))
+    triple = np.arange(60) // 3  # 3 ** 20 groups
+    p = np.where(np.equal.outer(triple, triple), 0.01, 0.5)
+    test = Significance(names, p, "inputs", 20, "greater")
+    rows = ranked([replace(result, metric=name) for name in names], test, 0.05)
+    assert {r.letters for r in rows} == {None}
+    assert all(r.rank for r in rows)
 
 
 @pytest.mark.parametrize(

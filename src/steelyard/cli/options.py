@@ -36,7 +36,7 @@ class InputOptions(LoadOptions):
     def by_unit(self, unit: str) -> InputOptions:
         """Read the column that names the unit as the documents."""
         from steelyard.core.options import check_unit
-        from steelyard.data.independence import column_of
+        from steelyard.data.units import column_of
 
         check_unit(unit=unit)
         column = column_of(unit)

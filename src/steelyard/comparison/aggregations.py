@@ -18,10 +18,10 @@ from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ranked import MOST_SHOWN, Ranked
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
 from steelyard.comparison.scores import LEVEL, Compared, Sample
-from steelyard.stats.arrays import Counts, Floats, ratio, row_means
+from steelyard.stats.arrays import SAME, Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
+from steelyard.stats.ranks import FITTED, ranks, rounding
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
 from steelyard.stats.strength.bradleyterry import (

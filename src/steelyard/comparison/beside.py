@@ -20,7 +20,7 @@ from steelyard.comparison.ranked import MOST_SHOWN, SENTENCES, PairTest, Ranked,
 from steelyard.comparison.tests import TESTS, Question, Verdicts, fitting, pair_test, tiers_by
 from steelyard.core.lazy import lazy
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.stats.arrays import Floats, same_digits
 from steelyard.stats.paired import effects
 from steelyard.stats.paired.tests import error_note

@@ -16,7 +16,7 @@ from steelyard.comparison.ranked import MOST_SHOWN
 from steelyard.comparison.scores import FEW, Compared, first_few
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
-from steelyard.stats.instances.scorespread import pairing_strength
+from steelyard.stats.instances import pairing_strength
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
 from steelyard.stats.strength.wins import WinCounts
@@ -198,7 +198,7 @@ def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
     """
     if not 1 < len(scores) <= MOST_SHOWN:
         return None, []
-    correlation, gain = pairing_strength(scores).middle()
+    correlation, gain = pairing_strength(scores).medians()
     if not np.isfinite(correlation + gain):
         return None, []
     needs = f"tests without it would need {gain:.1f} times the segments"

@@ -31,9 +31,9 @@ from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
-from steelyard.data.independence import FEWEST, PROMPT, many
-from steelyard.data.independence import counted as named_units
 from steelyard.data.judgements import BattleLog
+from steelyard.data.units import FEWEST, PROMPT, many
+from steelyard.data.units import counted as named_units
 from steelyard.formats.load import selection
 from steelyard.formats.streams import kept
 from steelyard.stats.arrays import Floats, ratio

@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.pairwords import interval, shown_p, told, verdict
-from steelyard.comparison.pairworth import study_file, worth_of_pair
+from steelyard.comparison.pairworth import difference_facts, study_file, worth_of_pair
 from steelyard.comparison.ranked import CORPUS, PROPORTION, SENTENCES
 from steelyard.comparison.readings import (
     Reading,
@@ -36,11 +36,11 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
 from steelyard.data.overview import direction_warnings
-from steelyard.data.worth import Worth
+from steelyard.data.units import UnitEffect
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.curves import AgreementCurve
 from steelyard.stats.paired import effects
 from steelyard.stats.paired.intervals import FEW_UNITS, agreeing, flip_interval, t_interval
 from steelyard.stats.paired.power import MOST, permutation_needed
@@ -84,7 +84,7 @@ class Decision(Result):
     strata: Strata | None = None
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
-    worth: Worth | None = None  # of differences by the score, to people
+    worth: AgreementCurve | None = None  # of differences by the score, to people
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     higher_is_better: bool = True
@@ -134,7 +134,7 @@ class Decision(Result):
             "readings": self.readings.to_dict(),
             "strata": None if self.strata is None else self.strata.to_dict(),
             "human": self.human,
-            "worth": None if self.worth is None else self.worth.told(self.difference),
+            "worth": None if self.worth is None else difference_facts(self.worth, self.difference),
             "regressions": [one.to_dict() for one in self.regressions],
             "warnings": list(self.warnings),
             **origin(self.provenance),

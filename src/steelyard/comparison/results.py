@@ -18,7 +18,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.stats.arrays import Floats
 
 

@@ -12,10 +12,10 @@ from steelyard.comparison.options import CompareOptions
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
 from steelyard.core.text import listed, plural
-from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.data.overview import direction_warnings
+from steelyard.data.selection import need_moments
+from steelyard.data.units import SEGMENT, Units, units_of
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.resampling import bootstrap

@@ -16,7 +16,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, Units, units_of
+from steelyard.data.units import SEGMENT, Units, units_of
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.paired.tests import mean_error, t_test

@@ -15,7 +15,8 @@ from steelyard.comparison.ranked import CORPUS, MOST_SHOWN, SENTENCES, PairTest,
 from steelyard.comparison.scores import Compared, Sample
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.text import plural
-from steelyard.data.independence import FEWEST, SEGMENT, counted
+from steelyard.data.independence import SEGMENT
+from steelyard.data.units import FEWEST, counted
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import tests as paired

@@ -12,7 +12,7 @@ from steelyard.comparison.scores import check_segments, is_binary, the_score
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_pair
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.independence import Units, units_of
+from steelyard.data.units import Units, units_of
 from steelyard.stats.arrays import Counts, Floats, same_digits
 from steelyard.stats.permutation.corpus import CorpusStatistics
 

@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
 from steelyard.core.display import Told
 from steelyard.core.text import all_of, plural, span
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.stats.paired.intervals import DECISIVE
 
 if TYPE_CHECKING:
@@ -298,4 +298,4 @@ def disagreements(found: Comparison) -> list[str]:
 
 def independence(unit: UnitEffect) -> str:
     """Say in a sentence what was taken as independent."""
-    return unit.told()
+    return unit.summary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_choice, check_flag, check_instance
-from steelyard.data.evalset import EvalSet, ScoreTable, revised
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.format import Format
@@ -171,6 +172,6 @@ def anonymous(value: Saved) -> tuple[Saved, dict[str, str]]:
     new = {name: other for other, name in key.items()}
     if isinstance(value, EvalSet):
         ratings = {name: own.renamed_raters(new) for name, own in value.ratings.items()}
-        return revised(value, ratings=ratings), key
+        return replace(value, ratings=ratings), key
     assert isinstance(value, (Ratings, Rankings))
     return value.renamed_raters(new), key

@@ -15,16 +15,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.data.independence import (
+from steelyard.data.judgements import Floats, Ratings
+from steelyard.data.segments import Segments
+from steelyard.data.units import (
+    RATER,
     SEGMENT,
     UnitEffect,
     Units,
     column_of,
+    rater_groups,
+    too_few_groups,
     units_of,
 )
-from steelyard.data.judgements import Floats, Ratings
-from steelyard.data.segments import Segments
-from steelyard.data.whorated import RATER, rater_groups, too_few_groups
 from steelyard.human.ordering import Averages
 from steelyard.stats.arrays import Counts, ratio, row_errors
 from steelyard.stats.paired import unpaired

@@ -8,8 +8,8 @@ from typing import Any
 
 from steelyard.core.table import Table
 from steelyard.core.text import plural
-from steelyard.data.independence import SEGMENT, UnitEffect
 from steelyard.data.judgements import Floats, Ratings
+from steelyard.data.units import SEGMENT, UnitEffect
 from steelyard.human import official
 from steelyard.human.judgedunits import independent
 from steelyard.human.options import HumanOptions

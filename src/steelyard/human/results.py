@@ -14,8 +14,8 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog, Ratings
+from steelyard.data.units import UnitEffect
 from steelyard.human import words
 from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.human.outputpairs import brief_pairs

@@ -118,7 +118,7 @@ def _sureness(found: HumanScores) -> Iterator[Told]:
         out = "is" if gone == 1 else "are"
         yield "sureness", f"{plural(gone, 'rater')} failed the checks and {out} left out."
     if found.unit is not None and found.rule is not None:
-        yield "sureness", found.unit.told()
+        yield "sureness", found.unit.summary()
 
 
 def _agreement(found: HumanScores) -> tuple[str, float, tuple[float, float] | None] | None:

@@ -19,7 +19,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Column, Table, interval_decimals
 from steelyard.core.text import listed, plural
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate

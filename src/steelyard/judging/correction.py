@@ -12,7 +12,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed, plural
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.corrected import CorrectedPair, Correction, Parts
 from steelyard.judging.correctedmeans import Meaner

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_names, check_text
 from steelyard.core.text import listed, plural
-from steelyard.data.choosing import chosen_metrics, need_moments
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative
 from steelyard.data.overview import direction_warnings, score_facts
+from steelyard.data.selection import chosen_metrics, need_moments
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
 from steelyard.metaevaluation.words import LISTED, quoted

@@ -15,13 +15,12 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, UnitEffect, many
-from steelyard.data.whorated import RATER
-from steelyard.data.worth import Worth
+from steelyard.data.units import RATER, SEGMENT, UnitEffect, many
 from steelyard.metaevaluation import words
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
+from steelyard.stats.curves import AgreementCurve
 from steelyard.stats.judged.gap import Gap
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
@@ -116,7 +115,7 @@ class MetaEvaluation(Result):
     outliers: Outliers | None = None  # by people's scores of systems
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
     #: What differences of the best metric are worth to people.
-    worth: Worth | None = lazy_field(None)  # noqa: RUF009
+    worth: AgreementCurve | None = lazy_field(None)  # noqa: RUF009
     #: Smallest believable gaps of metrics; empty where systems are not weighed.
     gaps: Mapping[str, Gap] = lazy_field(lazy(dict))
 
@@ -356,7 +355,7 @@ class _Board:
             notes.append(_about_gaps(whole.gaps))
         # How large a difference counts; the place of all that is measured of differences.
         worth = whole.worth
-        notes += [] if worth is None else [f"a difference: {worth.in_short()}"]
+        notes += [] if worth is None else [f"a difference: {worth.needed_sentence()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]
 
 

@@ -15,8 +15,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, streams
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, Units, units_of
-from steelyard.data.whorated import RATER
+from steelyard.data.units import RATER, SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.bestworth import worth_of_best
 from steelyard.metaevaluation.cube import Data, Run, prepare, the_human, the_metrics

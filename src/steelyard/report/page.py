@@ -23,10 +23,10 @@ from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.table import Table
 from steelyard.core.text import listed, plural
-from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
+from steelyard.data.selection import chosen_metrics
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
 from steelyard.judging.results import JudgeReport

@@ -19,7 +19,7 @@ from steelyard.core.display import Summary, Told
 from steelyard.core.provenance import installed_version
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import many
+from steelyard.data.units import many
 from steelyard.metaevaluation import words as metawords
 from steelyard.metaevaluation.results import MetaEvaluation
 

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from steelyard.stats.arrays import Floats
-from steelyard.stats.correlation import kendall_b, settled
+from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.ranks import levelled
 from steelyard.stats.strength import elo, trueskill
 from steelyard.stats.strength.battlelog import score_results
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
@@ -144,7 +145,7 @@ def top_as_published(scores: Floats, n: int) -> Bools:
 def first_of_tied(scores: Floats, n: int) -> Bools:
     """Tell which systems are among the first ``n`` if tied ones stay in their order."""
     result = np.zeros(scores.shape, dtype=bool)
-    order = np.argsort(-settled(scores), axis=1, kind="stable")
+    order = np.argsort(-levelled(scores), axis=1, kind="stable")
     np.put_along_axis(result, order[:, :n], values=True, axis=1)
     return result
 

@@ -8,7 +8,6 @@ import scipy.stats as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard.core.errors import UsageError
 from steelyard.stats.paired.power import (
     needed,
     normal_power,
@@ -162,8 +161,3 @@ def test_resamples_are_copies(seed):
         flips = rng.choice([-1.0, 1.0], (4000, len(y))) @ y
         beyond = (np.abs(flips) >= abs(y.sum()) - 1e-9).mean()
         assert permutation == pytest.approx(beyond, abs=0.05)
-
-
-def test_an_unknown_test_is_refused():
-    with pytest.raises(UsageError, match="no power of test 'z'"):
-        resampled_p("z", *np.ones((3, 3)), np.ones((1, 3)))

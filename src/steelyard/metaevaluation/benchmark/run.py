@@ -19,9 +19,9 @@ from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
-from steelyard.data.choosing import matching
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
+from steelyard.data.selection import matching
 from steelyard.metaevaluation.benchmark.parts import (
     PartTask,
     Weighed,

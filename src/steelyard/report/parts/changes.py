@@ -23,7 +23,7 @@ from steelyard.core.display import Told
 from steelyard.core.table import Cell, Column, Table, decimals
 from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import counted
+from steelyard.data.units import counted
 from steelyard.report.memory import Memory, Standing, source_hash
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.paired.corrections import adjust

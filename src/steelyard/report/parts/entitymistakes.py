@@ -13,7 +13,7 @@ from steelyard.comparison.scores import LEVEL
 from steelyard.core.errors import printable
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import AUTO, units_of
+from steelyard.data.units import AUTO, units_of
 from steelyard.report.explorer import Mistake
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.arrays import Floats

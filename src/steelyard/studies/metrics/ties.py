@@ -21,9 +21,9 @@ from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
-from steelyard.data.choosing import chosen_metrics
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import AUTO
+from steelyard.data.selection import chosen_metrics
+from steelyard.data.units import AUTO
 from steelyard.formats.load import Source, as_evalset
 from steelyard.human.equals import of_pairs, of_ratings, tie_threshold
 from steelyard.human.mqm import values_of

@@ -21,10 +21,9 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect, counted, many, units_of
 from steelyard.data.joining import join
 from steelyard.data.segments import Segments
-from steelyard.data.whorated import RATER
+from steelyard.data.units import RATER, UnitEffect, counted, many, units_of
 from steelyard.formats.options import LoadOptions
 from steelyard.human import raters
 from steelyard.human.equals import FEWEST_PAIRS, KINDS, Equals, of_pairs, of_ratings

@@ -29,7 +29,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, UnitEffect, Units, many, units_of
+from steelyard.data.units import SEGMENT, UnitEffect, Units, many, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.intervals import replicates

@@ -24,8 +24,8 @@ from steelyard.core.options import check_instance, check_names, keywords
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
+from steelyard.data.selection import need_moments
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import order_disagreement, sets_differ, top_systems

@@ -30,8 +30,9 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.stats.arrays import Floats
-from steelyard.stats.correlation import kendall_b, settled
+from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
+from steelyard.stats.ranks import levelled
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.orders import sequences
 from steelyard.stats.strength.wins import WinCounts
@@ -125,7 +126,7 @@ def recovered(
     taus = []
     for name in by:
         found = ways[name]() if name in ways else _rated(name, scores, orders, streams[name])
-        taus.append(kendall_b(count_pairs(truth, settled(found).T)))
+        taus.append(kendall_b(count_pairs(truth, levelled(found).T)))
     return np.stack(taus, axis=1)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.core.errors import UsageError
-from steelyard.data.choosing import chosen_metrics, matching, with_metrics
+from steelyard.data.selection import chosen_metrics, matching, with_metrics
 
 SEES = {"a-refA": ("refA",), "b-refB": ("refB",), "q-src": ("src",), "both": ("refA", "src"),
         "every-all": ("all",), "x[1]*": (), "plain": ()}  # fmt: skip

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from steelyard.core.errors import UsageError
-from steelyard.data.independence import UnitEffect, column_of, counted, units_of
 from steelyard.data.segments import Segments
+from steelyard.data.units import UnitEffect, column_of, counted, units_of
 
 
 def _segments(documents, **more):
@@ -122,6 +122,14 @@ def test_a_column_is_a_unit_if_it_was_read_as_the_documents():
     assert units_of(own, "topic", _all(own)).name == "topic"
     with pytest.raises(UsageError, match="a column of the input"):
         units_of(own, "genre", _all(own))
+
+
+def test_any_further_column_is_a_unit():
+    topics = tuple(f"t{i // 3:02}" for i in range(60))
+    units = units_of(Segments(tuple(map(str, range(60))), metadata={"topic": topics}),
+                     "topic", np.ones(60, dtype=bool))  # fmt: skip
+    assert (units.name, units.n) == ("topic", 20)
+    np.testing.assert_array_equal(units.codes, np.arange(60) // 3)
 
 
 def test_words_and_numbers_are_no_columns():
