@@ -174,6 +174,18 @@ def test_a_column_of_the_input_is_a_unit(tmp_path, capsys):
     assert "--unit document: the documents of the segments are not known" in capsys.readouterr().err
 
 
+def test_moods_test_is_the_same_whatever_the_unit_and_median_is_the_test_by_unit():
+    x = alike()
+    by_document = sy.compare(a_set(x), by="median", tests=["mood", "median"], intervals=None)
+    by_segment = sy.compare(a_set(x), by="median", tests=["mood"], intervals=None, unit="segment")
+    np.testing.assert_array_equal(by_document.tests["mood"].p, by_segment.tests["mood"].p)
+    assert by_document.tests["mood"].unit == "segment"
+    assert by_document.tests["median"].unit == "document"
+    assert any("mood takes segments to be independent" in text for text in by_document.warnings)
+    assert list(sy.compare(a_set(x), by="median").tests) == ["median"]
+    assert list(sy.compare(a_set(x), by="median", unit="segment").tests) == ["mood"]
+
+
 def test_the_card_of_two_systems_respects_documents():
     x = alike(3, 2)
     card = decide(a_set(x), ("A", "B"))
