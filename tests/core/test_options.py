@@ -50,10 +50,7 @@ from steelyard.stats.permutation import pvalues as permutation
 from steelyard.stats.prediction_powered import anytime, jointly
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
-from steelyard.stats.strength import bradleyterry as strength
-from steelyard.stats.strength import elo, points, sandwich, trueskill, wins
-from steelyard.stats.strength.battlelog import UnitCounts, score_battles
-from steelyard.stats.strength.strengtheffect import strength_effect
+from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.differences import difference_worth
 from steelyard.studies.metrics.discernment import count_distinct, guard
@@ -356,8 +353,6 @@ P = np.array([[0.5, 0.1, 0.2], [0.9, 0.5, 0.3], [0.8, 0.7, 0.5]])
 STATISTICS = corpus.CorpusStatistics(
     np.random.default_rng(2).random((3, 12, 2)), lambda x: x[..., 0] / x[..., 1]
 )
-TABLE = wins.win_counts(MATRIX)
-UNITS = UnitCounts.of(score_battles(MATRIX), np.repeat(BLOCKS, 3))
 GENERATOR = np.random.default_rng(0)
 RATED = {"unit": np.array([0, 0, 1, 1]), "value": np.array([1.0, 1.0, 2.0, 1.0])}
 TWO = {"human": MATRIX, "metric": MATRIX}
@@ -421,12 +416,6 @@ STATISTICAL = [
     Case(permutation.SignFlips, {}, {
         "method": "known name", "tail": "known name", "n_resamples": "one or more",
         "step": "above 0?", "rng": "rng"}),
-    Case(points.segment_points, {"scores": MATRIX},
-         {"ties_as": "known name", "tolerance": "at least 0"}),
-    Case(points.resampled_strengths,
-         {"scores": MATRIX, "counts": np.ones((2, MATRIX.shape[1])),
-          "start": np.zeros(len(MATRIX))},
-         {"ties_as": "known name", "tolerance": "at least 0"}, ("counts", "start")),
     Case(outlying, {"scores": MATRIX[0]}, {"cutoff": "above 0"}),
     Case(worthcurve.resampled_pairs,
          {"sets": np.zeros(1, int), "first": np.zeros(1, int), "second": np.ones(1, int),
@@ -452,17 +441,6 @@ STATISTICAL = [
     Case(significance.wilson_interval, {"successes": np.array([3.0]), "n": np.array([5.0])},
          {"level": "level"}),
     Case(ranktests.signed_rank, {"differences": MATRIX}, SIDE),
-    Case(wins.win_counts, {"scores": MATRIX}, {"tolerance": "at least 0"}),
-    Case(wins.expected_wins, {"counts": TABLE}, {"ties_as": "known name"}),
-    Case(wins.win_share, {"counts": TABLE}, {"ties_as": "known name"}),
-    Case(strength.bradley_terry, {"wins": TABLE.wins, "ties": TABLE.ties},
-         {"ties_as": "known name", "method": "known name", "prior": "at least 0",
-          "covariance": "flag"}),
-    Case(sandwich.bt_by_block, {"scores": MATRIX, "blocks": BLOCKS},
-         {"ties_as": "known name", "prior": "at least 0", "tolerance": "at least 0"}),
-    Case(sandwich.bt_by_unit, {"units": UNITS}, {"ties_as": "known name", "prior": "at least 0"}),
-    Case(sandwich.bt_gap_test, {"found": sandwich.bt_by_unit(UNITS)}, SIDE),
-    Case(strength_effect, {"units": UNITS}, {"level": "level"}),
     Case(design_effect, {"scores": MATRIX, "blocks": BLOCKS}, {"level": "level"}),
     Case(anytime.anytime_interval, {"values": MATRIX[0]},
          {"level": "level", "tightest": "one or more"}),
@@ -473,9 +451,9 @@ STATISTICAL = [
           "errors": np.ones((2, 2)), "freedom": np.full((2, 2), 9.0),
           "values": np.array([1.0, 0]), "rng": GENERATOR},
          {"draws": "one or more", "level": "level"}),
-    Case(elo.EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
+    Case(EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
                               "base": "above 1"}),
-    Case(trueskill.TrueSkillOptions, {},
+    Case(TrueSkillOptions, {},
          {"mu": "number", "sigma": "above 0", "beta": "above 0", "tau": "at least 0",
           "draw_probability": "share below 1"}),
 ]  # fmt: skip
@@ -602,6 +580,9 @@ INNER = {
     "styled_strengths", "swapped_position", "undefined", "weighted_mean", "wilson", "with_noise",
     "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
     "williams",
+    # Of strengths: their options are those of sy.compare.
+    "bradley_terry", "bt_by_block", "bt_gap_test", "expected_wins", "resampled_strengths",
+    "segment_points", "strength_effect", "win_counts", "win_share",
 }  # fmt: skip
 
 

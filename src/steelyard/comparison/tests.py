@@ -33,8 +33,8 @@ from steelyard.stats.paired.testintervals import (
 from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.unitfreedom import unit_sizes, widened_p
-from steelyard.stats.strength import sandwich
 from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +92,14 @@ def _mood(asked: Question) -> tuple[Floats, float]:
 
 def _bt_gap(asked: Question) -> tuple[Floats, float]:
     options = asked.options
-    found = sandwich.bt_by_block(
+    found = bt_by_block(
         asked.data.scores,
         asked.data.blocks,
         ties_as=options.ties,
         prior=options.prior,
         tolerance=options.tolerance,
     )
-    return sandwich.bt_gap_test(found, alternative=options.alternative), 0.0
+    return bt_gap_test(found, alternative=options.alternative), 0.0
 
 
 def _sign(asked: Question) -> tuple[Floats, float]:

@@ -34,8 +34,7 @@ from steelyard.stats.paired import pairedtests
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import bootstrap_means
 from steelyard.stats.resampling.medians import bootstrap_medians
-from steelyard.stats.strength.bradleyterry import bradley_terry_batch
-from steelyard.stats.strength.points import segment_points
+from steelyard.stats.strength.bradleyterry import bradley_terry_batch, segment_points
 from steelyard.stats.strength.wins import resampled_wins
 from steelyard.studies.results import Study
 from steelyard.studies.systems.disagreementviews import (
