@@ -480,7 +480,7 @@ def _play_rounds(
     numbers, half = len(seated) - 1, table.shape[1] // 2
     for r in range(len(table)):
         pairs = seated.reshape(numbers + 1, 2, half, -1)
-        ratings, result = pairs[:numbers], score_results(*pairs[-1], tolerance)
+        ratings, result = pairs[:numbers], score_results(pairs[-1, 0], pairs[-1, 1], tolerance)
         if byes is None:
             present = ~np.isnan(result)
             result[~present] = 0
@@ -509,4 +509,5 @@ def _tournament(m: int) -> Counts:
     first = np.concatenate([np.full_like(rounds, m - 1), (rounds + k) % (m - 1)], axis=1)
     second = np.concatenate([rounds, (rounds - k) % (m - 1)], axis=1)
     seats = np.concatenate([first, second], axis=1)
-    return np.argsort(seats[0])[seats]
+    table: Counts = np.argsort(seats[0])[seats]
+    return table

@@ -165,8 +165,8 @@ def resampled_wins(scores: Floats, counts: Floats | None, *, tolerance: float = 
 
     def add_up(segments: NDArray[np.bool_]) -> Floats:
         if weights is None:
-            return np.count_nonzero(segments, axis=1)[None].astype(np.float64)
-        return weights @ segments.T.astype(kind)
+            return np.asarray(np.count_nonzero(segments, axis=1)[None], dtype=np.float64)
+        return np.asarray(weights @ segments.T.astype(kind))
 
     wins, met = np.empty((2, len(total), n, n))
     met[:] = total[:, None, None]
@@ -274,8 +274,10 @@ def battle_pairs(battles: Battles) -> PairWins:
     keys, pair = np.unique(pair_codes(battles), return_inverse=True)
     swapped = battles.left > battles.right
     first = np.where(swapped, 1 - battles.outcome, battles.outcome)
-    sums = (group_sums(pair, share, len(keys)) for share in _shares(first, battles.weight))
-    return PairWins(keys // battles.n, keys % battles.n, *sums, battles.n)
+    won, lost, tied = (
+        group_sums(pair, share, len(keys)) for share in _shares(first, battles.weight)
+    )
+    return PairWins(keys // battles.n, keys % battles.n, won, lost, tied, battles.n)
 
 
 def _shares(outcome: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:
@@ -331,12 +333,13 @@ class UnitCounts:
 
     def pairs(self) -> PairWins:
         """Count wins and ties of the pairs over all units."""
-        first, second, tied = self.cells.sum(axis=1).reshape(3, -1)
+        totals: Floats = np.asarray(self.cells.sum(axis=1), dtype=np.float64)
+        first, second, tied = totals.reshape(3, -1)
         return PairWins(self.i, self.j, first, second, tied, self.n)
 
     def sizes(self) -> Floats:
         """Count the battles of each unit."""
-        return np.asarray(self.cells.sum(axis=0)).ravel()
+        return np.asarray(self.cells.sum(axis=0), dtype=np.float64).ravel()
 
     def ahead(self) -> tuple[Floats, Floats]:
         """Count the units in which the first, and in which the second of each pair won more."""
