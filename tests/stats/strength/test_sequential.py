@@ -133,7 +133,7 @@ def test_trueskill_against_the_package(options):
         skills = battles_in_time(TrueSkillOptions(**options), log)
         mu, sigma = by_package(log, **options)
         np.testing.assert_allclose(skills.scores, mu, rtol=0, atol=1e-9)
-        np.testing.assert_allclose(skills.sigma, sigma, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(np.array(skills.sigma), sigma, rtol=0, atol=1e-9)
 
 
 def truncated(low, high, t):
@@ -153,7 +153,7 @@ def test_a_duel_conditions_on_a_truncated_normal(t, draw, outcome):
     rules.update(pairs, np.array([2 * outcome - 1]), None)
     margin = rules.margin / 2
     ends = (margin, t + 12) if outcome == 1 else (-margin, margin)
-    v, w = truncated(*ends, t)
+    v, w = truncated(ends[0], ends[1], t)
     assert pairs[0, :, 0] == pytest.approx([t + v / 2, -t - v / 2], abs=1e-7)
     assert pairs[1, :, 0] == pytest.approx(1 - w / 4, abs=1e-7)
 

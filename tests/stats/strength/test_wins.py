@@ -205,7 +205,7 @@ def test_units_against_the_loop(battles, seed):
     rng = np.random.default_rng(seed)
     unit = rng.integers(0, 5, len(battles))
     tables = UnitCounts.of(battles, unit)
-    counts = rng.integers(0, 3, (4, tables.n_units))
+    counts = rng.integers(0, 3, (4, tables.n_units)).astype(float)
     drawn = tables.resampled(counts)
     for b, times in enumerate(counts):
         same(WinCounts(drawn.wins[b], drawn.ties[b]), naive_log(battles, times[unit]))
