@@ -95,7 +95,7 @@ def test_flips_are_inverted(seed):
         sums = [np.dot(signs, gap - shift) for signs in product((-1, 1), repeat=8)]
         upper = np.mean(np.array(sums) >= (gap - shift).sum() - 1e-9)
         lower = np.mean(np.array(sums) <= (gap - shift).sum() + 1e-9)
-        return min(1.0, 2 * min(upper, lower))
+        return float(min(1.0, 2 * min(upper, lower)))
 
     for end, out in ((low, -1), (high, 1)):
         assert p(end - out * 1e-6) >= 0.05 > p(end + out * 1e-6)

@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.comparison.logs import compare_battles
 from steelyard.data.judgements import BattleLog
-from steelyard.stats.judged.stylestrength import styled_strengths
+from steelyard.stats.prediction_powered.strengths import styled_strengths
 
 
 def drawn(rng, *, spread=1.5, gap=0.0, prompts=150):

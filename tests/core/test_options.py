@@ -21,7 +21,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard import stats, studies
+from steelyard import studies
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
 from steelyard.core import bounds as options
@@ -47,7 +47,6 @@ from steelyard.stats.paired import corrections as significance
 from steelyard.stats.paired import testpower as power
 from steelyard.stats.permutation import corpus
 from steelyard.stats.permutation import pvalues as permutation
-from steelyard.stats.prediction_powered import anytime, jointly
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.designeffect import design_effect
 from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions
@@ -83,7 +82,6 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "unit": (0, -1, 1.5, NAN, True, "", "0", " ", None, ["foo"], b"foo", HUGE),
     "known names": ("foo", None, 3, NAN, True, ["foo"], [3], [None], [[]]),
     "names": (3, NAN, True, [3], [None], "foo"),
-    "names or one": (3, NAN, True, [3], [None], "foo", ["foo"]),
     "sizes": ([1], [0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], *LIST),
     "thresholds": ([-1], [NAN], [INF], ["foo"], [None], [True], 3, NAN, "12", None),
     "positive numbers": ([0], [-1], [NAN], [INF], ["foo"], [True], *LIST),
@@ -238,8 +236,8 @@ CASES = [
          JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
                    "title": "text?", "require": "names", "baseline": "object?"}),
     Case(sy.correct, {"sources": (VERDICTS,), "human": ["people"], "draws": 100},
-         JUDGED | {"judge": "names or one?", "labels": "known name", "by": "known name",
-                   "pair": "pair?", "population": "known name", "anytime": "flag",
+         JUDGED | {"judge": "text?", "labels": "known name", "by": "known name",
+                   "pair": "pair?", "population": "known name",
                    "draws": "hundred or more", "rng": "rng"}),
     Case(sy.plan_labels, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"judge": "text?", "half_width": "above 0?", "kappa": "above 0?",
@@ -364,12 +362,7 @@ STATISTICAL = [
     Case(accuracy.pairwise_accuracy, {"human": MATRIX[:, 0], "metric": MATRIX[:, 0]},
          {"ties": "known name"}),
     Case(agreement.krippendorff_alpha, RATED, {"level": "known name"} | AGREE, ("rng",)),
-    Case(agreement.cohen_kappa, {"first": MATRIX[0], "second": MATRIX[1]}, AGREE, ("rng",)),
     Case(agreement.fleiss_kappa, RATED, AGREE, ("rng",)),
-    Case(bootstrap.segment_counts, {"n_resamples": 2, "n_segments": 3, "rng": GENERATOR},
-         {"n_resamples": "one or more", "n_segments": "count"}),
-    Case(bootstrap.draw_counts, {"n_resamples": 2, "n": 3, "rng": GENERATOR},
-         {"n_resamples": "one or more", "n": "count", "size": "count?"}),
     Case(autorank.autorank, {"means": MATRIX}, {"form": "known name", "worst": "number?"}),
     Case(autorank.bootstrap_autorank, {"scores": MATRIX[None], "rng": GENERATOR},
          {"form": "known name", "n_resamples": "one or more"}),
@@ -442,15 +435,6 @@ STATISTICAL = [
          {"level": "level"}),
     Case(ranktests.signed_rank, {"differences": MATRIX}, SIDE),
     Case(design_effect, {"scores": MATRIX, "blocks": BLOCKS}, {"level": "level"}),
-    Case(anytime.anytime_interval, {"values": MATRIX[0]},
-         {"level": "level", "tightest": "one or more"}),
-    Case(anytime.anytime_reach, {"n": 30},
-         {"n": "one or more", "level": "level", "tightest": "one or more"}),
-    Case(jointly.all_together,
-         {"covariance": np.eye(2), "differences": np.array([[0.0, 1], [-1, 0]]),
-          "errors": np.ones((2, 2)), "freedom": np.full((2, 2), 9.0),
-          "values": np.array([1.0, 0]), "rng": GENERATOR},
-         {"draws": "one or more", "level": "level"}),
     Case(EloOptions, {}, {"k": "above 0", "initial": "number", "scale": "above 0",
                               "base": "above 1"}),
     Case(TrueSkillOptions, {},
@@ -562,28 +546,6 @@ def test_streams_of_a_seed_may_wait_and_others_may_not():
 
 
 SCALARS = (int, float, str)
-#: Statistics that others call with options that are checked already.
-INNER = {
-    "lattice_tails", "pair_rows",
-    "own_codes",
-    "bradley_terry_batch", "bradley_terry_pairs", "characteristic", "compare_items",
-    "compare_verdicts", "enumerate_tails", "exact_sums", "gap_test",
-    "count_columns", "keyed_counts", "lattice_scale", "leaves", "parts", "scores_in_orders",
-    # Of judges: their options are those of sy.judge, sy.correct and sy.plan_labels.
-    "alternative_annotator", "believable_gap", "clopper_pearson", "corrected_mean", "correlation",
-    "dawid_skene", "drift", "gwet_ac1", "kappa", "label_agreement", "label_ceiling",
-    "labels_for_half_width", "labels_for_kappa", "labels_to_pass", "labels_to_separate",
-    "length_controlled", "next_probabilities", "nominal_alpha", "one_order_position",
-    "people_alone", "pooled_mean", "unseen",
-    "powered_strengths", "regress_errors", "rogan_gladen", "score_agreement",
-    "score_ceiling", "self_agreement", "share_by_unit", "stacked", "stratified_mean",
-    "styled_strengths", "swapped_position", "undefined", "weighted_mean", "wilson", "with_noise",
-    "ranking_agreement", "ranks", "resampled_wins", "score_battles", "sign_test_counts",
-    "williams",
-    # Of strengths: their options are those of sy.compare.
-    "bradley_terry", "bt_by_block", "bt_gap_test", "expected_wins", "resampled_strengths",
-    "segment_points", "strength_effect", "win_counts", "win_share",
-}  # fmt: skip
 
 
 def _modules(package: ModuleType) -> list[ModuleType]:
@@ -605,21 +567,6 @@ def test_every_public_function_has_a_case():
 def _gives_a_study(f: Any, module: str) -> bool:
     own = inspect.isfunction(f) and f.__module__ == module and not f.__name__.startswith("_")
     return own and inspect.signature(f).return_annotation == "Study"
-
-
-def test_every_statistic_with_options_has_a_case():
-    cased = {case.function for case in STATISTICAL}
-    plain = {"int", "float", "str", "int | None", "float | None", "str | None"}
-    missing = set()
-    for module in _modules(stats):
-        for name, f in vars(module).items():
-            if name.startswith("_") or not inspect.isfunction(f) or f in cased:
-                continue
-            asked = inspect.signature(f).parameters.values()
-            own = f.__module__ == module.__name__
-            if own and any(p.annotation in plain and p.default is not p.empty for p in asked):
-                missing.add(name)
-    assert missing - INNER - {"spa"} == set()
 
 
 # What was found wrong, in words.

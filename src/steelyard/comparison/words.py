@@ -111,13 +111,12 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
         return
     if rest:
         yield "undecided", f"The test leaves open whether {best} is better than {all_of(rest)}."
-    if tier == [best]:  # the next one is worse, but not all below it, or a test says otherwise
-        return
-    inside = [s for s in ranking if s in set(tier)]
-    some = f"not every difference among them is significant at {100 * found.alpha:g} %"
-    tier_of = f"The first tier has {plural(len(tier), 'system')} ({all_of(inside)})"
-    yield "undecided", f"{tier_of}: {some}."
-    yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
+    if tier != [best]:  # else the next one is worse, but not all below it, or a test says otherwise
+        inside = [s for s in ranking if s in set(tier)]
+        some = f"not every difference among them is significant at {100 * found.alpha:g} %"
+        tier_of = f"The first tier has {plural(len(tier), 'system')} ({all_of(inside)})"
+        yield "undecided", f"{tier_of}: {some}."
+        yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
 
 
 def _no_first(found: RankedSystems, first: str) -> Iterator[Told]:

@@ -329,7 +329,7 @@ class EvalSet:
 
     def with_human(self, human: str | None) -> EvalSet:
         """Name the human score: its neighbours in the files that were loaded are human, too."""
-        names = self.neighbours.get(human, frozenset()) if human is not None else frozenset()
+        names = self.neighbours.get(human, frozenset()) if isinstance(human, str) else frozenset()
         if not any(self.scores[name].kind == "metric" for name in names & self.scores.keys()):
             return self
         scores = {

@@ -17,6 +17,7 @@ from steelyard.core.errors import ShapeError, UsageError, hint
 from steelyard.core.oneline import named, one_line
 from steelyard.core.words import plural
 from steelyard.data.judgements import Codes, Floats
+from steelyard.stats.agreement import label_counts, vote
 from steelyard.stats.arrays import own_codes, own_floats, own_texts
 
 Bools = NDArray[np.bool_]
@@ -257,23 +258,4 @@ def joined(name: str, opinions: Sequence[Opinion], n_rows: int, n_categories: in
     labels = [one.label for one in opinions if one.label is not None]
     if not labels or not n_categories:
         return Opinion(name, value)
-    counts = label_counts(labels, n_categories)
-    most = counts.max(axis=0)
-    clear = (most > 0) & ((counts == most).sum(axis=0) == 1)
-    return Opinion(name, value, np.where(clear, counts.argmax(axis=0), MISSING).astype(np.int32))
-
-
-def label_counts(labels: Sequence[Codes], n_categories: int) -> NDArray[np.int64]:
-    """Count how many gave each label, categories x rows.
-
-    Examples
-    --------
-    >>> label_counts([np.array([0, -1]), np.array([0, 1])], 2).tolist()
-    [[2, 0], [0, 1]]
-    """
-    rows = np.arange(len(labels[0]))
-    counts = np.zeros((n_categories, len(rows)), dtype=np.int64)
-    for own in labels:
-        known = own >= 0
-        counts[own[known], rows[known]] += 1
-    return counts
+    return Opinion(name, value, vote(label_counts(labels, n_categories)).astype(np.int32))

@@ -26,8 +26,14 @@ from steelyard.judging.styles import Baseline, Styled, against_baseline, styled
 from steelyard.judging.swaying import EXAGGERATION, OWN_FAMILY, bias_columns
 from steelyard.judging.words import rows_told
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.errorregression import CONSTANT, Effect, regress_errors
-from steelyard.stats.judged.position import FIXED, RANDOM_SIDES, Position
+from steelyard.stats.judged.bias import (
+    CONSTANT,
+    FIXED,
+    RANDOM_SIDES,
+    Effect,
+    Position,
+    regress_errors,
+)
 
 _SURE = 0.05
 
@@ -233,7 +239,7 @@ def _of_judge(
 ) -> JudgeBias:
     level = options.level
     errors = judge.value - people.value
-    columns, notes = bias_columns(verdicts, people, judge, own)
+    columns = bias_columns(verdicts, people, judge, own)
     effects, said = _regressed(errors, columns, verdicts, options)
     style = {name: x for name, x in columns.items() if name not in (EXAGGERATION, OWN_FAMILY)}
     both, why = styled(verdicts, people, judge, style, level)
@@ -245,7 +251,7 @@ def _of_judge(
         slices=agreement_by_slice(verdicts, people, judge, slices, level),
         styled=both,
         baseline=against_baseline(verdicts, judge, level),
-        notes=(*notes, *said, *why),
+        notes=(*said, *why),
     )
 
 

@@ -20,8 +20,8 @@ from steelyard.judging.verdict import (
     Verdict,
 )
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.alttest import AltTest
-from steelyard.stats.judged.position import RANDOM_SIDES, SWAPPED
+from steelyard.stats.judged.alt_test import AltTest
+from steelyard.stats.judged.bias import RANDOM_SIDES, SWAPPED
 
 ALPHA = 0.05  # above which no sentence says that something sways a judge
 

@@ -25,9 +25,8 @@ from steelyard.data.independence import UnitEffect
 from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.prediction_powered.jointly import Together
+from steelyard.stats.prediction_powered.joint import Together
 from steelyard.stats.prediction_powered.mean import Corrected
-from steelyard.stats.prediction_powered.representative import Difference
 from steelyard.stats.ranks import ranks
 
 TEST = "max-t"
@@ -109,8 +108,6 @@ class Correction(Shown):
         Tests of all pairs at once, and places; None where there are none.
     asked
         The pair that was asked for; None: all of them.
-    unlike
-        How labelled rows differ from the others.
     """
 
     judge: str
@@ -124,12 +121,10 @@ class Correction(Shown):
     parts: Parts
     together: Together | None
     asked: CorrectedPair | None = None
-    unlike: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     level: float = 0.95
-    anytime: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -306,13 +301,11 @@ class Correction(Shown):
                 "judge": self.judge,
                 "by": self.by,
                 "lambda": self.weight,
-                "anytime": self.anytime,
                 "overall": None if self.overall is None else self.overall.to_dict(),
                 "systems": [one.to_dict() for one in self.systems],
                 "pairs": [pair.to_dict() for pair in self.pairs],
             },
             "comparison": comparison,
-            "representative": [own.to_dict() for own in self.unlike],
             **self.more,
             "notes": list(self.notes),
             "warnings": list(self.warnings),

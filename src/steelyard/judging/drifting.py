@@ -22,8 +22,7 @@ from steelyard.judging.cardwords import percent
 from steelyard.judging.judgeversions import versions_of
 from steelyard.judging.options import DriftOptions
 from steelyard.judging.run import provenance_of, verdicts_of
-from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.position import mean_by_unit
+from steelyard.stats.estimate import Estimate, mean_estimate
 from steelyard.stats.judged.reruns import Drift, drift
 
 
@@ -276,11 +275,11 @@ class _Joined:
         known = ~np.isnan(step)
         shift = Estimate(float("nan"), why="no numbers")
         if known.any():
-            shift = mean_by_unit(step[known], None if unit is None else unit[known], level)
+            shift = mean_estimate(step[known], None if unit is None else unit[known], level)
         rows = (before != MISSING) & (after != MISSING) & (self.human >= 0)
         own = None if unit is None else unit[rows]
         right = [
-            mean_by_unit((codes[rows] == self.human[rows]).astype(np.float64), own, level)
+            mean_estimate((codes[rows] == self.human[rows]).astype(np.float64), own, level)
             if rows.any() else Estimate(float("nan"), why="no row of both has a label")
             for codes in (before, after)
         ]  # fmt: skip

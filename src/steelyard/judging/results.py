@@ -20,7 +20,7 @@ from steelyard.judging.requirements import FAILS, UNDECIDED, Checked
 from steelyard.judging.verdict import Verdict
 from steelyard.judging.words import told_of_judges
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.alttest import AltTest
+from steelyard.stats.judged.alt_test import AltTest
 
 EXIT_FAILS, EXIT_UNDECIDED = 3, 4
 

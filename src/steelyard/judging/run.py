@@ -25,7 +25,7 @@ from steelyard.judging.options import JudgeOptions, ReadOptions
 from steelyard.judging.requirements import HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.judging.results import JudgeReport
 from steelyard.judging.verdict import MOST_EMPTY, decide
-from steelyard.stats.judged.alttest import AltTest, best_constant
+from steelyard.stats.judged.alt_test import AltTest, best_constant
 
 
 def verdicts_of(

@@ -25,7 +25,7 @@ from steelyard.metaevaluation import words
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.believable import Gap
+from steelyard.stats.judged.gap import Gap
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
 

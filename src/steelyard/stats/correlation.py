@@ -67,6 +67,18 @@ def cell_pearson(x: Floats, y: Floats) -> tuple[float, int]:
     return float(np.clip(_unit(a) @ _unit(b), -1, 1)), a.size
 
 
+def pearson_influence(x: Floats, y: Floats) -> tuple[float, Floats]:
+    """Return Pearson's r of two columns without gaps, and the influence of each row on it.
+
+    Both are NaN where a column does not vary.
+    """
+    if min(np.ptp(v) - 1e-12 * np.abs(v).max() for v in (x, y)) <= 0:
+        return float("nan"), np.full(len(x), np.nan)
+    a, b = ((v - v.mean()) / v.std() for v in (x, y))
+    r = max(-1.0, min(1.0, float(a @ b) / len(x)))
+    return r, a * b - r * (a * a + b * b) / 2
+
+
 def _unit(x: Floats) -> Floats:
     """Centre and scale to length one; first by the largest value, so that no square underflows."""
     x = x - x.mean()

@@ -196,7 +196,8 @@ def test_an_interrupted_run_goes_on(tmp_path, jobs):
 
 def test_a_damaged_result_is_computed_again(tmp_path):
     whole = run(make_work(), tasks_of(2), rng=1, resume=tmp_path)
-    (tmp_path / "tasks.000001.npz").write_bytes(b"PK half a file")
+    kept = tmp_path / "tasks.000001.npz"
+    kept.write_bytes(kept.read_bytes()[:100])
     assert same(whole, run(make_work(), tasks_of(2), rng=1, resume=tmp_path))
 
 

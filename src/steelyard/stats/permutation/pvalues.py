@@ -163,8 +163,10 @@ def stacked_pvalues(
             whole[place] = result
     others = [place for place in range(len(stack)) if place not in whole]
     way = _Way("characteristic", partial(product_tails, series=True), stacked_tails, _ROWS)
-    # Whole numbers tie where scores do on paper, also where a lattice is not worth its transform.
-    left = [stack[place] if (whole_numbers := lattices[place]) is None else whole_numbers
+    # Whole numbers tie where scores do on paper. Many of them would be taken for a lattice again.
+    n_units = stack[0].shape[1] if blocks is None else len(np.unique(blocks))
+    exact = n_units <= NARROW or chosen.step is not None
+    left = [stack[place] if (numbers := lattices[place]) is None or not exact else numbers
             for place in others]  # fmt: skip
     results = _assemble(left, blocks, way, chosen.tail)
     found = dict(zip(others, results, strict=True))

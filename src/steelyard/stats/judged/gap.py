@@ -19,12 +19,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
-from steelyard.core import bounds
-from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats, beyond_rounding, group_sums, ratio
-from steelyard.stats.estimate import Estimate, undefined
+from steelyard.stats.estimate import Codes, Estimate, critical, symmetric, undefined
 
 FEWEST = 5  # systems: a line through fewer leaves nothing to judge it by
 
@@ -33,8 +31,8 @@ FEWEST = 5  # systems: a line through fewer leaves nothing to judge it by
 class SystemMeans:
     """Means of people and of a judge over the items that both judged, one per system.
 
-    ``human_variance``, ``judge_variance`` and ``covariance`` are those of the means; NaN where a
-    system has fewer than two units. Systems that nobody labelled have NaN means and take no part.
+    The variances and the covariance are those of the means; NaN where a system has fewer than two
+    units. Systems without labels have NaN means and are excluded.
     """
 
     human: Floats
@@ -43,14 +41,8 @@ class SystemMeans:
     judge_variance: Floats
     covariance: Floats
 
-    def known(self) -> SystemMeans:
-        """Keep the systems whose means, and their noise, are known."""
-        columns = (self.human, self.judge, self.human_variance, self.judge_variance)
-        keep = ~np.isnan(np.stack(columns)).any(axis=0)
-        return self.take(np.flatnonzero(keep))
-
-    def take(self, systems: NDArray[np.integer]) -> SystemMeans:
-        """Keep some systems."""
+    def take(self, systems: NDArray[Any]) -> SystemMeans:
+        """Keep some systems (indices or a mask)."""
         return SystemMeans(
             human=self.human[systems],
             judge=self.judge[systems],
@@ -61,57 +53,28 @@ class SystemMeans:
 
     def error_variance(self, slope: float) -> Floats:
         """Variances of the means of human - slope * judge."""
-        found = (
-            self.human_variance - 2 * slope * self.covariance + slope * slope * self.judge_variance
+        return np.maximum(
+            self.human_variance - 2 * slope * self.covariance + slope**2 * self.judge_variance, 0.0
         )
-        return np.maximum(found, 0.0)
 
 
 def system_means(
-    system: NDArray[np.integer],
-    human: Floats,
-    judge: Floats,
-    n_systems: int,
-    unit: NDArray[np.integer] | None = None,
+    system: Codes, human: Floats, judge: Floats, n_systems: int, unit: Codes | None = None
 ) -> SystemMeans:
-    """Give the means of systems over the rows that both judged, with their noise by unit.
-
-    Parameters
-    ----------
-    system
-        A code per row.
-    human, judge
-        Numbers, NaN where missing.
-    n_systems
-        How many systems there are.
-    unit
-        What rows share (a code per row); None: every row is independent.
-
-    Examples
-    --------
-    >>> found = system_means(np.array([0, 0, 1, 1]), np.array([1.0, 0, 1, 1]),
-    ...                      np.array([1.0, 0, np.nan, 1]), 2)
-    >>> found.human.tolist(), found.judge_variance.tolist()
-    ([0.5, 1.0], [0.25, nan])
-    """
-    if not system.shape == human.shape == judge.shape:
-        raise ShapeError(f"shapes {system.shape}, {human.shape} and {judge.shape} differ")
+    """Return the means of systems over the rows that both judged, with their noise by unit."""
     both = ~(np.isnan(human) | np.isnan(judge))
     code, h, j = system[both], human[both], judge[both]
     n = group_sums(code, None, n_systems)
     mean_h, mean_j = (ratio(group_sums(code, x, n_systems), n) for x in (h, j))
-    off_h, off_j = h - mean_h[code], j - mean_j[code]
-    if unit is None:
-        owner, units = code, n
-    else:
-        _, cell = np.unique(np.stack([code, unit[both]]), axis=1, return_inverse=True)
-        n_cells = int(cell.max(initial=-1)) + 1
-        owner = np.zeros(n_cells, dtype=np.int64)
-        owner[cell] = code
-        off_h, off_j = (group_sums(cell, x, n_cells) for x in (off_h, off_j))
-        units = group_sums(owner, None, n_systems)
+    first = cell = np.arange(len(code))
+    if unit is not None:  # cells are the units of a system
+        pair = code.astype(np.int64) * (int(unit.max(initial=0)) + 1) + unit[both]
+        _, first, cell = np.unique(pair, return_index=True, return_inverse=True)
+    owner = code[first]
+    off_h, off_j = (group_sums(cell, x, len(first)) for x in (h - mean_h[code], j - mean_j[code]))
+    n_units = group_sums(owner, None, n_systems)
     # G / (G - 1): the sums are measured from a mean that they helped to make.
-    scale = ratio(units, (units - 1) * n * n)
+    scale = ratio(n_units, (n_units - 1) * n * n)
     moments = [
         scale * group_sums(owner, x * y, n_systems)
         for x, y in ((off_h, off_h), (off_j, off_j), (off_h, off_j))
@@ -150,7 +113,7 @@ class Gap:
     left_out: float = float("nan")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             **self.gap.to_dict(),
             "slope": self.slope.to_dict(),
@@ -169,65 +132,45 @@ def believable_gap(
 ) -> Gap:
     """Measure the smallest believable gap.
 
-    Parameters
-    ----------
-    means
-        Of people and of the judge, by system.
-    level
-        With which probability the order shall be right; also that of the intervals.
-    error_variance
-        The noise of the means of what people and judge differ in; by default that of human -
-        slope * judge.
-
-    Returns
-    -------
-    Gap
-        Undefined, with the reason, for fewer than five systems, and where the slope may be zero.
-
-    Examples
-    --------
-    >>> noise = np.full(6, 0.01)
-    >>> means = SystemMeans(np.arange(6.0), 2 * np.arange(6.0), noise, 4 * noise, 0 * noise)
-    >>> found = believable_gap(means)
-    >>> round(found.slope.value, 6), found.tau, round(found.gap.value, 4), found.right_above
-    (0.5, 0.0, 0.4652, 1.0)
+    ``error_variance`` is the noise of the means of what people and judge differ in; by default that
+    of human - slope * judge. Undefined, with the reason, for fewer than five systems, and where the
+    slope may be zero.
     """
-    bounds.number(0.5, 1, strict=True, level=level)
-    if error_variance is None:
-        own, error = means.known(), None
-    else:
-        keep = ~(np.isnan(means.human) | np.isnan(means.judge) | np.isnan(error_variance))
-        own, error = means.take(np.flatnonzero(keep)), error_variance[keep]
-    k = len(own.human)
+    noise = means.human_variance + means.judge_variance if error_variance is None else (
+        error_variance
+    )  # fmt: skip
+    keep = ~np.isnan(means.human + means.judge + noise)
+    means, error = means.take(keep), None if error_variance is None else error_variance[keep]
+    k = len(means.human)
     if k < FEWEST:
-        return _none(k, f"{k} systems with labels of people, expected {FEWEST} or more")
-    if np.ptp(own.judge) == 0 or np.ptp(own.human) == 0:
-        who = "the judge" if np.ptp(own.judge) == 0 else "people"
-        return _none(k, f"{who} put all systems at the same mean")
-    slope, residuals = _line(own, level)
+        return _no_gap(k, f"{k} systems with labels of people, expected {FEWEST} or more")
+    for scores, who in ((means.judge, "the judge"), (means.human, "people")):
+        if np.ptp(scores) == 0:
+            return _no_gap(k, f"{who} put all systems at the same mean")
+    slope, residuals = _line(means, level)
     if not slope.low > 0:
         why = (
             f"systems that the judge prefers may not be those that people prefer (slope "
             f"{slope.value:.3g} [{slope.low:.3g}, {slope.high:.3g}])"
         )
-        return replace(_none(k, why), slope=slope)
-    tau, gap = _gap(own, slope.value, residuals, level, error)
-    gaps = np.array([_without(own, error, one, level) for one in range(k)])
-    one, other = np.triu_indices(k, 1)
+        return replace(_no_gap(k, why), slope=slope)
+    tau, gap = _gap(means, slope.value, residuals, level, error)
+    gaps = np.array([_gap_without(means, error, system, level) for system in range(k)])
+    i, j = np.triu_indices(k, 1)
     by_judge, by_people = (
-        np.sign(beyond_rounding(x[one] - x[other], np.abs(x).max())) for x in (own.judge, own.human)
+        np.sign(beyond_rounding(x[i] - x[j], np.abs(x).max())) for x in (means.judge, means.human)
     )
-    distance = np.abs(own.judge[one] - own.judge[other])
+    distance = np.abs(means.judge[i] - means.judge[j])
     right = by_judge * by_people > 0  # systems that are equal to either are not ordered
     above = distance > gap
     # From either end: is the pair beyond the gap that the other systems give?
-    beyond = np.concatenate([distance > gaps[one], distance > gaps[other]])
+    beyond = np.concatenate([distance > gaps[i], distance > gaps[j]])
     return Gap(
-        gap=_with_interval(gap, gaps, level),
+        gap=_jackknifed(gap, gaps, level),
         slope=slope,
         tau=tau,
         n_systems=k,
-        n_pairs=len(one),
+        n_pairs=len(i),
         n_above=int(above.sum()),
         right_above=_share(right, above),
         right_below=_share(right, ~above),
@@ -235,7 +178,7 @@ def believable_gap(
     )
 
 
-def _none(k: int, why: str) -> Gap:
+def _no_gap(k: int, why: str) -> Gap:
     return Gap(gap=undefined(why, k), slope=undefined(why, k), tau=float("nan"), n_systems=k)
 
 
@@ -244,50 +187,49 @@ def _share(right: NDArray[np.bool_], chosen: NDArray[np.bool_]) -> float:
 
 
 def _line(means: SystemMeans, level: float) -> tuple[Estimate, Floats]:
-    """Fit human = a + b judge by least squares; give b and what is left."""
+    """Fit human = a + b judge by least squares; return b and the residuals."""
     x, y = means.judge - means.judge.mean(), means.human - means.human.mean()
     k, spread = len(x), float(x @ x)
-    b = float(x @ y) / spread
-    residuals = y - b * x
+    slope = float(x @ y) / spread
+    residuals = y - slope * x
     se = float(np.sqrt(residuals @ residuals / (k - 2) / spread))
-    reach = float(stdtrit(k - 2, 0.5 + level / 2)) * se
-    return Estimate(b, b - reach, b + reach, se, n=k), residuals
+    return symmetric(slope, se, k, level, k - 2), residuals
 
 
 def _gap(
     means: SystemMeans, slope: float, residuals: Floats, level: float, error: Floats | None
 ) -> tuple[float, float]:
-    """Give tau, and the gap."""
+    """Return tau, and the gap."""
     k = len(residuals)
-    v = means.error_variance(slope) if error is None else error
+    noise = means.error_variance(slope) if error is None else error
     # Weights of means without noise would be infinite: what is far below other noise is alike.
-    v = np.maximum(v, max(1e-12 * float(v.max()), np.finfo(float).tiny))
-    least = float(v.min())
-    w = least / v
-    off = residuals - float(w @ residuals) / float(w.sum())
-    excess = float(w @ (off * off)) - (k - 1) * least
+    noise = np.maximum(noise, max(1e-12 * float(noise.max()), np.finfo(float).tiny))
+    least = float(noise.min())
+    weight = least / noise
+    total = float(weight.sum())
+    off = residuals - float(weight @ residuals) / total
+    excess = float(weight @ (off * off)) - (k - 1) * least
     # k / (k - 2): the line was fitted to the same systems.
-    tau2 = max(0.0, excess / (float(w.sum()) - float(w @ w) / float(w.sum()))) * k / (k - 2)
-    own_noise = slope * slope * float(np.median(means.judge_variance))
-    return float(np.sqrt(tau2)), float(ndtri(level)) * float(np.sqrt(2 * (tau2 + own_noise))) / abs(
-        slope
-    )
+    tau2 = max(0.0, excess / (total - float(weight @ weight) / total)) * k / (k - 2)
+    judge_noise = slope * slope * float(np.median(means.judge_variance))
+    gap = float(ndtri(level)) * float(np.sqrt(2 * (tau2 + judge_noise))) / abs(slope)
+    return float(np.sqrt(tau2)), gap
 
 
-def _without(means: SystemMeans, error: Floats | None, one: int, level: float) -> float:
-    """Give the gap that all other systems have; infinite where their slope is not above zero."""
-    others = np.delete(np.arange(len(means.human)), one)
-    own = means.take(others)
-    if np.ptp(own.judge) == 0:
+def _gap_without(means: SystemMeans, error: Floats | None, system: int, level: float) -> float:
+    """Return the gap of all other systems; infinite where their slope is not above zero."""
+    others = np.arange(len(means.human)) != system
+    means = means.take(others)
+    if np.ptp(means.judge) == 0:
         return float("inf")
-    slope, residuals = _line(own, level)
+    slope, residuals = _line(means, level)
     if not slope.value > 0:
         return float("inf")
-    return _gap(own, slope.value, residuals, level, None if error is None else error[others])[1]
+    return _gap(means, slope.value, residuals, level, None if error is None else error[others])[1]
 
 
-def _with_interval(gap: float, left_out: Floats, level: float) -> Estimate:
-    """Give the jackknife interval of a gap, on the scale of logarithms: it can't be negative."""
+def _jackknifed(gap: float, left_out: Floats, level: float) -> Estimate:
+    """Return the jackknife interval of a gap, on the scale of logarithms: it can't be negative."""
     k = len(left_out)
     if gap <= 0 or not (np.isfinite(left_out) & (left_out > 0)).all():
         why = "no interval: without one of the systems there would be no gap, or none to measure"
@@ -295,5 +237,5 @@ def _with_interval(gap: float, left_out: Floats, level: float) -> Estimate:
     logs = np.log(left_out)
     off = logs - logs.mean()
     se = float(np.sqrt((k - 1) / k * (off @ off)))
-    reach = float(np.exp(stdtrit(k - 1, 0.5 + level / 2) * se))
+    reach = float(np.exp(critical(level, k - 1) * se))
     return Estimate(gap, gap / reach, gap * reach, gap * se, n=k)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.stats.judged import realdata
 
-from steelyard.stats.judged.believable import SystemMeans, believable_gap, system_means
+from steelyard.stats.judged.gap import SystemMeans, believable_gap, system_means
 
 
 def naive_means(system, human, judge, n, unit):
