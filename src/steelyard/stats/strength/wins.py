@@ -352,7 +352,7 @@ class UnitCounts:
             group_sums(pair[lead.data < -1e-9], None, size),
         )
 
-    def resampled(self, counts: Floats) -> WinCounts:
+    def resampled(self, counts: NDArray[Any]) -> WinCounts:
         """Count wins and ties where each unit occurs so often: resamples x units in, tables out."""
         drawn = np.ascontiguousarray(counts.T, dtype=np.float64)
         first, second, tied = (self.cells @ drawn).T.reshape(len(counts), 3, -1).swapaxes(0, 1)
