@@ -21,7 +21,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.unpaired import rank_sum_test_by_unit, unpaired_means_test
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
-from steelyard.stats.strength.sandwich import bt_by_block, bt_gap_test
+from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
 
 SIZES = np.array([1, 2, 3, 5, 2, 7, 1, 4, 3, 2, 6, 2, 3, 4])  # segments of each document
 CODES = np.repeat(np.arange(len(SIZES)), SIZES)

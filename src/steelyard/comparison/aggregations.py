@@ -25,12 +25,13 @@ from steelyard.stats.ranks import FITTED, ranks, rounding
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
 from steelyard.stats.strength.bradleyterry import (
+    POINTS,
     Strengths,
     bradley_terry,
     bradley_terry_batch,
+    resampled_strengths,
     win_probability,
 )
-from steelyard.stats.strength.points import POINTS, resampled_strengths
 from steelyard.stats.strength.wins import resampled_wins
 
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
@@ -149,7 +150,6 @@ def _bt(sample: Sample, options: RankOptions, _r: Rng) -> Aggregate:
         ties_as=options.ties,
         method=options.method,
         prior=options.prior,
-        covariance=False,
     )
     found = bt_aggregate(fit, sample.names, pairs=sample.pairs)
     if sample.counts is None:
@@ -215,14 +215,15 @@ def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Float
 def rated_aggregate(rating: Rating, found: Rated, *, pairs: bool = True) -> Aggregate:
     """Rank by Elo or TrueSkill."""
     own = found.own
+    sigma = np.zeros_like(own.scores) if own.sigma is None else own.sigma
     return Aggregate(
         scores=own.scores,
         ranks=ranks(own.scores),
-        pairwise=rating.probability(own) if pairs else NO_PAIRS,
+        pairwise=rating.rules.win_probability(own) if pairs else NO_PAIRS,
         replicates=found.replicates,
         spread=found.spread,
         parameters=rating.parameters,
-        against=lambda drawn, i: rating.chance(lead(drawn, i), i, own),
+        against=lambda drawn, i: rating.rules.chance(lead(drawn, i), sigma[i], sigma),
     )
 
 

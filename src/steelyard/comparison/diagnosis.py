@@ -176,9 +176,7 @@ def _domains(es: EvalSet, gap: Floats, two: CorpusStatistics | None) -> dict[str
 
 def _fit(counts: WinCounts, options: RankOptions, ties: str | None = None) -> Strengths:
     ties = options.ties if ties is None else ties
-    return bradley_terry(
-        counts.wins, counts.ties, ties_as=ties, prior=options.prior, covariance=False
-    )
+    return bradley_terry(counts.wins, counts.ties, ties_as=ties, prior=options.prior)
 
 
 def _order(fit: Strengths, systems: Sequence[str]) -> list[tuple[float, str]]:

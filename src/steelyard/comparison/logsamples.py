@@ -34,10 +34,9 @@ from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.resampling.cluster_df import expanded_level, shrinkage
-from steelyard.stats.strength.battlelog import UnitCounts, resampled_battles
 from steelyard.stats.strength.bradleyterry import MOST_DENSE
-from steelyard.stats.strength.strengtheffect import strength_effect
-from steelyard.stats.strength.wins import WinCounts
+from steelyard.stats.strength.clustered_errors import strength_effect
+from steelyard.stats.strength.wins import UnitCounts, WinCounts, resampled_battles
 
 BATTLE = "battle"  # the unit where each is independent of all others
 _CELLS = 8_000_000  # entries of resampled tables held at a time

@@ -101,7 +101,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         default those that fit the rankings, and none for more than 300 systems.
     ties, tolerance, prior, method
         Bradley-Terry: what becomes of ties, which differences are ties, a weak prior, and how the
-        fit is made (``newton``, ``newman``, ``mm``).
+        fit is made (``newton``, ``mm``).
     orders, k
         Elo and TrueSkill depend on the order of segments: the number of random orders that are
         averaged, 0 for the order of the file; K of Elo.

@@ -15,8 +15,7 @@ from steelyard.comparison.ranked import CORPUS, MOST_SHOWN, SENTENCES, PairTest,
 from steelyard.comparison.scores import Compared, Sample
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.text import plural
-from steelyard.data.independence import SEGMENT
-from steelyard.data.units import FEWEST, counted
+from steelyard.data.units import FEWEST, SEGMENT, counted
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import tests as paired
@@ -35,8 +34,8 @@ from steelyard.stats.paired.tests import PairPValues
 from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
-from steelyard.stats.strength import sandwich
 from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +84,14 @@ def _mood(asked: Question) -> PairPValues:
 
 def _bt_gap(asked: Question) -> PairPValues:
     options = asked.options
-    found = sandwich.bt_by_block(
+    found = bt_by_block(
         asked.data.scores,
         asked.data.blocks,
         ties_as=options.ties,
         prior=options.prior,
         tolerance=options.tolerance,
     )
-    return PairPValues(sandwich.bt_gap_test(found, alternative=options.alternative))
+    return PairPValues(bt_gap_test(found, alternative=options.alternative))
 
 
 def _sign(asked: Question) -> PairPValues:

@@ -32,7 +32,7 @@ from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import BattleColumns, LogColumns
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import KeyedUnits, units_ahead
-from steelyard.stats.strength.battlelog import MOST_WEIGHT, Battles
+from steelyard.stats.strength.wins import MOST_WEIGHT, Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"

@@ -18,7 +18,7 @@ from scipy.special import expit
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Codes, Estimate, symmetric
-from steelyard.stats.strength.pairdesign import PairDesign, centring, pinned
+from steelyard.stats.strength.clustered_errors import PairDesign, centring, pinned
 
 _STEPS, _TOLERANCE = 100, 1e-10
 _FAR = 30.0  # log-strengths beyond it have no finite maximum behind them

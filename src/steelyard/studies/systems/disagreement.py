@@ -32,8 +32,7 @@ from steelyard.stats.correlation import order_disagreement, sets_differ, top_sys
 from steelyard.stats.paired import tests as paired_tests
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians
-from steelyard.stats.strength.bradleyterry import bradley_terry_batch
-from steelyard.stats.strength.points import segment_points
+from steelyard.stats.strength.bradleyterry import bradley_terry_batch, segment_points
 from steelyard.stats.strength.wins import resampled_wins
 from steelyard.studies.results import Study
 from steelyard.studies.systems.disagreementviews import (

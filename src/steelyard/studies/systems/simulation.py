@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ratings import RATINGS
-from steelyard.comparison.scores import Sample
 from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
@@ -34,7 +33,7 @@ from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.ranks import levelled
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
-from steelyard.stats.strength.orders import sequences
+from steelyard.stats.strength.sequential import scores_in_orders, sequences
 from steelyard.stats.strength.wins import WinCounts
 from steelyard.studies.results import Curve, Line, Study, line_of
 from steelyard.studies.systems.options import SIMULATED, Design
@@ -133,11 +132,11 @@ def recovered(
 def _rated(name: str, scores: Floats, orders: int, rng: np.random.Generator) -> Floats:
     """Mean rating over random orders of the segments, sets x systems; all sets play together."""
     sets, n, segments = scores.shape
-    beside = Sample(np.concatenate(scores, axis=1), tuple(map(str, range(n))))
+    beside = np.concatenate(scores, axis=1)
     order = sequences(segments, sets * orders, rng)
     order += np.repeat(np.arange(sets) * segments, orders)[:, None]
-    found = RATINGS[name](RankOptions()).of_scores(beside, order, rng)
-    return np.asarray(found.scores.reshape(sets, orders, n).mean(axis=1))
+    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, beside, order, rng)
+    return np.asarray(rated.scores.reshape(sets, orders, n).mean(axis=1))
 
 
 def _wins(scores: Floats) -> WinCounts:
