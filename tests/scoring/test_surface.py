@@ -238,7 +238,7 @@ def test_a_table_follows_its_systems_and_segments_into_canonical_order():
     found = shuffled["chrf"].statistics
     assert found is not None
     assert found.identical(stats)
-    with pytest.raises(ShapeError, match="statistics of 'chrf': 3 systems and 3 segments"):
+    with pytest.raises(ShapeError, match="statistics of 'chrf': 3 systems, 3 segments"):
         es.with_scores("chrf", table, statistics=stats.select([0, 1]))
 
 
