@@ -17,10 +17,9 @@ from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.kendall.counting import TieMatrix
-from steelyard.stats.metametrics import base
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
-from steelyard.stats.metametrics.catalogue import METAMETRICS
 from steelyard.stats.metametrics.correlations import from_matrix
+from steelyard.stats.metametrics.registry import METAMETRICS
 
 NAN = float("nan")
 THRESHOLD = 0.3  # of the human score, which is in steps of a half
@@ -261,17 +260,15 @@ def test_statistics_that_are_mostly_undefined_say_so():
     assert any(undefined in text for text in texts)
 
 
-def test_too_many_pairs_are_not_counted(monkeypatch):
-    options: dict[str, Any] = {"by": "kendall-b", "level": "seg", "group_by": "none"}
-    monkeypatch.setattr(base, "MAX_SEGMENTS", 59)
-    result = meta_evaluate(made(), **options)
+@pytest.mark.parametrize("group_by", ["none", "system"])
+def test_pairs_of_cells_have_a_value_without_interval(group_by):
+    result = meta_evaluate(made(), by="kendall-b", level="seg", group_by=group_by)
     assert not any(row.ci for row in result.results)
-    assert "60 segments have too many pairs (at most 59 segments)" in result.warnings[-1]
-    assert all(row.ci for row in meta_evaluate(made(), intervals="system", **options).results)
-    monkeypatch.setattr(base, "MAX_PAIRS", 1000)
-    result = meta_evaluate(made(), intervals="system", **options)
-    assert "8.8e+04 pairs of cells are too many" in result.warnings[-1]
+    assert not any(np.isnan(row.value) for row in result.results)
+    assert "pairs of cells are not resampled" in result.warnings[-1]
     assert all(row.ci for row in meta_evaluate(made(), by="acc-eq").results)  # within segments
+    pearson = meta_evaluate(made(), by="pearson", level="seg", group_by=group_by)
+    assert all(row.ci for row in pearson.results)
 
 
 def test_many_metrics_without_an_interval_are_counted():

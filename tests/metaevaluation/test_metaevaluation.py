@@ -24,8 +24,8 @@ from steelyard.demo.embedded import SCORES
 from steelyard.formats.save import save
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.arrays import row_means
-from steelyard.stats.metametrics.catalogue import METAMETRICS
 from steelyard.stats.metametrics.correlations import chance_level
+from steelyard.stats.metametrics.registry import METAMETRICS
 
 NAN = float("nan")
 

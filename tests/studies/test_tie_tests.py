@@ -20,7 +20,7 @@ from steelyard.data.segments import Segments
 from steelyard.human.outputpairs import identical_table, pairs_of_battles, pairs_of_scores
 from steelyard.human.unfolding import duels
 from steelyard.stats.kendall.counting import KENDALL, counts_by_group, threshold_counts
-from steelyard.stats.metametrics.swapping import Swaps, null_ratios
+from steelyard.stats.metametrics.swap_tests import Swaps, null_ratios
 from steelyard.studies.metrics.ties import vary_ties
 
 NAN = float("nan")

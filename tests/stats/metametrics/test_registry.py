@@ -1,4 +1,4 @@
-"""A meta-metric of one's own, from the catalogue to a result, as CONTRIBUTING.md tells it."""
+"""A meta-metric of one's own, from the registry to a result, as CONTRIBUTING.md tells it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import MetaMetric
 
 ROOT = Path(__file__).parents[3]
@@ -33,7 +33,7 @@ class SameBest(MetaMetric):
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setitem(catalogue.METAMETRICS, "same-best", SameBest("same-best"))
+    monkeypatch.setitem(registry.METAMETRICS, "same-best", SameBest("same-best"))
 
 
 def made() -> sy.EvalSet:
@@ -45,7 +45,7 @@ def made() -> sy.EvalSet:
     return sy.EvalSet(tuple("ABCDE"), Segments(ids), human | tables)
 
 
-def test_a_name_in_the_catalogue_and_one_method_are_enough_for_values(registered):
+def test_a_name_in_the_registry_and_one_method_are_enough_for_values(registered):
     es = made()
     found = sy.meta_evaluate(es, by="same-best", level="seg", intervals=None).values("same-best")
     best = HUMAN.argmax(axis=0)
@@ -78,6 +78,6 @@ def test_the_files_that_the_guide_names_exist():
     assert len(named) > 4
     for path in named:
         assert (ROOT / path).exists() or (ROOT / "src" / "steelyard" / path).exists(), path
-    for name in ("Correlation", "_OWN", "KENDALL"):
+    for name in ("Correlation", "_NAMED", "KENDALL"):
         assert f"`{name}`" in section
-        assert hasattr(catalogue, name)
+        assert hasattr(registry, name)
