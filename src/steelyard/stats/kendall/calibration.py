@@ -27,6 +27,7 @@ from steelyard.stats.kendall.counting import KENDALL, TieMatrix, count_columns
 # as the metric; 3 where a score is missing or the metric ties them already.
 Kinds = NDArray[np.uint8]
 Block = tuple[Floats, Kinds]  # gaps and kinds, pairs x groups
+Moves = tuple[Floats, Floats, NDArray[np.intp]]  # gaps, what they gain, and their intervals
 
 _HELD = 2**21  # pairs that are held in memory together
 _INTERVALS = 4096
@@ -143,18 +144,21 @@ class _Search:
         live = (before + rise >= least) & (rise > 0) | every
         # What the intervals that were skipped have changed before each of the others.
         skipped = np.cumsum(np.where(live, 0.0, change))
-        parts = [self._moves(block, scale, live) for block in self._blocks()]
-        gaps, moves, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
-        order = np.argsort(gaps, kind="stable")
-        gaps, codes = gaps[order], codes[order]
-        sums = np.cumsum(moves[order]) + skipped[codes]
-        last = np.flatnonzero(np.append(gaps[1:] != gaps[:-1], True)[: len(gaps)])
-        return np.append(0.0, gaps[last]), np.append(0.0, sums[last])
+        pending: list[Moves] = []
+        n_pending = 0
+        for block in self._blocks():
+            pending.append(self._moves(block, scale, live))
+            n_pending += len(pending[-1][0])
+            if n_pending > _HELD:  # few scores repeat few gaps
+                pending, n_pending = [_merged(pending)], 0
+        gaps, moves, codes = _merged(pending)
+        sums = np.cumsum(moves) + skipped[codes]
+        return np.append(0.0, gaps), np.append(0.0, sums)
 
     def _weights(self, shape: tuple[int, ...]) -> Floats | None:
         return None if self.weights is None else np.broadcast_to(self.weights, shape).ravel()
 
-    def _moves(self, block: Block, scale: float, live: NDArray[np.bool_]) -> tuple[Floats, ...]:
+    def _moves(self, block: Block, scale: float, live: NDArray[np.bool_]) -> Moves:
         """Gaps in live intervals that change the sum, by how much, and their intervals."""
         gaps, kinds = block
         codes = _intervals(gaps, scale)
@@ -165,6 +169,16 @@ class _Search:
         if self.weights is not None:
             moves *= self.weights[chosen % gaps.shape[1]]
         return gaps.ravel()[chosen], moves, codes.ravel()[chosen]
+
+
+def _merged(parts: list[Moves]) -> Moves:
+    """Sort gaps, and add up the gains of equal ones."""
+    gaps, moves, codes = (np.concatenate(part) for part in zip(*parts, strict=True))
+    order = np.argsort(gaps, kind="stable")
+    gaps, moves, codes = gaps[order], moves[order], codes[order]
+    first = np.flatnonzero(np.append(True, gaps[1:] != gaps[:-1])[: len(gaps)])
+    sums = np.add.reduceat(moves, first) if len(first) else moves
+    return gaps[first], sums, codes[first]
 
 
 def _intervals(gaps: Floats, scale: float) -> NDArray[np.intp]:

@@ -443,6 +443,6 @@ def _null_spa_recomputed(p_human: Floats, metrics: Floats, swaps: Swaps) -> Null
         total, products = scores.sum(axis=1), scores @ scores.T
         square = np.diag(products)
         p, _ = expansion(total[i] - total[j], square[i] + square[j] - 2 * products[i, j])
-        return float(1 - np.abs(p - goal).mean()) if len(goal) else float("nan")
+        return float(1 - np.abs(p - goal).mean()) if len(goal) and scores.size else float("nan")
 
     return null_recomputed(accuracy, z, replace(swaps, blocks=None), standardised=False)
