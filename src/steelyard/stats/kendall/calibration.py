@@ -30,7 +30,7 @@ Block = tuple[Floats, Kinds]  # gaps and kinds, pairs x groups
 Moves = tuple[Floats, Floats, NDArray[np.intp]]  # gaps, what they gain, and their intervals
 
 _HELD = 2**21  # pairs that are held in memory together
-_INTERVALS = 4096
+_WIDTH = 4097  # intervals of epsilon
 _ROUNDING = 1e-12  # of a mean
 _TINY = 1e-290  # a largest gap below which all are in one interval
 
@@ -103,9 +103,10 @@ def _row_blocks(human: Floats, metric: Floats) -> Iterator[Block]:
     for i in range(len(human) - 1):
         h, m = human[i] - human[i + 1 :], metric[i] - metric[i + 1 :]
         kinds = 2 * ((h > 0) == (m > 0)).view(np.uint8)
+        gaps = np.abs(m, out=m)
         np.copyto(kinds, 1, where=h == 0)
-        np.copyto(kinds, 3, where=~(m != 0) | np.isnan(m))
-        yield np.abs(m, out=m), kinds
+        np.copyto(kinds, 3, where=~(gaps > 0))
+        yield gaps, kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,16 @@ class _Search:
     gain: Floats  # of each kind
     weights: Floats | None
 
-    def _blocks(self) -> Iterator[Block]:
-        yield from _row_blocks(self.human, self.metric) if self.held is None else self.held
+    def _coded(self, scale: float) -> Iterator[tuple[Floats, NDArray[np.intp]]]:
+        """Yield gaps with their intervals, one row of intervals for each kind after the other."""
+        blocks = _row_blocks(self.human, self.metric) if self.held is None else self.held
+        for gaps, kinds in blocks:
+            scaled = gaps * scale  # larger gaps never have lower intervals
+            if np.isnan(scaled.sum()):
+                scaled[np.isnan(scaled)] = 0.0
+            codes = scaled.astype(np.intp)
+            codes += (_WIDTH * np.arange(4))[kinds]
+            yield gaps, codes
 
     def running_sums(self, *, every: bool) -> tuple[Floats, Floats]:
         """Sum the gains of all pairs up to each epsilon: 0, and the gaps that could be best.
@@ -128,15 +137,15 @@ class _Search:
         """
         spread = np.nanmax(self.metric, axis=0) - np.nanmin(self.metric, axis=0)
         top = float(spread.max())
-        scale = _INTERVALS / top if top > _TINY else 0.0
-        width = _INTERVALS + 1
-        counts = np.zeros(4 * width)
-        if not every:
-            for gaps, kinds in self._blocks():
-                codes = _intervals(gaps, scale)
-                codes += width * kinds.astype(np.intp)
-                counts += np.bincount(codes.ravel(), self._weights(gaps.shape), 4 * width)
-        by_kind = counts.reshape(4, width)
+        scale = (_WIDTH - 1) / top if top > _TINY else 0.0
+        held = None if self.held is None else list(self._coded(scale))
+        counts = np.zeros(4 * _WIDTH)
+        for gaps, codes in () if every else held or self._coded(scale):
+            weights = self.weights
+            if weights is not None:
+                weights = np.broadcast_to(weights, gaps.shape).ravel()
+            counts += np.bincount(codes.ravel(), weights, 4 * _WIDTH)
+        by_kind = counts.reshape(4, _WIDTH)
         rise, change = np.maximum(self.gain, 0) @ by_kind, self.gain @ by_kind
         after = np.cumsum(change)
         before = after - change
@@ -144,31 +153,22 @@ class _Search:
         live = (before + rise >= least) & (rise > 0) | every
         # What the intervals that were skipped have changed before each of the others.
         skipped = np.cumsum(np.where(live, 0.0, change))
+        wanted = ((self.gain != 0)[:, None] & live).ravel()
         pending: list[Moves] = []
         n_pending = 0
-        for block in self._blocks():
-            pending.append(self._moves(block, scale, live))
-            n_pending += len(pending[-1][0])
+        for gaps, codes in held or self._coded(scale):
+            chosen = np.flatnonzero(wanted[codes])
+            kinds, intervals = np.divmod(codes.ravel()[chosen], _WIDTH)
+            moves = self.gain[kinds]
+            if self.weights is not None:
+                moves *= self.weights[chosen % gaps.shape[1]]
+            pending.append((gaps.ravel()[chosen], moves, intervals))
+            n_pending += len(chosen)
             if n_pending > _HELD:  # few scores repeat few gaps
                 pending, n_pending = [_merged(pending)], 0
-        gaps, moves, codes = _merged(pending)
-        sums = np.cumsum(moves) + skipped[codes]
+        gaps, moves, intervals = _merged(pending)
+        sums = np.cumsum(moves) + skipped[intervals]
         return np.append(0.0, gaps), np.append(0.0, sums)
-
-    def _weights(self, shape: tuple[int, ...]) -> Floats | None:
-        return None if self.weights is None else np.broadcast_to(self.weights, shape).ravel()
-
-    def _moves(self, block: Block, scale: float, live: NDArray[np.bool_]) -> Moves:
-        """Gaps in live intervals that change the sum, by how much, and their intervals."""
-        gaps, kinds = block
-        codes = _intervals(gaps, scale)
-        moving = (self.gain != 0)[kinds]
-        moving &= live[codes]
-        chosen = np.flatnonzero(moving)
-        moves = self.gain[kinds.ravel()[chosen]]
-        if self.weights is not None:
-            moves *= self.weights[chosen % gaps.shape[1]]
-        return gaps.ravel()[chosen], moves, codes.ravel()[chosen]
 
 
 def _merged(parts: list[Moves]) -> Moves:
@@ -179,14 +179,6 @@ def _merged(parts: list[Moves]) -> Moves:
     first = np.flatnonzero(np.append(True, gaps[1:] != gaps[:-1])[: len(gaps)])
     sums = np.add.reduceat(moves, first) if len(first) else moves
     return gaps[first], sums, codes[first]
-
-
-def _intervals(gaps: Floats, scale: float) -> NDArray[np.intp]:
-    """Number the interval of each gap; larger gaps never have lower ones, missing ones have 0."""
-    scaled = gaps * scale
-    if np.isnan(scaled.sum()):
-        scaled[np.isnan(scaled)] = 0.0
-    return scaled.astype(np.intp)
 
 
 def _as_summed(epsilons: Floats, block: Block, start: Floats, gain: Floats, n_pairs: Counts) -> int:

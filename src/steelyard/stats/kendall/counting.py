@@ -27,6 +27,7 @@ Bools = NDArray[np.bool_]
 GROUPS = ("none", "item", "system")
 KINDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
 _ROUNDING = 1e-9  # scores are means of whole numbers: rounding may have shrunk a difference
+_CACHED = 64_000  # pairs that are compared together
 _MOST_ROWS = 100  # longer groups never form their pairs
 _RUN = 64  # values whose inversions are counted pair by pair before runs are merged
 
@@ -101,33 +102,42 @@ def count_pairs(
     if not known.all():
         human, metric = np.where(known, human, np.nan), np.where(known, metric, np.nan)
     n = known.sum(axis=0)
-    concordant, clear, clear_human, clear_metric = np.zeros((4, known.shape[1]), dtype=np.int64)
-    for i in range(len(human) - 1):
-        human_up, human_down = _compare(human, i, threshold, np.greater_equal)
-        metric_up, metric_down = _compare(metric, i, epsilon, np.greater)
-        concordant += _count(human_up & metric_up | human_down & metric_down)
+    width = known.shape[1]
+    n_pairs = len(human) * (len(human) - 1) // 2
+    step = max(1, _CACHED // max(1, n_pairs))
+    sums = np.zeros((4, width), dtype=np.int64)
+    for start in range(0, width, step):
+        part = slice(start, min(start + step, width))
+        h, m = (x if x.shape[1] == 1 else x[:, part] for x in (human, metric))
+        flags = np.empty((4, n_pairs, part.stop - start), dtype=np.bool_)
+        _compare(h, threshold, np.greater_equal, *flags[:2])
+        _compare(m, epsilon, np.greater, *flags[2:])
+        human_up, human_down, metric_up, metric_down = flags
+        concordant = human_up & metric_up | human_down & metric_down
         human_up |= human_down
         metric_up |= metric_down
-        clear += _count(human_up & metric_up)
-        clear_human += _count(human_up)
-        clear_metric += _count(metric_up)
+        for row, kind in enumerate((concordant, human_up & metric_up, human_up, metric_up)):
+            # Bytes are added up many at a time.
+            dtype = np.uint8 if n_pairs < 256 else np.int64
+            sums[row, part] = np.add.reduce(kind, axis=0, dtype=dtype)
+    concordant, clear, clear_human, clear_metric = sums
     human_ties, metric_ties = clear_metric - clear, clear_human - clear
     both = n * (n - 1) // 2 - clear - human_ties - metric_ties
     return PairCounts(concordant, clear - concordant, human_ties, metric_ties, both)
 
 
-def _compare(x: Floats, i: int, margin: float, beyond: np.ufunc) -> tuple[Bools, Bools]:
-    """Whether row i lies above, and below, each later row by a margin; NaN does neither."""
-    if not margin:
-        return x[i] > x[i + 1 :], x[i] < x[i + 1 :]
-    gap = x[i] - x[i + 1 :]
-    return beyond(gap, margin), beyond(-gap, margin)
-
-
-def _count(flags: Bools) -> Counts:
-    """Count what is true in each column: bytes are added up many at a time."""
-    counts: Counts = np.add.reduce(flags, axis=0, dtype=np.uint8 if len(flags) < 256 else np.int64)
-    return counts
+def _compare(x: Floats, margin: float, beyond: np.ufunc, up: Bools, down: Bools) -> None:
+    """Mark the pairs of rows whose first lies above, or below, the second by a margin."""
+    end = 0
+    for i in range(len(x) - 1):
+        start, end = end, end + len(x) - 1 - i
+        if margin:
+            gap = x[i] - x[i + 1 :]
+            beyond(gap, margin, out=up[start:end])
+            beyond(-gap, margin, out=down[start:end])
+        else:
+            np.greater(x[i], x[i + 1 :], out=up[start:end])
+            np.less(x[i], x[i + 1 :], out=down[start:end])
 
 
 def _count_by_merging(human: Floats, metric: Floats) -> tuple[int, ...]:
@@ -176,7 +186,7 @@ def _inversions(values: Floats) -> tuple[int, Floats]:
     runs = np.full(width << doublings, np.inf)  # what is added comes last, where it belongs
     runs[:n] = values
     runs = runs.reshape(-1, max(width, 1))
-    count = sum(np.count_nonzero(runs[:, :-k] > runs[:, k:]) for k in range(1, width))
+    count = sum(int(np.count_nonzero(runs[:, :-k] > runs[:, k:])) for k in range(1, width))
     runs.sort(axis=1)
     while len(runs) > 1:
         runs = runs.reshape(-1, 2 * width)
