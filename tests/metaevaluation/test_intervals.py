@@ -61,6 +61,12 @@ def of_pairs(name):
     return name not in ("spa", "pearson", "spearman", "pdp")
 
 
+def pairs_of_cells(name, group, unit):
+    """Whether pairs of cells would have to be resampled, rather than whole groups."""
+    whole = group == "system" and unit == "system" and METAMETRICS[name].by_mean
+    return of_pairs(name) and group in ("none", "system") and not whole
+
+
 @pytest.mark.parametrize(("name", "level", "group", "unit"), combinations())
 def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, unit):
     result = meta_evaluate(
@@ -68,12 +74,10 @@ def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, un
         threshold=THRESHOLD,
     )  # fmt: skip
     reasons = [text for text in result.warnings if "no interval" in text]
-    if group == "none" and unit == "both" and of_pairs(name):
+    if pairs_of_cells(name, group, unit):
         assert all(row.ci is None and row.rank_ci is None for row in result.results)
-        names = "'bad-src', 'fair-src', 'good-src'"
-        why = "pairs of cells are counted over segments or systems, not both"
-        how = f"{name} grouped by none: no interval over segments and systems"
-        assert reasons == [f"{how} for {names}: {why}"]
+        (reason,) = reasons
+        assert "for 'bad-src', 'fair-src', 'good-src': pairs of cells" in reason
         return
     assert not reasons
     for row in result.results:
@@ -106,7 +110,7 @@ def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit
         np.ones((2, n)) if unit in ("system", "both") else None,
     )
     found, _ = with_intervals(run, run.results(), ones)
-    if group == "none" and unit == "both" and of_pairs(name):
+    if pairs_of_cells(name, group, unit):
         assert all(row.ci is None for row in found)
         return
     tolerance = 0.01 if name == "spa" else 1e-9  # spa: quick p-values in resamples
