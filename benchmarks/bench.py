@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-VERSIONS = ("numpy", "scipy", "duckdb", "numba", "evalica", "choix", "trueskill", "pairformance",
+VERSIONS = ("numpy", "scipy", "duckdb", "evalica", "choix", "trueskill", "pairformance",
             "sacrebleu", "spacy", "ppi-python", "statsmodels")  # fmt: skip
 sys.path[:0] = [str(HERE)] if str(HERE) not in sys.path else []
 

@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
-from steelyard.data.worth import CURVES, Worth, measure, pairs_of
+from steelyard.data.agreement_curve import system_pairs
 from steelyard.formats.load import systems_by
 from steelyard.formats.pairtests import read_pair_pvalues
+from steelyard.stats.curves import CURVES, AgreementCurve, agreement_curve
 from steelyard.studies.metrics.differences import with_pvalues
 
 TARGET = Path(__file__).parents[1] / "src" / "steelyard" / "formats" / "worth.toml"
@@ -45,19 +46,19 @@ def main() -> None:
     file = folder / "systems.csv.gz"
     es = sy.load(file, human="human_mean", ignore=SKIPPED, higher_is_better=list(METRICS))
     groups = systems_by(file, column="campaign")
-    pairs = pairs_of(es, "human_mean", list(METRICS), groups=groups)
+    pairs = system_pairs(es, "human_mean", list(METRICS), groups=groups)
     pairs = with_pvalues(pairs, es, read_pair_pvalues(folder / "expected-pairs.csv.gz"))
     lines = [HEAD, f'origin = "{ORIGIN}"']
     for column, (name, names, factor, corpus, most) in METRICS.items():
         pairs.metrics[column][:] *= factor
-        found = measure(pairs, column, np.random.default_rng(0), draws=2000)
+        found = agreement_curve(pairs, column, np.random.default_rng(0), draws=2000)
         lines += ["", "[[metric]]", f'metric = "{name}"', f"names = {names}".replace("'", '"')]
         lines += [f"corpus = {str(corpus).lower()}", f"most = {most}"]
         lines += _figures(found)
     TARGET.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _figures(found: Worth) -> list[str]:
+def _figures(found: AgreementCurve) -> list[str]:
     counts = [f"{key} = {getattr(found, key)}" for key in ("n_pairs", "n_systems", "n_sets")]
     arrays = {"x": found.x, **{key: getattr(found, key) for key in CURVES}}
     told = [f"{key} = [{', '.join(f'{v:.4g}' for v in own)}]" for key, own in arrays.items()]

@@ -13,7 +13,7 @@ from beds import Floats
 from harness.row import Row
 from harness.setting import Setting, package
 from harness.work import Call, Command
-from steelyard.stats.judged.confusion import kappa
+from steelyard.stats.agreement import kappa
 from steelyard.stats.prediction_powered.strengths import powered_strengths
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from steelyard.core.painter import painted_by
-from steelyard.core.publicnames import loaded_from
+from steelyard.core.lazy import loaded_from
 
 __version__ = "0.1.0.dev0"
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from steelyard.comparison.run import ManyScores as ManyScores
     from steelyard.comparison.run import compare as compare
     from steelyard.comparison.run import compare_scores as compare_scores
+    from steelyard.core.display import Summary as Summary
     from steelyard.core.errors import SteelyardError as SteelyardError
-    from steelyard.core.summary import Summary as Summary
     from steelyard.core.table import Table as Table
     from steelyard.data.evalset import EvalSet as EvalSet
     from steelyard.data.evalset import ScoreTable as ScoreTable
@@ -82,7 +81,7 @@ _HOME = {
     "Scores": "steelyard.scoring.run",
     "Segments": "steelyard.data.segments",
     "SteelyardError": "steelyard.core.errors",
-    "Summary": "steelyard.core.summary",
+    "Summary": "steelyard.core.display",
     "Table": "steelyard.core.table",
     "compare": "steelyard.comparison.run",
     "compare_battles": "steelyard.comparison.logs",
@@ -116,16 +115,6 @@ def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"steelyard.{name}")
     return _find(name)
-
-
-class _Painter:
-    """Draws results by the room of figures, which loads with the first one."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(import_module("steelyard.report.figures.ofresults"), name)
-
-
-painted_by(_Painter())
 
 
 def __dir__() -> list[str]:

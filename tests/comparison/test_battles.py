@@ -16,9 +16,8 @@ from steelyard.comparison.logs import BattleComparison, compare_battles, n_order
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import encode
 from steelyard.formats.judged import logcounts
-from steelyard.stats.strength import elo, trueskill
-from steelyard.stats.strength.battlelog import Battles, battle_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.wins import Battles, battle_counts
 
 ROWS = [("A", "B", 1.0), ("B", "C", 1.0), ("C", "A", 1.0), ("A", "C", 1.0), ("A", "B", 0.5)]
 
@@ -319,17 +318,6 @@ def test_elo_over_random_orders():
         assert (own.scores < own.high).all()
         assert own.ranks.tolist() == bt.ranks.tolist()
     assert "elo and trueskill: mean over 100 random orders" in found.notes
-
-
-def test_few_orders_are_played_one_by_one(monkeypatch):
-    log = simulated(n=4, n_units=10)
-    together = compare_battles(log, by=["elo", "trueskill"], orders=5, intervals=None)
-    for rating in (elo, trueskill):
-        monkeypatch.setattr(rating, "_ALONE", 0)
-    apart = compare_battles(log, by=["elo", "trueskill"], orders=5, intervals=None)
-    for name, own in together.aggregations.items():
-        np.testing.assert_array_equal(own.scores, apart.aggregations[name].scores)
-        np.testing.assert_array_equal(own.pairwise, apart.aggregations[name].pairwise)
 
 
 def test_long_logs_get_fewer_orders_and_no_intervals_of_elo(monkeypatch):

@@ -26,10 +26,9 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.paired import corrections
 from steelyard.stats.permutation import pvalues
-from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.resampling.medians import bootstrap_medians
-from steelyard.stats.resampling.unitfreedom import expanded_level
-from steelyard.stats.strength import bradleyterry, fits
+from steelyard.stats.resampling.bootstrap import bootstrap_medians, segment_counts
+from steelyard.stats.resampling.cluster_df import expanded_level
+from steelyard.stats.strength import bradleyterry
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
 
@@ -615,8 +614,8 @@ def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
 def test_options_name_what_the_registries_hold():
     assert tuple(aggregations.AGGREGATIONS) == options.RANKINGS
     assert tuple(tests.TESTS) == options.TESTS
-    assert fits.TIES == options.TIES
-    assert fits.TIE_MODELS == options.TIE_MODELS
+    assert bradleyterry.TIES == options.TIES
+    assert bradleyterry.TIE_MODELS == options.TIE_MODELS
     assert bradleyterry.METHODS == options.FITS
     assert pvalues.ALTERNATIVES == options.ALTERNATIVES
     assert set(corrections.CORRECTIONS) == set(options.CORRECTIONS)

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard.comparison.pair import decide
+from steelyard.core.display import Summary
 from steelyard.core.errors import SteelyardError
-from steelyard.core.summary import Summary
 
 NOT_EQUAL = ("equal", "the same", "identical", "no difference", "as good as")
 

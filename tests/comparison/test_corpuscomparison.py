@@ -20,7 +20,7 @@ from steelyard.comparison.diagnosis import swaying_corpus
 from steelyard.comparison.pair import decide
 from steelyard.comparison.run import ManyScores, compare, compare_scores
 from steelyard.report.page import make_report
-from steelyard.stats.resampling.unitfreedom import expanded_level
+from steelyard.stats.resampling.cluster_df import expanded_level
 
 WORDS = "the a cat dog house tree runs sees blue old near very small".split()  # noqa: SIM905
 

@@ -11,9 +11,7 @@ from steelyard.comparison.scores import Sample
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.elo import EloOptions
-from steelyard.stats.strength.orders import scores_in_orders
-from steelyard.stats.strength.trueskill import TrueSkillOptions
+from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions, scores_in_orders
 from steelyard.stats.strength.wins import win_counts
 
 QUALITY = np.array([-0.35, -0.05, 0.1, 0.3])
@@ -37,12 +35,8 @@ def truth(name: str, rng: np.random.Generator) -> Floats:
     # Every sequence of new segments is a data set in a random order.
     order = rng.integers(0, pool.shape[1], size=(5_000, SEGMENTS))
     if name == "elo":
-        return np.asarray(
-            scores_in_orders(EloOptions(), pool, order, rng, single=True).mean(axis=0)
-        )
-    return np.asarray(
-        scores_in_orders(TrueSkillOptions(), pool, order, rng, single=True).mu.mean(axis=0)
-    )
+        return np.asarray(scores_in_orders(EloOptions(), pool, order, rng).scores.mean(axis=0))
+    return np.asarray(scores_in_orders(TrueSkillOptions(), pool, order, rng).scores.mean(axis=0))
 
 
 @pytest.mark.slow

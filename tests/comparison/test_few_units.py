@@ -14,8 +14,8 @@ from steelyard.comparison.pair import decide
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import weighted_sums
-from steelyard.stats.paired.pairedtests import permutation_test
-from steelyard.stats.paired.testintervals import flip_interval, proportions_interval
+from steelyard.stats.paired.intervals import flip_interval, proportions_interval
+from steelyard.stats.paired.tests import permutation_test
 from steelyard.stats.resampling import bootstrap
 
 
@@ -95,11 +95,11 @@ def test_flips_are_inverted(seed):
         sums = [np.dot(signs, gap - shift) for signs in product((-1, 1), repeat=8)]
         upper = np.mean(np.array(sums) >= (gap - shift).sum() - 1e-9)
         lower = np.mean(np.array(sums) <= (gap - shift).sum() + 1e-9)
-        return min(1.0, 2 * min(upper, lower))
+        return float(min(1.0, 2 * min(upper, lower)))
 
     for end, out in ((low, -1), (high, 1)):
         assert p(end - out * 1e-6) >= 0.05 > p(end + out * 1e-6)
-    assert (low > 0 or high < 0) == (permutation_test(np.stack([gap, 0 * gap]))[0, 1] < 0.05)
+    assert (low > 0 or high < 0) == (permutation_test(np.stack([gap, 0 * gap])).p[0, 1] < 0.05)
 
 
 def test_the_score_interval_of_proportions_solves_its_equation():

@@ -18,10 +18,10 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import Floats
-from steelyard.stats.paired import clustered, pairedtests, unitflips
-from steelyard.stats.paired.unpaired import rank_sum_matrix, unpaired_means_test
+from steelyard.stats.paired import tests as paired
+from steelyard.stats.paired.unpaired import rank_sum_test_by_unit, unpaired_means_test
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
-from steelyard.stats.strength.sandwich import bt_by_block, bt_gap_test
+from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
 
 SIZES = np.array([1, 2, 3, 5, 2, 7, 1, 4, 3, 2, 6, 2, 3, 4])  # segments of each document
 CODES = np.repeat(np.arange(len(SIZES)), SIZES)
@@ -56,18 +56,18 @@ def ratings(scores: np.ndarray, codes: np.ndarray | None = CODES, raters: int = 
     )
 
 
-TESTS = ["t", "permutation", "mood", "sign", "wilcoxon", "bt-gap"]
+TESTS = ["t", "permutation", "median", "sign", "wilcoxon", "bt-gap"]
 
 
 def test_all_tests_of_a_comparison_take_whole_documents_by_default():
     x = alike()
     found = sy.compare(a_set(x), tests=TESTS, intervals=None)
     expected = {
-        "t": clustered.t_test(x, CODES),
-        "permutation": pairedtests.permutation_test(x, blocks=CODES),
-        "mood": unitflips.mood(x, CODES)[0],
-        "sign": unitflips.sign(x, CODES)[0],
-        "wilcoxon": unitflips.wilcoxon(x, CODES)[0],
+        "t": paired.t_test(x, CODES).p,
+        "permutation": paired.permutation_test(x, CODES).p,
+        "median": paired.median_test(x, CODES).p,
+        "sign": paired.sign_test(x, CODES).p,
+        "wilcoxon": paired.wilcoxon_test(x, CODES).p,
         "bt-gap": bt_gap_test(bt_by_block(x, CODES)),
     }
     assert found.tests.keys() == expected.keys()
@@ -163,7 +163,7 @@ def test_a_column_of_the_input_is_a_unit(tmp_path, capsys):
     ]
     found = sy.compare(pl.DataFrame(rows), by="mean", unit="topic")
     assert (found.unit.name, found.unit.n) == ("topic", 14)
-    np.testing.assert_array_equal(found.tests["t"].p, clustered.t_test(x, CODES))
+    np.testing.assert_array_equal(found.tests["t"].p, paired.t_test(x, CODES).p)
     path = tmp_path / "scores.csv"
     pl.DataFrame(rows).write_csv(path)
     assert run(["compare", str(path), "--unit", "topic", "--json", "--quiet"]) == 0
@@ -174,11 +174,23 @@ def test_a_column_of_the_input_is_a_unit(tmp_path, capsys):
     assert "--unit document: the documents of the segments are not known" in capsys.readouterr().err
 
 
+def test_moods_test_is_the_same_whatever_the_unit_and_median_is_the_test_by_unit():
+    x = alike()
+    by_document = sy.compare(a_set(x), by="median", tests=["mood", "median"], intervals=None)
+    by_segment = sy.compare(a_set(x), by="median", tests=["mood"], intervals=None, unit="segment")
+    np.testing.assert_array_equal(by_document.tests["mood"].p, by_segment.tests["mood"].p)
+    assert by_document.tests["mood"].unit == "segment"
+    assert by_document.tests["median"].unit == "document"
+    assert any("mood takes segments to be independent" in text for text in by_document.warnings)
+    assert list(sy.compare(a_set(x), by="median").tests) == ["median"]
+    assert list(sy.compare(a_set(x), by="median", unit="segment").tests) == ["mood"]
+
+
 def test_the_card_of_two_systems_respects_documents():
     x = alike(3, 2)
     card = decide(a_set(x), ("A", "B"))
-    assert card.p == pairedtests.permutation_test(x, blocks=CODES)[0, 1]
-    assert card.p_sign == unitflips.sign(x, CODES)[0][0, 1]
+    assert card.p == paired.permutation_test(x, CODES).p[0, 1]
+    assert card.p_sign == paired.sign_test(x, CODES).p[0, 1]
     assert card.to_dict()["unit"]["name"] == "document"
     assert card.unit.sentence() in card.table().notes
     alone = decide(a_set(x), ("A", "B"), unit="segment")
@@ -196,7 +208,7 @@ def test_people_are_tested_by_document():
     np.testing.assert_array_equal(esa.p, expected)
     assert esa.to_dict()["unit"]["name"] == "document"
     da = sy.human_scores(ratings(x), protocol="da", standardised=False, n_bootstrap=0)
-    np.testing.assert_array_equal(da.p, rank_sum_matrix(list(value[rows]), [CODES] * 3))
+    np.testing.assert_array_equal(da.p, rank_sum_test_by_unit(list(value[rows]), [CODES] * 3))
 
 
 def test_documents_and_raters_at_once():
@@ -296,7 +308,7 @@ def test_errors_of_means_follow_the_unit():
     value = np.clip(50 + x, 0, 100)
     for one, error in zip(found.systems, found.errors, strict=True):
         own = value["ABC".index(one.system)]
-        assert error == pytest.approx(clustered.mean_error(own[None, :], CODES)[1][0])
+        assert error == pytest.approx(paired.mean_error(own[None, :], CODES)[1][0])
     alone = sy.human_scores(ratings(x), protocol="esa", unit="segment", n_bootstrap=0)
     assert alone.errors is not None
     own = value["ABC".index(alone.systems[0].system)]

@@ -15,14 +15,16 @@ import pytest
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.pair import decide
+from steelyard.comparison.pairworth import difference_facts
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
+from steelyard.data.agreement_curve import curve_of_set, system_pairs
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.data.worth import LEAST_SYSTEMS, Worth, measure, measured_here, pairs_of
 from steelyard.formats import files
 from steelyard.formats.worthfiles import read_worths, reference_worth
 from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.stats.curves import LEAST_SYSTEMS, AgreementCurve, agreement_curve
 from steelyard.studies.metrics.differences import difference_worth
 
 NAN = float("nan")
@@ -77,8 +79,8 @@ def test_then_the_human_score_at_hand():
     assert card.worth is not None
     assert card.worth.origin == ""
     assert card.worth.n_pairs == 36
-    pairs = pairs_of(es, "people", ["good"])
-    expected = measure(pairs, "good", np.random.default_rng(0))
+    pairs = system_pairs(es, "people", ["good"])
+    expected = agreement_curve(pairs, "good", np.random.default_rng(0))
     np.testing.assert_allclose(card.worth.agree, expected.agree)
     assert card.worth.sentence(card.difference).endswith("36 pairs of 9 systems in these data")
     # Numbers are those of the score, also where less is better.
@@ -96,7 +98,7 @@ def test_too_few_systems_and_no_reference():
     card = decide(es, ("s0", "s1"), "good", human="people")
     assert card.worth is None
     assert card.to_dict()["worth"] is None
-    assert measured_here(make(61), "people", "good", np.random.default_rng(0)) is None
+    assert curve_of_set(make(61), "people", "good", np.random.default_rng(0)) is None
 
 
 def test_no_difference_is_worth_nothing():
@@ -149,10 +151,12 @@ def test_the_reference_is_what_the_campaigns_give(shared):
     skipped = ["campaign", "src", "tgt", "domain", "n_test", "n_human", "n_valid"]
     es = sy.load(folder / "systems.csv.gz", human="human_mean", ignore=skipped)
     groups = systems_by(folder / "systems.csv.gz", column="campaign")
-    pairs = pairs_of(es, "human_mean", ["SacreBLEU_bleu"], groups=groups)
+    pairs = system_pairs(es, "human_mean", ["SacreBLEU_bleu"], groups=groups)
     found = reference_worth("BLEU", np.array([30.0]), corpus=True)
     assert found is not None
-    own = measure(pairs, "SacreBLEU_bleu", np.random.default_rng(1), draws=300, at=list(found.x))
+    own = agreement_curve(
+        pairs, "SacreBLEU_bleu", np.random.default_rng(1), draws=300, at=list(found.x)
+    )
     np.testing.assert_allclose(own.agree, found.agree, atol=1e-4)
     np.testing.assert_allclose(own.low, found.low, atol=0.02)
 
@@ -160,22 +164,22 @@ def test_the_reference_is_what_the_campaigns_give(shared):
 def test_sentences():
     x = np.array([0.0, 1.0, 2.0])
     rising, unknown = np.array([0.5, 0.62, 0.8]), np.full(3, NAN)
-    one = Worth("chrF", x, rising, rising - 0.07, rising + 0.07, rising, unknown, unknown, unknown,
-                {0.8: (2.0, 1.2, NAN)}, 45, 10, 1, 0.7)  # fmt: skip
+    curves = rising, rising - 0.07, rising + 0.07, rising, unknown, unknown, unknown
+    one = AgreementCurve("chrF", x, *curves, {0.8: (2.0, 1.2, NAN)}, 45, 10, 1, 0.7)
     basis = "45 pairs of 10 systems in these data"
     assert one.sentence(-1.0) == (
         f"people agree with a difference of 1 chrF in 62 % of such pairs (55 to 69): {basis}"
     )
     assert one.sentence(9.0).startswith("people agree with differences of 2 chrF and more in 80 %")
-    assert one.told(9.0)["beyond"] is True
+    assert difference_facts(one, 9.0)["beyond"] is True
     sure = replace(one, significant=rising / 2, significant_low=rising / 4,
                    significant_high=rising)  # fmt: skip
     assert ", and significantly so in 31 % (16 to 62): 45 pairs" in sure.sentence(1.0)
-    assert one.in_short() == (
+    assert one.needed_sentence() == (
         f"people agree with 2 chrF in 80 % of pairs (1.2 to beyond all for that): {basis}"
     )
     never = replace(one, needed={0.8: (NAN, NAN, NAN)})
-    assert never.in_short() == one.sentence(2.0)
+    assert never.needed_sentence() == one.sentence(2.0)
 
 
 NO_SHARES: tuple[Any, ...] = (None, "x", [], {}, 5, -1, True, NAN)
@@ -282,7 +286,7 @@ def test_meta_says_it_of_the_best_metric():
     assert found.worth is not None
     assert found.worth.metric == best
     assert found.to_dict()["worth"]["n_pairs"] == 36
-    assert f"a difference: {found.worth.in_short()}" in found.table().notes
+    assert f"a difference: {found.worth.needed_sentence()}" in found.table().notes
     assert meta_evaluate(es, "people", by="acc-eq", intervals=None).worth is None
     few = es.select(systems=es.systems[:7])
     assert meta_evaluate(few, "people", by="pearson", intervals=None).worth is None

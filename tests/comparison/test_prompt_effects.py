@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from steelyard.comparison.logs import compare_battles
 from steelyard.data.judgements import BattleLog
-from steelyard.stats.strength.battlelog import Battles, UnitCounts
-from steelyard.stats.strength.sandwich import bt_by_unit, bt_gap_test
+from steelyard.stats.prediction_powered.strengths import styled_strengths
 
 
 def drawn(rng, *, spread=1.5, gap=0.0, prompts=150):
@@ -39,8 +40,10 @@ def found(rng, *, by_unit=True, n_bootstrap=300, **kind):
     )
     p = {name: test.p[1, 2] for name, test in result.tests.items()}
     units = unit if by_unit else np.arange(len(unit))
-    counts = UnitCounts.of(Battles(left, right, outcome, 4), units)
-    return p | {"sandwich": bt_gap_test(bt_by_unit(counts))[1, 2]}
+    fit = styled_strengths(left, right, outcome, 4, unit=units)
+    gap = np.array([0, 1, -1, 0])
+    z = abs(gap @ fit.log_strength) / np.sqrt(gap @ fit.covariance @ gap)
+    return p | {"sandwich": math.erfc(z / math.sqrt(2))}
 
 
 def rates(sets, seed, **kind):

@@ -19,7 +19,6 @@ from steelyard.core.errors import UsageError, harmless, printable
 from steelyard.core.table import (
     Column,
     Table,
-    _plain,
     decimals,
     dumps,
     escape_latex,
@@ -283,7 +282,6 @@ def test_unknown_rendering_is_an_error():
 
 
 def test_dumps_turns_numpy_and_nan_into_plain_json():
-    import numpy as np
 
     value = {"a": np.array([1.0, np.nan]), "b": np.float64(2), "c": (np.int32(1), {"d": np.inf})}
     assert json.loads(dumps(value)) == {"a": [1, None], "b": 2, "c": [1, {"d": None}]}
@@ -301,27 +299,6 @@ def test_dumps_turns_numpy_and_nan_into_plain_json():
 )
 def test_zero_has_no_sign(cell, digits, shown):
     assert Table("", (Column("x", digits=digits),), ((cell,),)).shown() == [[shown]]
-
-
-PARTS = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5)),
-    lambda part: st.one_of(st.lists(part, max_size=3), st.dictionaries(st.text(max_size=3), part)),
-    max_leaves=8,
-)
-
-
-@given(
-    value=PARTS, rows=st.integers(0, 3), columns=st.integers(0, 3), indent=st.sampled_from([1, 2])
-)
-def test_dumps_writes_what_json_would(value, rows, columns, indent):
-    """Over several lines it has a writer of its own, which is faster for large arrays."""
-    numbers = np.random.default_rng(rows).normal(size=(rows, columns)).round(1)
-    numbers[numbers < -1] = np.nan
-    everything = {"value": value, "array": numbers, "whole": np.arange(rows), "both": (numbers, 1)}
-    plain = _plain(everything)
-    expected = json.dumps(plain, ensure_ascii=False, allow_nan=False, indent=indent)
-    raw = re.sub("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]", lambda m: f"\\u{ord(m[0]):04x}", expected)
-    assert dumps(everything, indent=indent) == raw
 
 
 def test_a_table_is_printed_as_text_and_named_in_a_line():

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from steelyard.core.errors import ShapeError, SteelyardError, UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, ErrorSpan, Rankings, Ratings
 from steelyard.data.segments import Segments, natural_key
+from steelyard.data.selection import text_table
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 NAN = float("nan")
@@ -358,3 +360,76 @@ def test_repr_is_a_line_that_tells_of_notes():
     assert repr(es) == "EvalSet(wmt\\x1b[2J en-de: 2 systems, 1 segment, 1 human score, 1 metric)"
     guessed = replace(es, name=None, notes=("column 'id' is taken as the segment",))
     assert repr(guessed).endswith("1 metric, 1 note (see .notes))")
+
+
+def torn() -> EvalSet:
+    """A set in whose canonical order a document is put together again."""
+    return EvalSet(
+        ("B", "A"),
+        Segments(("1", "2", "3"), documents=("x", "y", "x"), domains=("n", "n", "s")),
+        {
+            "m": ScoreTable(np.array([[1.0, 2, 3], [4, 5, 6]])),
+            "d": ScoreTable(
+                np.array([[1.0, 2, 3], [4, 5, np.nan]]),
+                "human",
+                system_scores=np.array([1.0, 2.0]),
+                domain_scores=np.array([[1.0, 2], [3, 4]]),
+                document_scores=np.array([[1.0, 2], [3, 4]]),
+            ),
+        },
+        {"A": ("a", "b", "c")},
+        notes=("one",),
+    )
+
+
+@given(
+    systems=st.none() | st.lists(st.sampled_from("AB"), unique=True),
+    segments=st.none() | st.lists(st.sampled_from("123"), unique=True),
+    scores=st.none() | st.lists(st.sampled_from("md"), unique=True),
+    domain=st.none() | st.just("n"),
+)
+def test_parts_are_what_a_check_would_give(systems, segments, scores, domain):
+    part = torn().select(systems=systems, segments=segments, scores=scores, domain=domain)
+    whole = replace(part, scores={name: replace(table) for name, table in part.scores.items()})
+    assert part.identical(whole)
+    assert (
+        part.segments.ids == Segments(part.segments.ids, part.segments.documents).canonical()[0].ids
+    )
+    for mapping in (part.scores, part.outputs, part.ratings, part.segments.references):
+        assert list(mapping) == sorted(mapping)
+    for table in part.scores.values():
+        for name in ("values", "system_scores", "domain_scores", "document_scores"):
+            array = getattr(table, name)
+            assert array is None or not array.flags.writeable
+
+
+@pytest.mark.parametrize(
+    ("name", "scores", "error"),
+    [
+        ("m", [[1.0, 2.0]], ShapeError),
+        (" ", np.zeros((2, 3)), UsageError),
+        (3, np.zeros((2, 3)), UsageError),
+        ("m", [[np.inf] * 3] * 2, ShapeError),
+        ("m", "abc", (ShapeError, UsageError)),
+    ],
+)
+def test_what_a_user_adds_is_checked(name, scores, error):
+    with pytest.raises(error):
+        torn().with_scores(name, scores)
+
+
+def test_no_segment_is_taken_twice():
+    with pytest.raises(ShapeError):
+        torn().segments.take(np.array([0, 0]))
+
+
+def test_further_columns_follow_every_selection_and_join():
+    segments = Segments(("1", "2", "3"), metadata={"topic": ("x", "y", None)})
+    es = EvalSet(("A",), segments, {"m": ScoreTable(np.zeros((1, 3)))})
+    assert es.select(segments=["3", "2"]).segments.metadata == {"topic": ("y", None)}
+    other = EvalSet(("A",), Segments(("3", "1"), metadata={"topic": ("z", "x")}))
+    assert join([es, other]).segments.metadata == {"topic": ("x", "y", "z")}
+    assert es.columns()["topic"] == ["x", "y", None]
+    assert text_table(es, ["segment", "topic"]).rows[1] == ("2", "y")
+    with pytest.raises(ShapeError, match="metadata topic"):
+        Segments(("1",), metadata={"topic": ()})

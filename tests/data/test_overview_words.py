@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
-from steelyard.core.summary import Summary
+from steelyard.core.display import Summary
 from steelyard.data.overview import overview
 
 NAN = float("nan")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import Ratings
-from steelyard.data.whorated import rater_groups
+from steelyard.data.units import rater_groups
 
 ROWS = st.lists(st.tuples(*(st.integers(0, 3),) * 3), min_size=1, max_size=12, unique=True)
 

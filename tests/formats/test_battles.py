@@ -141,7 +141,7 @@ def logs(draw: st.DrawFn) -> BattleLog:
     pairs = column(st.tuples(names, names).filter(lambda pair: pair[0] != pair[1]))
     systems, codes = encode([side for pair in pairs for side in pair])
     outcome = np.array(column(st.sampled_from([0.0, 0.5, 1.0]) | st.floats(0, 1)))
-    positive = st.floats(0, allow_infinity=False)
+    positive = st.floats(0, 1e12)
     units, unit = encode(column(names))
     known = draw(st.booleans())
     return BattleLog(

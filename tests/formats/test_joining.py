@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -206,7 +207,7 @@ def _two_tables(tmp_path):
 
 def test_neighbours_of_the_human_score_are_human_whenever_it_is_named(tmp_path, capsys):
     files = _two_tables(tmp_path)
-    options = {"by": "pa", "intervals": None}
+    options: dict[str, Any] = {"by": "pa", "intervals": None}
     loaded = sy.load(*files)
     assert loaded.human == ()
     later = sy.meta_evaluate(loaded, "mqm", **options)

@@ -31,7 +31,7 @@ from steelyard.formats.judged.logcounts import (
 from steelyard.formats.reading import read_any
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import keyed_counts
-from steelyard.stats.strength.battlelog import UnitCounts
+from steelyard.stats.strength.wins import UnitCounts
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]

@@ -18,7 +18,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.core.errors import InputError
 from steelyard.formats import tables
 
 # Longer than any buffer, so that whoever opens a pipe twice loses what the first one took.
@@ -214,18 +213,6 @@ def test_no_room_for_the_copy_is_one_line(monkeypatch, tmp_path, capsys):
         patched.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
         assert run(["data", "info", "-"]) == 2
     assert "error: <stdin>: no room for a copy of the stream in " in capsys.readouterr().err
-
-
-def test_what_does_not_fit_into_memory_is_named(tmp_path, monkeypatch):
-    file = tmp_path / "scores.csv.gz"
-    file.write_bytes(gzip.compress(LONG.encode()))
-
-    def full(_data: bytes) -> bytes:
-        raise MemoryError("Unable to allocate output buffer.")
-
-    monkeypatch.setattr(gzip, "decompress", full)
-    with pytest.raises(InputError, match=r"scores.csv.gz: too large for the memory"):
-        sy.load(file)
 
 
 def test_process_substitution(tmp_path):

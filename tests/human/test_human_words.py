@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from steelyard.core.display import Summary
 from steelyard.core.errors import SteelyardError
-from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Table
 from steelyard.human.ordering import Rule
 from steelyard.human.results import HumanScores, SystemScore

@@ -273,8 +273,8 @@ def waves(rng, shape, *, twice=False, lacking=False):
             who = rng.choice(len(raters), 2, replace=twice)
             values = [round(float(70 + quality[i] + severity[w] + rng.normal(0, 6))) for w in who]
             values = [min(max(value, 0), 100) for value in values]
-            values = [None if lacking and rng.random() < 0.2 else values[0], values[1]]
-            judged = [(values[k], raters[who[k]]) for k in (0, 1)]
+            first = None if lacking and rng.random() < 0.2 else values[0]
+            judged = [(first, raters[who[0]]), (values[1], raters[who[1]])]
             scores[system] = (
                 [{"score": value, "annotator": rater, "errors": []} for value, rater in judged]
                 if shape == "list"

@@ -9,7 +9,8 @@ from tests.stats.judged import realdata
 
 from steelyard.core.errors import UsageError
 from steelyard.judging.biases import judge_bias
-from steelyard.stats.judged.stylestrength import length_controlled, styled_strengths
+from steelyard.stats.judged.bias import length_controlled
+from steelyard.stats.prediction_powered.strengths import styled_strengths
 
 
 def test_pandalm_has_the_slopes_of_the_notes(shared):

@@ -21,7 +21,8 @@ SETS = {"wax": 0.1, "mtbench": 0.2, "framing": 0.15, "summeval": 0.2, "10k_promp
 
 @pytest.fixture(scope="module")
 def arena(shared: Path) -> JudgeReport:
-    own = {"gpt-4-0125-preview": "gpt-4", "gpt-3.5-turbo": "gpt-3.5-turbo"}  # as in the notes
+    own = {"gpt-4-0125-preview": "gpt-4", "gpt-3.5-turbo": "gpt-3.5-turbo",
+           "claude-3-opus": "claude*"}  # fmt: skip  # as in the notes
     return judge(shared / "judges/arena-judges/battles.csv.gz", human=["human"], own=own)
 
 
@@ -153,6 +154,10 @@ def test_alternative_annotators(shared, name):
         assert own is not None
         assert own.winning_rate == pytest.approx(float(row["winning_rate"]), abs=1e-9)
         assert own.advantage.value == pytest.approx(float(row["advantage_prob"]), abs=1e-9)
+    if name == "summeval":
+        assert found.constant is not None
+        assert found.constant[0] == "5"
+        assert found.constant[1].advantage.value == pytest.approx(0.711, abs=0.0005)
     if name == "10k_prompts":
         assert found.constant is not None
         assert (found.constant[0], round(found.constant[1].winning_rate, 2)) == ("4", 0.77)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.judging.made import noisy, points
 
 import steelyard as sy
+from steelyard.core.display import Summary
 from steelyard.core.errors import SteelyardError
-from steelyard.core.summary import Summary
 from steelyard.judging.biases import BiasReport, judge_bias
 from steelyard.judging.drifting import DriftReport, judge_drift
 

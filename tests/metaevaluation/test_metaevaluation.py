@@ -22,7 +22,9 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.demo.embedded import SCORES
 from steelyard.formats.save import save
+from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.metaevaluation.significance import ranked
 from steelyard.stats.arrays import row_means
 from steelyard.stats.metametrics.correlations import chance_level
 from steelyard.stats.metametrics.registry import METAMETRICS
@@ -242,13 +244,15 @@ def test_ranks_follow_the_greedy_rule_and_letters_never_lie():
     assert [r.rank for r in result.results] == sorted(r.rank or 0 for r in result.results)
 
 
-def test_too_many_groups_to_letter_leave_ranks_and_p_values(monkeypatch):
-    from steelyard.stats import clusters
-
-    monkeypatch.setattr(clusters, "MAX_LETTERS", 0)
-    result = meta_evaluate(small(), by="spa", significance=True, n_resamples=20)
-    assert [r.letters for r in result.results] == [None, None]
-    assert all(r.rank for r in result.results)
+def test_too_many_groups_to_letter_leave_ranks_and_p_values():
+    (result,) = meta_evaluate(small(), by="spa", metrics=["good-src"]).results
+    names = tuple(f"m{k:02}" for k in range(60))
+    triple = np.arange(60) // 3  # 3 ** 20 groups
+    p = np.where(np.equal.outer(triple, triple), 0.01, 0.5)
+    test = Significance(names, p, "inputs", 20, "greater")
+    rows = ranked([replace(result, metric=name) for name in names], test, 0.05)
+    assert {r.letters for r in rows} == {None}
+    assert all(r.rank for r in rows)
 
 
 @pytest.mark.parametrize(
@@ -651,7 +655,12 @@ def test_tests_by_segment_are_called_too_sure_where_documents_matter(shared):
     tables |= {f"m{k}": ScoreTable(people + rng.normal(size=(n, s))) for k in range(2)}
     segments = Segments(tuple(map(str, range(s))), documents=tuple(f"d{d}" for d in document))
     es = EvalSet(tuple("ABCDE"), segments, tables)
-    options = {"by": "pa", "significance": True, "intervals": None, "n_resamples": 50}
+    options: dict[str, Any] = {
+        "by": "pa",
+        "significance": True,
+        "intervals": None,
+        "n_resamples": 50,
+    }
 
     def warned(**more):
         words = meta_evaluate(es, "people", **options, **more).words()
@@ -661,22 +670,12 @@ def test_tests_by_segment_are_called_too_sure_where_documents_matter(shared):
     assert not warned(unit="document")
 
 
-def test_printing_and_reading_grow_with_the_number_of_metrics(tmp_path, monkeypatch):
-    """Digits are looked up once, and a query reads many columns."""
-    from steelyard.formats import parquet
-    from steelyard.metaevaluation.results import MetaEvaluation
-
+def test_a_table_of_many_metrics_is_read_and_printed(tmp_path):
     es = small()
-    tables = dict(es.scores) | {f"m{k}": es.scores["good-src"] for k in range(40)}
+    tables = dict(es.scores) | {f"m{k}": es.scores["good-src"] for k in range(700)}
     wide = replace(es, scores=tables)
-    result = meta_evaluate(wide, "human", by="pa", intervals=None)
-    asked, plain = [], MetaEvaluation.digits
-    monkeypatch.setattr(MetaEvaluation, "digits", lambda own: asked.append(1) or plain(own))
-    result.table()
-    assert len(asked) == 1
     path = tmp_path / "scores.parquet"
     wide.to_frame("polars").write_parquet(path)
-    queries, read = [], parquet._numbers
-    monkeypatch.setattr(parquet, "_numbers", lambda *args: queries.append(1) or read(*args))
     assert sy.load(path).scores.keys() == tables.keys()
-    assert len(queries) == 1
+    result = meta_evaluate(wide, "human", by="pa", intervals=None)
+    assert len(result.table().rows) == len(result.results)

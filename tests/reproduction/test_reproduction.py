@@ -51,6 +51,7 @@ def test_verdicts_follow_the_rule(published, ours, decimals, error):
     blamed = row.blame_paper("a misprint")
     assert (blamed.verdict == "paper at fault") is (expected == 3)
     assert blamed.match is row.match
+    assert row.tolerance is not None
     corrected = row.blame_paper("a misprint", ours + 2 * row.tolerance + 0.1)
     assert corrected == row  # ours is not the corrected figure either
 
@@ -109,6 +110,7 @@ def test_a_cell_of_table_3_is_no_match_because_its_error_is_large():
     frames = Frames({"TC": [setup]}, {}, [])
     rows = {r.what: r for r in table3_rows(published, found, 300, frames)}
     row = rows["Table 3, TC BLEU, median against bt: best"]
+    assert row.error is not None
     assert row.error == pytest.approx(0.35 * np.sqrt(1 / 30 + 1 / 300))
     assert row.tolerance == pytest.approx(0.005 + row.error * Allowed(0, "", 1, 3).errors)
     assert row.verdict == "differs"

@@ -169,6 +169,7 @@ def test_a_human_translation_is_a_system_unless_metrics_compare_with_it(tmp_path
     es = make_set("he-en", "refB")
     scores = {name: ScoreTable(np.vstack([t.values, t.values[0] + 1]), t.kind)
               for name, t in es.scores.items()}  # fmt: skip
+    assert es.segments.sources is not None
     outputs = dict.fromkeys((*es.systems, "refA"), es.segments.sources)
     es = EvalSet((*es.systems, "refA"), es.segments, scores, outputs, language_pair="he-en")
     sy.save(es, tmp_path / "wmt23", to="mtme")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.errors import UsageError
 from steelyard.stats.agreement import (
     LEVELS,
     Orderings,
@@ -152,8 +152,6 @@ def test_alpha_of_nothing_and_of_constants():
         assert np.isnan(krippendorff_alpha(np.array([0, 0, 1, 1]), same, level).value)
     with pytest.raises(UsageError, match="ordinal"):
         krippendorff_alpha(np.array([0]), np.array([1.0]), "ordnal")
-    with pytest.raises(ShapeError):
-        krippendorff_alpha(np.array([0]), np.array([1.0, 2.0]))
 
 
 def test_cohen_by_hand_and_with_missing_values():
@@ -162,7 +160,7 @@ def test_cohen_by_hand_and_with_missing_values():
     second = np.repeat([1.0, 0, 1, 0], [45, 25, 5, 25])
     assert cohen_kappa(first, second).value == pytest.approx((0.7 - 0.5) / 0.5)
     more = np.append(first, [1, nan]), np.append(second, [nan, 0])
-    found = cohen_kappa(*more, n_resamples=200, rng=np.random.default_rng(0))
+    found = cohen_kappa(*more)
     assert found.value == cohen_kappa(first, second).value
     assert found.n_units == 100
     assert found.low < found.value < found.high

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.stats.arrays import missing_share, range_of, tie_share
+from steelyard.data.evalset import ScoreTable
+from steelyard.data.overview import score_facts
+from steelyard.stats.arrays import median, quantile
 from steelyard.stats.correlation import cell_pearson
 
 NAN = float("nan")
@@ -20,6 +22,19 @@ matrices = hnp.arrays(
     hnp.array_shapes(min_dims=2, max_dims=2, max_side=6),
     elements=st.one_of(st.sampled_from([0.0, 1.0, 2.0, NAN]), st.floats(-5, 5)),
 )
+
+
+def facts(values):
+    return score_facts("m", ScoreTable(values), None)
+
+
+@given(matrices, st.floats(0, 1))
+def test_quantile_and_median_against_numpy(values, q):
+    for row, found in zip(values, quantile(values, q)[:, 0], strict=True):
+        known = row[~np.isnan(row)]
+        assert found == pytest.approx(np.quantile(known, q) if known.size else NAN, nan_ok=True)
+    known = values[~np.isnan(values)]
+    assert median(values) == pytest.approx(np.median(known) if known.size else NAN, nan_ok=True)
 
 
 def naive_ties(values):
@@ -34,13 +49,13 @@ def naive_ties(values):
 
 @given(matrices)
 def test_tie_share_against_counting(values):
-    np.testing.assert_equal(tie_share(values), naive_ties(values))
+    np.testing.assert_equal(facts(values).ties, naive_ties(values))
 
 
 @given(matrices)
 def test_missing_share_against_counting(values):
     cells = list(values.ravel())
-    assert missing_share(values) == sum(map(math.isnan, cells)) / len(cells)
+    assert facts(values).missing == sum(map(math.isnan, cells)) / len(cells)
 
 
 @given(matrices, st.floats(0.1, 10), st.floats(-5, 5))
@@ -59,10 +74,12 @@ def test_pearson_against_numpy(values, scale, shift):
 
 
 def test_edge_cases_by_hand():
-    nothing = np.empty((2, 0))
-    assert math.isnan(missing_share(nothing))
-    assert math.isnan(tie_share(np.array([[1.0, 2.0]])))  # one system: no pair
-    assert tie_share(np.array([[1.0, 1], [1, 2], [1, 2]])) == 4 / 6
-    assert all(math.isnan(x) for x in range_of(np.array([NAN])))
-    assert range_of(np.array([[3.0, NAN, -1]])) == (-1, 3)
+    assert math.isnan(facts(np.empty((2, 0))).missing)
+    assert math.isnan(facts(np.array([[1.0, 2.0]])).ties)  # one system: no pair
+    assert facts(np.array([[1.0, 1], [1, 2], [1, 2]])).ties == 4 / 6
+    assert math.isnan(facts(np.array([[NAN]])).low)
+    assert (facts(np.array([[3.0, NAN, -1]])).low, facts(np.array([[3.0, NAN, -1]])).high) == (
+        -1,
+        3,
+    )
     assert math.isnan(cell_pearson(np.array([1.0, 1]), np.array([1.0, 2]))[0])

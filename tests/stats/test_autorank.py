@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.autorank import autorank, bootstrap_autorank
 
 NAN = float("nan")
@@ -62,13 +61,6 @@ def test_a_metric_that_tells_nobody_apart():
     assert autorank(means).ranks.tolist() == [1, 2, 3]
     assert autorank(means).scaled[1].tolist() == [0, 0, 0]
     assert np.isnan(autorank(means, "wmt24").ranks).all()
-
-
-def test_bad_arguments():
-    with pytest.raises(UsageError, match="form"):
-        autorank(np.ones((2, 3)), "wmt23")
-    with pytest.raises(ShapeError):
-        autorank(np.ones(3))
 
 
 @given(st.integers(0, 10**6), st.booleans())

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.core.errors import DegenerateError, ShapeError, UsageError
+from steelyard.core.errors import DegenerateError
 from steelyard.stats import clusters
 
 NAN = float("nan")
@@ -183,11 +183,12 @@ def test_letters_of_neighbours():
     assert letters[-1] == "bg"
 
 
-def test_names_of_letters():
-    names = [clusters._letter(k) for k in range(clusters.MAX_LETTERS)]
+def test_letters_go_on_after_z():
+    n = 60  # neighbours alone are alike: a group for each pair of them
+    p = np.where(np.abs(np.subtract.outer(np.arange(n), np.arange(n))) > 1, 0.01, 0.5)
+    names = [letters.split(",")[-1] for letters in clusters.compact_letters(p)][:-1]
     assert names[:2] + names[25:28] + names[51:53] == ["a", "b", "z", "aa", "ab", "az", "ba"]
-    assert names[26 + 26**2 - 1 : 26 + 26**2 + 1] == ["zz", "aaa"]
-    assert len(set(names)) == len(names)
+    assert len(set(names)) == n - 1
 
 
 def test_letters_in_order_of_the_best_member():
@@ -208,12 +209,10 @@ def test_too_many_groups():
         clusters.compact_letters(scattered(60))
 
 
-def test_the_cap_itself_is_allowed(monkeypatch):
-    monkeypatch.setattr(clusters, "MAX_LETTERS", 27)
-    assert len(clusters.alike_groups(scattered(9))) == 27
-    monkeypatch.setattr(clusters, "MAX_LETTERS", 26)
+def test_the_cap_itself_is_allowed():
+    assert len(clusters.alike_groups(scattered(9), most=27)) == 27
     with pytest.raises(DegenerateError):
-        clusters.alike_groups(scattered(9))
+        clusters.alike_groups(scattered(9), most=26)
 
 
 def test_one_group_of_many_items():
@@ -326,16 +325,6 @@ EVERY = (*RULES, clusters.alike_groups, clusters.compact_letters, clusters.wins,
 
 
 @pytest.mark.parametrize("rule", EVERY)
-def test_bad_arguments(rule):
-    for shape in ((3,), (2, 3), (2, 2, 2)):
-        with pytest.raises(ShapeError, match="square matrix"):
-            rule(np.ones(shape))
-    for alpha in (-0.1, 5, NAN):
-        with pytest.raises(UsageError, match="alpha is a number between 0 and 1"):
-            rule(np.ones((2, 2)), alpha)
-
-
-@pytest.mark.parametrize("rule", EVERY)
 def test_the_argument_is_left_alone(rule):
     p = np.full((3, 3), 0.01)
     rule(p)
@@ -374,14 +363,3 @@ def test_never_split_is_the_walk_of_wmt24(n, seed):
         if until <= i:
             number += 1
     assert clusters.never_split_clusters(p).tolist() == expected
-
-
-def test_the_search_for_groups_is_bounded(monkeypatch):
-    """At worst it is exponential; it ends after so many steps for each group that can be told."""
-    p = np.full((6, 6), 0.5)
-    p[0, 3] = p[1, 4] = p[2, 5] = 0.01
-    assert len(clusters.alike_groups(p)) == 8
-    monkeypatch.setattr(clusters, "MAX_LETTERS", 8)
-    monkeypatch.setattr(clusters, "_STEPS", 1)  # eight steps, and fewer groups than that
-    with pytest.raises(DegenerateError, match="letters can't sum them up"):
-        clusters.alike_groups(p)

@@ -11,12 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.correlation import (
     joint_shares,
     order_disagreement,
     sets_differ,
-    settled,
     top_systems,
 )
 
@@ -75,12 +73,6 @@ def test_rounding_makes_no_order():
     assert order_disagreement(near, other) == pytest.approx((1 - 2 / np.sqrt(6)) / 2)
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False))
-def test_settled_keeps_twelve_digits(value):
-    found = float(settled(np.array([value]))[0])
-    assert found == pytest.approx(float(f"{value:.11e}"), rel=1e-15, abs=0)
-
-
 @given(arrays(np.bool_, (3, 12)))
 def test_joint_shares_by_counting(found):
     shares = joint_shares(found)
@@ -91,10 +83,3 @@ def test_joint_shares_by_counting(found):
             assert np.isnan(shares[i, j])
         else:
             assert shares[i, j] == pytest.approx(found[j][found[i]].mean())
-
-
-def test_bad_arguments():
-    with pytest.raises(ShapeError, match="rankings x systems"):
-        order_disagreement(np.zeros((2, 3)), np.zeros((2, 4)))
-    with pytest.raises(UsageError, match="at least one system"):
-        top_systems(np.zeros((1, 3)), 0)

@@ -16,8 +16,8 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.stats.paired import clustered
-from steelyard.stats.paired.testpower import resampled_unit_p, t_power
+from steelyard.stats.paired.power import resampled_p, t_power
+from steelyard.stats.paired.tests import t_test
 from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
 from steelyard.studies.results import Study
 
@@ -165,10 +165,10 @@ def test_t_by_unit_is_that_of_comparisons():
     gap = rng.normal(0.3, 1, len(codes))
     sums = np.bincount(codes, gap).astype(np.float64)
     counts = np.array([[1] * 10, [2, 0, 1, 1, 0, 3, 1, 1, 0, 1]])
-    found = resampled_unit_p("t", sums, sizes.astype(float), np.sign(sums), counts)
+    found = resampled_p("t", sums, sizes.astype(float), np.sign(sums), counts)
     for p, row in zip(found, counts, strict=True):
         copies = [gap[codes == k] for k, times in enumerate(row) for _ in range(times)]
         names = np.repeat(np.arange(len(copies)), [len(part) for part in copies])
         whole = np.concatenate(copies)
-        expected = clustered.t_test(np.stack([whole, 0 * whole]), names)[0, 1]
+        expected = t_test(np.stack([whole, 0 * whole]), names).p[0, 1]
         assert p == pytest.approx(expected)

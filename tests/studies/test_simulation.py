@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from steelyard.core.errors import UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.table import dumps
-from steelyard.stats.strength.battlelog import Battles
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.elo import elo_ratings
-from steelyard.stats.strength.trueskill import trueskill_ratings
-from steelyard.stats.strength.wins import win_counts
+from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions, battles_in_time
+from steelyard.stats.strength.wins import Battles, win_counts
 from steelyard.studies.results import Study
 from steelyard.studies.systems.options import Design
 from steelyard.studies.systems.simulation import recovered, simulate, simulate_scores
@@ -96,8 +94,8 @@ def naive_ratings(scores, orders, rng):
         left, right, at = np.array(rows).T
         outcome = (np.sign(scores[left, at] - scores[right, at]) + 1) / 2
         log = Battles(left, right, outcome, n)
-        elo.append(elo_ratings(log))
-        trueskill.append(trueskill_ratings(log).mu)
+        elo.append(battles_in_time(EloOptions(), log).scores)
+        trueskill.append(battles_in_time(TrueSkillOptions(), log).scores)
     return np.mean(elo, axis=0), np.mean(trueskill, axis=0)
 
 

@@ -15,12 +15,12 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
+from steelyard.data.agreement_curve import judged_scores, system_pairs
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.data.worth import Pairs, measure, pairs_of, system_scores
 from steelyard.formats.pairtests import read_pair_pvalues
-from steelyard.stats.paired.pairedtests import permutation_p
-from steelyard.stats.worthcurve import agreements
+from steelyard.stats.curves import SystemPairs, agreement_curve, agreements
+from steelyard.stats.paired.tests import permutation_test
 from steelyard.studies.metrics.differences import difference_worth
 
 NAN = float("nan")
@@ -49,9 +49,9 @@ def as_system_table(es: EvalSet) -> EvalSet:
 
 def test_pairs_against_two_loops():
     es = make()
-    pairs = pairs_of(es, "people", ["good", "cost"])
+    pairs = system_pairs(es, "people", ["good", "cost"])
     means = {name: es[name].values.mean(axis=1) for name in es.scores}
-    p = permutation_p(es["people"].values)[0]
+    p = permutation_test(es["people"].values).p
     rows = [
         (means["people"][i] - means["people"][j], p[i, j], means["good"][i] - means["good"][j],
          means["cost"][j] - means["cost"][i])
@@ -66,11 +66,11 @@ def test_systems_are_compared_by_what_people_scored():
     values = es["people"].values.copy()
     values[0, :20] = NAN
     es = es.with_scores("people", values, kind="human")
-    own = system_scores(es, "people", "good")
+    own = judged_scores(es, "people", "good")
     assert own[0] == pytest.approx(es["good"].values[0, 20:].mean())
     uses = replace(es.scores["good"], uses=("s1",))
     assert np.isnan(
-        system_scores(replace(es, scores={**es.scores, "good": uses}), "people", "good")[1]
+        judged_scores(replace(es, scores={**es.scores, "good": uses}), "people", "good")[1]
     )
 
 
@@ -94,7 +94,7 @@ def test_campaigns_in_one_table_are_as_sets_of_their_own():
     assert a.facts["n_sets"] == 6
     assert a.facts["n_pairs"] == 36
     # Segments of a campaign give its p-values, whichever way it comes.
-    together = Pairs.joined([pairs_of(es, "people", ["good"]) for es in sets])
+    together = SystemPairs.joined([system_pairs(es, "people", ["good"]) for es in sets])
     assert not np.isnan(together.p).any()
 
 
@@ -110,10 +110,10 @@ def test_neither_order_nor_other_metrics_matter():
 def test_a_scale_of_its_own_does_not_matter():
     es = make()
     scaled = es.with_scores("good", 100 * es["good"].values)
-    pairs, more = (pairs_of(one, "people", ["good"]) for one in (es, scaled))
+    pairs, more = (system_pairs(one, "people", ["good"]) for one in (es, scaled))
     at = [0.1, 0.5, 1.0]
-    a = measure(pairs, "good", np.random.default_rng(0), draws=50, at=at)
-    b = measure(more, "good", np.random.default_rng(0), draws=50, at=[100 * x for x in at])
+    a = agreement_curve(pairs, "good", np.random.default_rng(0), draws=50, at=at)
+    b = agreement_curve(more, "good", np.random.default_rng(0), draws=50, at=[100 * x for x in at])
     np.testing.assert_allclose(a.agree, b.agree, atol=1e-9)
     np.testing.assert_allclose(a.significant_high, b.significant_high, atol=1e-9)
     assert b.needed[0.6][0] == pytest.approx(100 * a.needed[0.6][0])
@@ -129,7 +129,7 @@ def test_what_is_told():
     assert ((one["low"] <= one["agree"] + 1e-9) & (one["agree"] <= one["high"] + 1e-9)).all()
     assert (one["significant"] <= one["agree"]).all()
     assert one["n_pairs"] == 91
-    pairs = pairs_of(es, "people", ["good"])
+    pairs = system_pairs(es, "people", ["good"])
     assert one["accuracy"] == agreements(pairs.metrics["good"], pairs.human).mean()
     needed = [row["difference"] for row in one["needed"]]
     known = [x for x in needed if not np.isnan(x)]

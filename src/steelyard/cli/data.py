@@ -26,7 +26,7 @@ from steelyard.cli.values import FileName, Names
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError, harmless
 from steelyard.core.table import Column, Table, dumps
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
@@ -58,7 +58,7 @@ METRICS = click.option("--metrics", type=Names(), help="Only these metrics, and 
 def _load(
     inputs: tuple[str, ...], options: InputOptions, metrics: tuple[str, ...] | None
 ) -> EvalSet:
-    from steelyard.data.choosing import with_metrics
+    from steelyard.data.selection import with_metrics
 
     return with_metrics(options.load(inputs), only=metrics)
 
@@ -211,11 +211,11 @@ def echo(
     inputs: tuple[str, ...], what: tuple[str, ...], options: InputOptions, output: OutputOptions
 ) -> None:
     """Print texts, documents and domains line by line, as tab-separated columns."""
-    from steelyard.data.echoing import echoed
+    from steelyard.data.selection import text_table
 
     need_inputs(inputs)
     es = options.load(inputs)
-    table = echoed(es, what)
+    table = text_table(es, what)
     result = {"rows": table.records(), "warnings": list(es.notes)}
     if output.json or output.out is not None:
         emit(result, [table], output, f"{plural(len(table.rows), 'line')}.")

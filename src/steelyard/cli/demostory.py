@@ -11,11 +11,11 @@ from typing import Any
 
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import compare
+from steelyard.core.display import Result
 from steelyard.core.errors import MissingDependencyError
-from steelyard.core.showing import Shown
+from steelyard.core.progress import report_progress
 from steelyard.core.table import Table
-from steelyard.core.telling import tell
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.data.overview import Overview, overview
@@ -98,14 +98,14 @@ REPORT = (
 
 def tell_story(es: EvalSet, ratings: Ratings, seed: int = 0) -> Story:
     """Ask all questions of the set and of what was said about it."""
-    tell(0, 5)
+    report_progress(0, 5)
     view = overview(es, "mqm")
     compared = compare(es, "mqm", by=["mean", "bt"], rng=seed)
-    tell(1, 5)
+    report_progress(1, 5)
     weighed = meta_evaluate(es, "mqm", significance=True, rng=seed)
-    tell(3, 5)
+    report_progress(3, 5)
     judged = judge(embedded.VERDICTS, human=embedded.RATERS)
-    tell(4, 5)
+    report_progress(4, 5)
     linked, names = _names(es)
     parts = (
         Part(
@@ -145,7 +145,7 @@ def tell_story(es: EvalSet, ratings: Ratings, seed: int = 0) -> Story:
             None if linked is None else linked.table(),
         ),
     )
-    tell(5, 5)
+    report_progress(5, 5)
     return Story(es, parts, view, compared, weighed, judged, linked)
 
 
@@ -227,4 +227,4 @@ def _surest(found: KobeReport) -> tuple[str, ...]:
 
 def _brief(found: object, *otherwise: str) -> tuple[str, ...]:
     """Give what a result says in a few sentences, or what is said where it has no words."""
-    return found.words().brief() if isinstance(found, Shown) else otherwise
+    return found.words().brief() if isinstance(found, Result) else otherwise

@@ -22,14 +22,14 @@ from steelyard.cli.options import FIGURES, F, OutputOptions
 from steelyard.cli.values import Names
 from steelyard.cli.wording import flags_here, spoken
 from steelyard.core.errors import UsageError, printable, shown_path
+from steelyard.core.progress import Progress, listening
 from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.table import Table, dumps
-from steelyard.core.telling import Progress, told
 from steelyard.formats import files
 
 if TYPE_CHECKING:
+    from steelyard.core.console import Screen
     from steelyard.core.parallel import Workers
-    from steelyard.core.screen import Screen
 
 
 SCHEMA = 1  # of what JSON looks like; a number that changes when old keys do
@@ -55,7 +55,7 @@ def screen_of(output: OutputOptions, table_file: str = "FILE.csv") -> Screen:
 
 
 def _screen(stream: TextIO, output: OutputOptions) -> Screen:
-    from steelyard.core.screen import Screen  # no help text needs it
+    from steelyard.core.console import Screen  # no help text needs it
 
     return Screen.of(stream, output.color)
 
@@ -113,10 +113,10 @@ def emit(  # noqa: PLR0913 - every option has a default
         What ``--out`` writes whole tables to.
     """
     # No help text needs these.
-    from steelyard.core.showing import Shown
-    from steelyard.core.terminal import names_in, result_text
+    from steelyard.core.console import names_in, result_text
+    from steelyard.core.display import Result
 
-    summary = found.words() if words is None and isinstance(found, Shown) else None
+    summary = found.words() if words is None and isinstance(found, Result) else None
     if words is None:
         words = () if summary is None else summary.brief()
     words = [spoken(text) for text in words]
@@ -223,7 +223,7 @@ def mind(
     tells that what was read is said already.
     """
     from steelyard.cli.advice import advised
-    from steelyard.core.cautions import brief
+    from steelyard.core.warnings import brief
 
     for line in () if says_read else taken_alike(read):
         note(f"read {line}", output)
@@ -243,7 +243,7 @@ def follow(then: str | None, output: OutputOptions) -> None:
     """Say what the next useful command is, so that it can be pasted where it is broken, too."""
     if then is None:
         return
-    from steelyard.core.screen import text_width
+    from steelyard.core.console import text_width
 
     width = _screen(sys.stderr, output).width
     lines = [_NEXT]
@@ -331,7 +331,7 @@ def progress_of(
 @contextmanager
 def shown_progress(title: str, output: OutputOptions) -> Iterator[None]:
     """Show, on a terminal, how far the work inside has come, and how long it will still take."""
-    with progress_of(title, output, aloud=False) as progress, told(progress):
+    with progress_of(title, output, aloud=False) as progress, listening(progress):
         yield
 
 

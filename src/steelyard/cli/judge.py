@@ -50,8 +50,7 @@ OWN = click.option(
     type=Pair(),
     multiple=True,
     metavar="JUDGE=PATTERN",
-    help="Systems of a judge's family, such as 'gpt-4=gpt-*|o1-*' (repeatable); by default by "
-    "names.",
+    help="Systems of a judge's family, such as 'gpt-4=gpt-*|o1-*' (repeatable).",
 )
 
 

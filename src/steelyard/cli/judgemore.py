@@ -28,7 +28,7 @@ from steelyard.judging.options import BiasOptions, CorrectOptions, DriftOptions,
 
 _BUDGET = 50  # labels that are proposed
 _READ_BY_JUDGE = ("human", "unit", "covariates", "ignore")  # the judge is named elsewhere
-_OF_CORRECT = ("judge", "labels", "by", "pair", "population", "anytime", "level", "draws")
+_OF_CORRECT = ("judge", "labels", "by", "pair", "population", "level", "draws")
 _OF_PLAN = ("judge", "half_width", "kappa", "accuracy", "pair", "difference", "budget", "power",
             "level")  # fmt: skip
 
@@ -68,14 +68,14 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
 @command(
     headings={
         "Who is who": "human judge covariates",
-        "What to estimate": "by pair labels population anytime",
+        "What to estimate": "by pair labels population",
         "Intervals": "unit level draws",
     },
     shape=VERDICTS,
     examples=(
         "steelyard judge correct verdicts.csv --human expert --judge gpt",
         "steelyard judge correct verdicts.csv --human expert --judge gpt --labels by:verdict",
-        "steelyard judge correct battles.csv --human vote --judge gpt,claude --by bt",
+        "steelyard judge correct battles.csv --human vote --judge gpt --by bt",
     ),
 )
 @INPUTS

@@ -18,7 +18,7 @@ from steelyard.cli.options import OutputOptions, as_object, settled_options
 from steelyard.cli.values import Finite, Names
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
     from steelyard.kobe.base.build import Limits

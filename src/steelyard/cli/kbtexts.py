@@ -29,7 +29,7 @@ from steelyard.cli.texts import Named, settings_of
 from steelyard.cli.values import FileName, Known
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.table import Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.formats import files
 
 if TYPE_CHECKING:

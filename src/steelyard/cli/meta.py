@@ -130,7 +130,7 @@ def meta(
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
     Protocols (--preset, --benchmark) and --by-domain split over --jobs or a --cluster.
     """
-    from steelyard.data.choosing import chosen_metrics
+    from steelyard.data.selection import chosen_metrics
 
     weighing, given = MetaOptions.take(settings), _Given(**settings)
     protocols = given.preset is not None or given.benchmark is not None or given.by_domain

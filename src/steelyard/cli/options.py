@@ -35,10 +35,10 @@ class InputOptions(LoadOptions):
 
     def by_unit(self, unit: str) -> InputOptions:
         """Read the column that names the unit as the documents."""
-        from steelyard.core import bounds
-        from steelyard.data.independence import column_of
+        from steelyard.core.options import check_unit
+        from steelyard.data.units import column_of
 
-        bounds.unit(unit=unit)
+        check_unit(unit=unit)
         column = column_of(unit)
         return self if column is None else replace(self, columns=(*self.columns, ("doc", column)))
 

@@ -18,20 +18,20 @@ from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ranked import MOST_SHOWN, Ranked
 from steelyard.comparison.ratings import RATINGS, Rated, Rating, rate_scores
 from steelyard.comparison.scores import LEVEL, Compared, Sample
-from steelyard.stats.arrays import Counts, Floats, ratio, row_means
+from steelyard.stats.arrays import SAME, Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.ranks import FITTED, SAME, ranks, rounding
+from steelyard.stats.ranks import FITTED, ranks, rounding
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.bootstrap import bootstrap_means, row_medians
-from steelyard.stats.resampling.medians import bootstrap_medians
+from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
 from steelyard.stats.strength.bradleyterry import (
+    POINTS,
     Strengths,
     bradley_terry,
     bradley_terry_batch,
+    resampled_strengths,
     win_probability,
 )
-from steelyard.stats.strength.points import POINTS, resampled_strengths
 from steelyard.stats.strength.wins import resampled_wins
 
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
@@ -150,7 +150,6 @@ def _bt(sample: Sample, options: RankOptions, _r: Rng) -> Aggregate:
         ties_as=options.ties,
         method=options.method,
         prior=options.prior,
-        covariance=False,
     )
     found = bt_aggregate(fit, sample.names, pairs=sample.pairs)
     if sample.counts is None:
@@ -216,14 +215,15 @@ def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Float
 def rated_aggregate(rating: Rating, found: Rated, *, pairs: bool = True) -> Aggregate:
     """Rank by Elo or TrueSkill."""
     own = found.own
+    sigma = np.zeros_like(own.scores) if own.sigma is None else own.sigma
     return Aggregate(
         scores=own.scores,
         ranks=ranks(own.scores),
-        pairwise=rating.probability(own) if pairs else NO_PAIRS,
+        pairwise=rating.rules.win_probability(own) if pairs else NO_PAIRS,
         replicates=found.replicates,
         spread=found.spread,
         parameters=rating.parameters,
-        against=lambda drawn, i: rating.chance(lead(drawn, i), i, own),
+        against=lambda drawn, i: rating.rules.chance(lead(drawn, i), sigma[i], sigma),
     )
 
 
@@ -240,14 +240,16 @@ def _rated(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
 class Aggregation:
     """A way to rank, and the test that asks what it answers.
 
-    Of scores that are 0 or 1, and of corpus scores, that may be another test. ``average`` says
-    whether its numbers are of the score's own scale, ``in_order`` whether they depend on the order.
+    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test. ``average``
+    says whether its numbers are of the score's own scale, ``in_order`` whether they depend on the
+    order.
     """
 
     rank: Callable[[Sample, RankOptions, Rng], Aggregate]
     test: str
     test_of_binary: str | None = None
     test_of_corpus: str | None = None
+    test_by_unit: str | None = None
     average: bool = False
     in_order: bool = False
 
@@ -255,13 +257,15 @@ class Aggregation:
         """Name the test that fits the ranking of some scores."""
         if self.test_of_corpus and data.statistics is not None:
             return self.test_of_corpus
+        if self.test_by_unit and data.blocks is not None:
+            return self.test_by_unit
         return self.test_of_binary if self.test_of_binary and data.binary else self.test
 
 
 #: The rankings by name; what is random is drawn in their order.
 AGGREGATIONS = {
     "mean": Aggregation(_mean, "t", "mcnemar", "permutation", average=True),
-    "median": Aggregation(_median, "mood", average=True),
+    "median": Aggregation(_median, "mood", test_by_unit="median", average=True),
     "bt": Aggregation(_bt, "sign"),
     "elo": Aggregation(_rated("elo"), "sign", in_order=True),
     "trueskill": Aggregation(_rated("trueskill"), "sign", in_order=True),

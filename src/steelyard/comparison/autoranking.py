@@ -18,11 +18,11 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, listed, plural
-from steelyard.data.choosing import need_moments
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.independence import Units, units_of
 from steelyard.data.overview import direction_warnings
+from steelyard.data.selection import need_moments
+from steelyard.data.units import Units, units_of
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.autorank import EPSILON, autorank, bootstrap_autorank, scale_of
 from steelyard.stats.ranks import ranks

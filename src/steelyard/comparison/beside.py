@@ -18,11 +18,12 @@ from steelyard.comparison.aggregations import Aggregate
 from steelyard.comparison.diagnosis import diagnose, order_flips, pairing_note, tie_note
 from steelyard.comparison.ranked import MOST_SHOWN, SENTENCES, PairTest, Ranked, Tiers
 from steelyard.comparison.tests import TESTS, Question, Verdicts, fitting, pair_test, tiers_by
-from steelyard.core.later import later
+from steelyard.core.lazy import lazy
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.stats.arrays import Floats, same_digits
-from steelyard.stats.paired import effects, pairedtests
+from steelyard.stats.paired import effects
+from steelyard.stats.paired.tests import error_note
 from steelyard.stats.ranks import ranks
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
 
@@ -44,7 +45,7 @@ class Findings:
 
     def later(self, part: str) -> Any:
         """Give a part by name, for when it is looked at."""
-        return later(lambda: getattr(self, part))
+        return lazy(lambda: getattr(self, part))
 
     @property
     def _several(self) -> bool:
@@ -103,10 +104,7 @@ class Findings:
     @cached_property
     def superiority(self) -> Floats:
         """Give the share of segments that each system wins against each other one."""
-        data, tolerance = self.question.data, self.question.options.tolerance
-        if tolerance:
-            return effects.superiority(data.scores, tolerance=tolerance)
-        return effects.superiority_counts(data.wins.by(0.0))
+        return effects.superiority(self.question.data.wins.by(self.question.options.tolerance))
 
     @property
     def unit(self) -> UnitEffect:
@@ -156,7 +154,7 @@ class Findings:
         found += [text for own in self.found.values() for text in own.warnings]
         found += self._unofficial(self.found.get("mean"))
         error = max((test.error for test in self.tests.values()), default=0.0)
-        found += pairedtests.error_note(error)
+        found += error_note(error)
         found += [text for own in self.tiers.values() for text in own.warnings]
         if self._bt:
             counts = data.wins.by(options.tolerance)

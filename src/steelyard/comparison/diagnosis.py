@@ -16,7 +16,7 @@ from steelyard.comparison.ranked import MOST_SHOWN
 from steelyard.comparison.scores import FEW, Compared, first_few
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
-from steelyard.stats.instances.scorespread import pairing_strength
+from steelyard.stats.instances import pairing_strength
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
 from steelyard.stats.strength.wins import WinCounts
@@ -176,9 +176,7 @@ def _domains(es: EvalSet, gap: Floats, two: CorpusStatistics | None) -> dict[str
 
 def _fit(counts: WinCounts, options: RankOptions, ties: str | None = None) -> Strengths:
     ties = options.ties if ties is None else ties
-    return bradley_terry(
-        counts.wins, counts.ties, ties_as=ties, prior=options.prior, covariance=False
-    )
+    return bradley_terry(counts.wins, counts.ties, ties_as=ties, prior=options.prior)
 
 
 def _order(fit: Strengths, systems: Sequence[str]) -> list[tuple[float, str]]:
@@ -198,7 +196,7 @@ def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
     """
     if not 1 < len(scores) <= MOST_SHOWN:
         return None, []
-    correlation, gain = pairing_strength(scores).middle()
+    correlation, gain = pairing_strength(scores).medians()
     if not np.isfinite(correlation + gain):
         return None, []
     needs = f"tests without it would need {gain:.1f} times the segments"

@@ -26,19 +26,18 @@ from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
 from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.words import named
-from steelyard.core import bounds
-from steelyard.core.options import spelled
+from steelyard.core.options import check_instance, spelled
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.words import plural
-from steelyard.data.independence import FEWEST, PROMPT, many
-from steelyard.data.independence import counted as named_units
+from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog
+from steelyard.data.units import FEWEST, PROMPT, many
+from steelyard.data.units import counted as named_units
 from steelyard.formats.load import selection
 from steelyard.formats.streams import kept
 from steelyard.stats.arrays import Floats, ratio
-from steelyard.stats.paired.pairedtests import gap_test, sign_test_counts
+from steelyard.stats.paired.tests import gap_test, sign_test_counts
 from steelyard.stats.ranks import ranks
 from steelyard.stats.strength.bradleyterry import (
     bradley_terry_batch,
@@ -186,7 +185,7 @@ def compare_log(
     workers: Workers | None,
 ) -> BattleComparison:
     """Compare systems by a log of battles, as :func:`compare_battles` does."""
-    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    check_instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
     in_order = any(AGGREGATIONS[name].in_order for name in options.by)
     read = read_log(log, options, in_order=in_order, workers=workers)

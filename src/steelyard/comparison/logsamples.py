@@ -11,13 +11,14 @@ import numpy as np
 
 from steelyard.comparison.options import BattleOptions
 from steelyard.comparison.scores import LEVEL
-from steelyard.core import bounds, provenance
+from steelyard.core import provenance
 from steelyard.core.errors import UsageError
+from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import plural
-from steelyard.data.independence import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
+from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog, Rankings
+from steelyard.data.units import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
 from steelyard.formats import bigtables, frames, roles
 from steelyard.formats.judged.battlelogs import LogColumns, unfolded
 from steelyard.formats.judged.logcounts import (
@@ -32,11 +33,10 @@ from steelyard.formats.streams import on_disk
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.resampling.unitfreedom import expanded_level, shrinkage
-from steelyard.stats.strength.battlelog import UnitCounts, resampled_battles
+from steelyard.stats.resampling.cluster_df import expanded_level, shrinkage
 from steelyard.stats.strength.bradleyterry import MOST_DENSE
-from steelyard.stats.strength.strengtheffect import strength_effect
-from steelyard.stats.strength.wins import WinCounts
+from steelyard.stats.strength.clustered_errors import strength_effect
+from steelyard.stats.strength.wins import UnitCounts, WinCounts, resampled_battles
 
 BATTLE = "battle"  # the unit where each is independent of all others
 _CELLS = 8_000_000  # entries of resampled tables held at a time
@@ -137,7 +137,7 @@ def read_log(
     several = isinstance(log, (list, tuple))
     for one in log if isinstance(log, (list, tuple)) and log else [log]:
         kinds = (str, Path) if several else (str, Path, BattleLog)
-        bounds.instance(
+        check_instance(
             kinds, "the path of a log, several of them, a frame, or a BattleLog", log=one
         )
     columns = LogColumns(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
+    as_tuple,
     bootstraps,
     choice,
     fraction,
@@ -27,11 +27,13 @@ AUTORANK = "autorank"  #: a ranking by several scores together
 AUTORANK_FORMS = ("wmt25", "wmt24")
 #: Rankings of a log of battles, likewise.
 LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
-TESTS = ("t", "permutation", "bootstrap", "mood", "sign", "wilcoxon", "mcnemar", "bt-gap")
+TESTS = (
+    "t", "permutation", "bootstrap", "mood", "median", "sign", "wilcoxon", "mcnemar", "bt-gap",
+)  # fmt: skip
 TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 TIE_MODELS = ("davidson", "rao-kupper")
 SCALES = ("strength", "elo")  #: of Bradley-Terry, in battles
-FITS = ("newton", "newman", "mm")
+FITS = ("newton", "mm")
 ALTERNATIVES = ("two-sided", "greater", "less")
 CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
 _MOST = 1e6  # of a parameter, far above where ratings mean anything
@@ -63,7 +65,8 @@ OTHER_TESTS = {
     **dict.fromkeys(
         ("bs", "boot", "paired-bs", "paired-bootstrap", "bootstrap-resampling"), "bootstrap"
     ),
-    **dict.fromkeys(("moods", "mood-test", "median", "median-test"), "mood"),
+    **dict.fromkeys(("moods", "mood-test"), "mood"),
+    **dict.fromkeys(("median-test", "medians"), "median"),
     **dict.fromkeys(("sign-test", "binomial", "binomial-test", "wins"), "sign"),
     **dict.fromkeys(("signed-rank", "wilcoxon-signed-rank", "rank-sum"), "wilcoxon"),
     **dict.fromkeys(("mcnemars", "mc-nemar", "mcnemar's", "chi-squared"), "mcnemar"),
@@ -180,19 +183,19 @@ class CompareOptions(_Both):
     autorank: str = choice("wmt25", AUTORANK_FORMS, "Form of AutoRank.")
     tests: tuple[str, ...] | None = names(
         None,
-        "Tests of all pairs: t permutation bootstrap mood sign wilcoxon mcnemar bt-gap, or all; by "
-        "default those that fit the rankings (none of more than 300 systems).",
+        "Tests of all pairs: t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap, or "
+        "all; by default those that fit the rankings (none of more than 300 systems).",
         known=(*TESTS, "all"),
     )
 
     def __post_init__(self) -> None:
         if self.by is not None:
-            object.__setattr__(self, "by", bounds.listed(by=self.by))
+            object.__setattr__(self, "by", as_tuple(by=self.by))
             known("ranking", self.by, (*RANKINGS, AUTORANK))
             if AUTORANK in self.by and len(self.by) > 1:
                 raise UsageError('by="autorank" is a ranking by several scores, and stands alone')
         if self.tests is not None:
-            asked = tuple(dict.fromkeys(bounds.listed(tests=self.tests)))
+            asked = tuple(dict.fromkeys(as_tuple(tests=self.tests)))
             object.__setattr__(self, "tests", asked)
             known("test", asked, TESTS)
         super().__post_init__()
@@ -228,7 +231,7 @@ class BattleOptions(_Both, LogOptions):
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by", tuple(dict.fromkeys(bounds.listed(by=self.by))))
+        object.__setattr__(self, "by", tuple(dict.fromkeys(as_tuple(by=self.by))))
         if "median" in self.by:
             raise UsageError(
                 "median: the outcomes of battles have no median worth ranking by; "

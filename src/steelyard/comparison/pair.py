@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.pairwords import interval, shown_p, told, verdict
-from steelyard.comparison.pairworth import study_file, worth_of_pair
+from steelyard.comparison.pairworth import difference_facts, study_file, worth_of_pair
 from steelyard.comparison.ranked import CORPUS, PROPORTION, SENTENCES
 from steelyard.comparison.readings import (
     Reading,
@@ -28,34 +28,33 @@ from steelyard.comparison.twosystems import (
     two_systems,
     unofficial,
 )
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
 from steelyard.core.rng import Rng, generator
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
 from steelyard.data.overview import direction_warnings
-from steelyard.data.worth import Worth
+from steelyard.data.units import UnitEffect
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.paired import effects, pairedtests, unitflips
-from steelyard.stats.paired.testintervals import FEW_UNITS, agreeing, flip_interval, t_interval
-from steelyard.stats.paired.testpower import MOST, permutation_needed
+from steelyard.stats.curves import AgreementCurve
+from steelyard.stats.paired import effects
+from steelyard.stats.paired.intervals import FEW_UNITS, agreeing, flip_interval, t_interval
+from steelyard.stats.paired.power import MOST, permutation_needed
+from steelyard.stats.paired.tests import error_note, permutation_test, sign_test
 from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.strength.wins import win_counts
 
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Decision(Shown):
+class Decision(Result):
     """The difference of two systems by one score: ``difference`` is the first minus the second.
 
     Numbers are those of the score itself, also where less is better. ``means`` are corpus scores
@@ -85,7 +84,7 @@ class Decision(Shown):
     strata: Strata | None = None
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
-    worth: Worth | None = None  # of differences by the score, to people
+    worth: AgreementCurve | None = None  # of differences by the score, to people
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     higher_is_better: bool = True
@@ -135,7 +134,7 @@ class Decision(Shown):
             "readings": self.readings.to_dict(),
             "strata": None if self.strata is None else self.strata.to_dict(),
             "human": self.human,
-            "worth": None if self.worth is None else self.worth.told(self.difference),
+            "worth": None if self.worth is None else difference_facts(self.worth, self.difference),
             "regressions": [one.to_dict() for one in self.regressions],
             "warnings": list(self.warnings),
             **origin(self.provenance),
@@ -257,7 +256,7 @@ def decide(
     if stats is None:
         means, moved = row_means(both), gap
         replicates = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
-        tested, error = pairedtests.permutation_p(both, blocks=two.blocks)
+        tested, error = permutation_test(both, two.blocks)
     else:
         means, moved = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
         replicates = sign * np.subtract(*bootstrap_scores(stats, counts).T)
@@ -275,7 +274,7 @@ def decide(
     drawn = replicates[~np.isnan(replicates)]
     needed = _needed(moved, two.blocks, options, stream) if several else None
     warnings = [*es.notes, *direction_warnings(two.score, two.table)]
-    warnings += [*two.units.warnings, *pairedtests.error_note(error)]
+    warnings += [*two.units.warnings, *error_note(error)]
     warnings += unofficial(two, sign * means)
     if not several:
         warnings.append(f"{two.units.counted()}: there is nothing to resample, and no interval")
@@ -312,7 +311,7 @@ def decide(
         losses=losses,
         p=p,
         p_sign=_p_of_wins(two),
-        superiority=float(effects.superiority(both)[0, 1]),
+        superiority=float(effects.superiority(win_counts(both))[0, 1]),
         effect=sign * float(effect) + 0.0,
         needed=needed,
         power=options.power,
@@ -354,9 +353,7 @@ def _readings(two: TwoSystems, means: Reading, counts: Floats, level: float) -> 
 
 def _p_of_wins(two: TwoSystems) -> float:
     """Test who wins more segments."""
-    if two.blocks is None:
-        return float(pairedtests.sign_test(two.both)[0, 1])
-    return float(unitflips.sign(two.both, two.blocks)[0][0, 1])
+    return float(sign_test(two.both, two.blocks).p[0, 1])
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:

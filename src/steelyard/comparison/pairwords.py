@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.words import independence
-from steelyard.core.summary import Told
-from steelyard.core.words import sentence
-from steelyard.stats.paired.testpower import MOST
+from steelyard.core.display import Told
+from steelyard.core.text import sentence
+from steelyard.stats.paired.power import MOST
 
 if TYPE_CHECKING:
     from steelyard.comparison.pair import Decision

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.data.independence import SEGMENT
+from steelyard.data.units import SEGMENT
 from steelyard.stats.arrays import Floats
 from steelyard.stats.ranks import whole
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,117 +12,44 @@ from numpy.typing import NDArray
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.scores import Sample
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.strength import elo, trueskill
-from steelyard.stats.strength.battlelog import Battles, score_battles, sorted_battles
-from steelyard.stats.strength.orders import (
-    OrderRating,
+from steelyard.stats.strength.sequential import (
+    EloOptions,
+    Ratings,
+    SequentialRating,
+    TrueSkillOptions,
     battles_in_orders,
+    battles_in_time,
     scores_in_orders,
     sequences,
 )
+from steelyard.stats.strength.wins import Battles, score_battles, sorted_battles
 
 _PLACES = 40_000_000  # places of orders held at a time
 _RESAMPLES, _ORDERS = 400, 5  # of ratings that depend on the order: resamples, orders of each
 
 Orders = NDArray[np.integer[Any]]
+Play = Callable[[Orders, np.random.Generator], Ratings]
 
 
-class Played(NamedTuple):
-    """Ratings after all battles, of systems or orders x systems; deviations of TrueSkill."""
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A way to rate, and the parameters that results show."""
 
-    scores: Floats
-    sigma: Floats | None = None
-
-
-class Rating(ABC):
-    """A way to rate: what a log gives, or scores of segments in many orders; chances to win."""
-
-    name: str
-    rules: OrderRating[Any]
+    rules: SequentialRating
     parameters: Mapping[str, float]
 
-    def of_log(self, battles: Battles, order: Orders) -> Played:
-        """Rate in many orders of a log."""
-        return self.played(battles_in_orders(self.rules, battles, order))
 
-    def of_scores(
-        self, sample: Sample, order: Orders, rng: np.random.Generator, **how: Any
-    ) -> Played:
-        """Rate in many orders of segments; ``how`` says what a tie is, and how precisely."""
-        return self.played(scores_in_orders(self.rules, sample.scores, order, rng, **how))
-
-    @abstractmethod
-    def played(self, found: Any) -> Played:
-        """Give what statistics found as ratings."""
-
-    @abstractmethod
-    def in_time(self, battles: Battles) -> Played:
-        """Rate in the order of the log."""
-
-    @abstractmethod
-    def probability(self, found: Played) -> Floats:
-        """Chances that row beats column."""
-
-    @abstractmethod
-    def chance(self, lead: Floats, i: int, found: Played) -> Floats:
-        """Chances of system i that leads by so much in resamples."""
+def _elo(options: RankOptions) -> Rating:
+    return Rating(EloOptions(k=options.k), {"k": options.k})
 
 
-class _Elo(Rating):
-    name = "elo"
-    rules: elo.EloOptions
-
-    def __init__(self, options: RankOptions) -> None:
-        self.parameters = {"k": options.k}
-        self.rules = elo.EloOptions(k=options.k)
-
-    def played(self, found: Floats) -> Played:
-        return Played(found)
-
-    def in_time(self, battles: Battles) -> Played:
-        return Played(elo.elo_ratings(battles, self.rules))
-
-    def probability(self, found: Played) -> Floats:
-        return elo.elo_probability(found.scores, self.rules)
-
-    def chance(self, lead: Floats, i: int, found: Played) -> Floats:  # noqa: ARG002
-        return elo.elo_chance(lead, self.rules)
+def _trueskill(options: RankOptions) -> Rating:
+    beta, tau, draw = options.trueskill_beta, options.trueskill_tau, options.trueskill_draw
+    rules = TrueSkillOptions(beta=beta, tau=tau, draw_probability=draw)
+    return Rating(rules, {"beta": beta, "tau": tau, "draw": draw})
 
 
-class _TrueSkill(Rating):
-    name = "trueskill"
-    rules: trueskill.TrueSkillOptions
-
-    def __init__(self, options: RankOptions) -> None:
-        beta, tau, draw = options.trueskill_beta, options.trueskill_tau, options.trueskill_draw
-        self.parameters = {"beta": beta, "tau": tau, "draw": draw}
-        self.rules = trueskill.TrueSkillOptions(beta=beta, tau=tau, draw_probability=draw)
-
-    def played(self, found: trueskill.Skills) -> Played:
-        return Played(found.mu, found.sigma)
-
-    def in_time(self, battles: Battles) -> Played:
-        return self.played(trueskill.trueskill_ratings(battles, self.rules))
-
-    def probability(self, found: Played) -> Floats:
-        assert found.sigma is not None
-        return trueskill.trueskill_probability(found.scores, found.sigma, self.rules)
-
-    def chance(self, lead: Floats, i: int, found: Played) -> Floats:
-        assert found.sigma is not None
-        return trueskill.trueskill_chance(lead, found.sigma[i], found.sigma, self.rules)
-
-
-RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _Elo, "trueskill": _TrueSkill}
-
-
-class Play(Protocol):
-    """Rate systems in many orders."""
-
-    def __call__(
-        self, order: Orders, stream: np.random.Generator, /, *, single: bool = False
-    ) -> Played:
-        """Play."""
+RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _elo, "trueskill": _trueskill}
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +64,7 @@ class Resampling:
 class Rated:
     """Ratings of the systems, their spread over random orders, and what resamples give."""
 
-    own: Played
+    own: Ratings
     spread: Floats | None = None
     replicates: Floats | None = None
 
@@ -148,15 +74,16 @@ def rate_scores(
 ) -> Rated:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
 
-    def play(order: Orders, stream: np.random.Generator, *, single: bool = False) -> Played:
+    def play(order: Orders, stream: np.random.Generator) -> Ratings:
         tolerance = options.tolerance
-        return rating.of_scores(sample, order, stream, tolerance=tolerance, single=single)
+        return scores_in_orders(rating.rules, sample.scores, order, stream, tolerance=tolerance)
 
     counts, size = sample.counts, sample.scores.shape[1]
     resampling = None if counts is None else Resampling(len(counts), sample.blocks)
     if options.orders:
         return in_orders(size, options.orders, play, rng, resampling)
-    own = rating.in_time(score_battles(sample.scores, tolerance=options.tolerance))
+    log = score_battles(sample.scores, tolerance=options.tolerance)
+    own = battles_in_time(rating.rules, log)
     return Rated(own, replicates=in_orders(size, 1, play, rng, resampling).replicates)
 
 
@@ -177,18 +104,18 @@ def rate_log(
         if resampling is not None and units is not None:
             resampling = replace(resampling, blocks=sorted_units)
 
-    def play(order: Orders, _rng: np.random.Generator, *, single: bool = False) -> Played:  # noqa: ARG001
-        return rating.of_log(battles, order)
+    def play(order: Orders, _rng: np.random.Generator) -> Ratings:
+        return battles_in_orders(rating.rules, battles, order)
 
     if options.orders:
         return in_orders(len(battles), options.orders, play, rng, resampling)
-    own = rating.in_time(battles)
+    own = battles_in_time(rating.rules, battles)
     if resampling is None:
         return Rated(own)
     n, blocks = resampling.n, resampling.blocks
     drawn = sequences(len(battles), n, rng, blocks=blocks, resample=True)
     drawn.sort(axis=1)  # what is drawn keeps its order in time
-    return Rated(own, replicates=rating.of_log(battles, drawn).scores)
+    return Rated(own, replicates=battles_in_orders(rating.rules, battles, drawn).scores)
 
 
 def in_orders(
@@ -210,7 +137,7 @@ def in_orders(
     orders = np.concatenate([one.scores for one in played])
     mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
     sigmas = [one.sigma for one in played if one.sigma is not None]
-    own = Played(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
+    own = Ratings(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
     if resampling is None:
         return Rated(own, spread)
     each = _ORDERS if n_orders > 1 else 1
@@ -223,7 +150,7 @@ def in_orders(
         order = np.repeat(drawn, each, axis=0)
         if each > 1:  # the same items, shuffled: padding (-1) says nothing wherever it stands
             order = draw.permuted(order, axis=1)
-        drawn_parts.append(play(order, pairs, single=True).scores.reshape(count, each, -1))
+        drawn_parts.append(play(order, pairs).scores.reshape(count, each, -1))
     found = np.concatenate(drawn_parts)
     replicates = found.mean(axis=1)  # NaN for systems that a resample does not have
     if each > 1:

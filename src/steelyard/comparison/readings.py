@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.stats.arrays import Floats, beyond_rounding
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.medians import bootstrap_medians
+from steelyard.stats.resampling.bootstrap import bootstrap_medians
 
 _CELLS = 4_000_000  # resampled segments held at a time
 _DRAWS = 2_000  # resamples that suffice for the intervals of medians

@@ -11,22 +11,19 @@ import numpy as np
 
 from steelyard.comparison import words
 from steelyard.comparison.ranked import CORPUS, PROPORTION, PairTest, Ranked, Tiers, number
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranking
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.later import deferred
-from steelyard.core.oneline import named, one_line
+from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
-from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.words import plural
+from steelyard.core.table import Cell, Column, Table, interval_decimals
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
+from steelyard.data.units import UnitEffect
 from steelyard.stats.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class RankedSystems(Shown):
+class RankedSystems(Result):
     """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
 
     #: What intervals of ranks are taken over, and what would settle more, in words.
@@ -124,10 +121,6 @@ class RankedSystems(Shown):
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give a row per system as a pandas or polars frame."""
-        return self.table().to_frame(backend)
 
     def table(self) -> Table:
         """Give the leaderboard: a row per system, ordered by the first ranking."""
@@ -231,14 +224,14 @@ class Comparison(RankedSystems):
     score: str
     higher_is_better: bool = True
     n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
-    unit: UnitEffect = deferred()  # noqa: RUF009 - it makes a field
-    tests: Mapping[str, PairTest] = deferred()
-    tiers: Mapping[str, Tiers] = deferred()
-    effects: Mapping[str, Floats] = deferred()
-    diagnosis: Mapping[str, Any] = deferred()
-    notes: tuple[str, ...] = deferred(())
-    warnings: tuple[str, ...] = deferred(())
-    provenance: Provenance | None = deferred(None)  # noqa: RUF009
+    unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
+    tests: Mapping[str, PairTest] = lazy_field()
+    tiers: Mapping[str, Tiers] = lazy_field()
+    effects: Mapping[str, Floats] = lazy_field()
+    diagnosis: Mapping[str, Any] = lazy_field()
+    notes: tuple[str, ...] = lazy_field(())
+    warnings: tuple[str, ...] = lazy_field(())
+    provenance: Provenance | None = lazy_field(None)  # noqa: RUF009
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
 
     def to_dict(self) -> dict[str, Any]:

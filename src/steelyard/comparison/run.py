@@ -39,25 +39,22 @@ from steelyard.comparison.tests import (
     refuse_unfit,
 )
 from steelyard.comparison.words import best_of
-from steelyard.core import bounds
+from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.later import later
-from steelyard.core.oneline import named, one_line
-from steelyard.core.options import keywords, spelled
+from steelyard.core.lazy import lazy
+from steelyard.core.options import check_names, keywords, spelled
+from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.telling import each
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.paired.corrections import wilson_interval
-from steelyard.stats.paired.testintervals import FEW_UNITS, t_interval
+from steelyard.stats.paired.intervals import FEW_UNITS, t_interval
 
 DEFAULT = ("mean", "median", "bt")
 
@@ -100,11 +97,11 @@ def compare(  # noqa: PLR0913 - every option has a default
         such as BLEU, is the score of all segments together where its statistics are known;
         ``sentence-mean`` is the mean of its sentence scores.
     tests
-        Tests of all pairs: ``t mood sign wilcoxon permutation bootstrap mcnemar bt-gap``; by
+        Tests of all pairs: ``t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap``; by
         default those that fit the rankings, and none for more than 300 systems.
     ties, tolerance, prior, method
         Bradley-Terry: what becomes of ties, which differences are ties, a weak prior, and how the
-        fit is made (``newton``, ``newman``, ``mm``).
+        fit is made (``newton``, ``mm``).
     orders, k
         Elo and TrueSkill depend on the order of segments: the number of random orders that are
         averaged, 0 for the order of the file; K of Elo.
@@ -175,7 +172,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         diagnosis=parts.later("diagnosis"),
         notes=parts.later("notes"),
         warnings=parts.later("warnings"),
-        provenance=later(
+        provenance=lazy(
             lambda: Provenance.of(
                 "compare", _settings(data, names, asked, options), es.inputs, rng, options
             )
@@ -267,7 +264,7 @@ def _with_few_units(by: str, found: Ranked, asked: Question, tests: Sequence[str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ManyScores(Shown):
+class ManyScores(Result):
     """Comparisons by several scores; ``agreement`` is Kendall's tau-b between their rankings."""
 
     by: str
@@ -356,7 +353,7 @@ def compare_scores(
     ['Kaolin', 'Dolomite', 'Jasper']
     """
     es = as_evalset(es, unit=options.unit)
-    bounds.names(scores=scores)
+    check_names(scores=scores)
     if options.by == (AUTORANK,):
         return rank_together(es, scores, options, rng)
     return compare_each(es, scores, options, rng)

@@ -9,13 +9,13 @@ from itertools import combinations, islice
 import numpy as np
 
 from steelyard.comparison.options import CompareOptions
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed, plural
-from steelyard.data.choosing import need_moments
+from steelyard.core.options import check_text
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, Units, units_of
 from steelyard.data.overview import direction_warnings
+from steelyard.data.selection import need_moments
+from steelyard.data.units import SEGMENT, Units, units_of
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
 from steelyard.stats.resampling import bootstrap
@@ -148,7 +148,7 @@ def the_score(es: EvalSet, score: str | None) -> str:
             known = ", ".join(es.scores) or "none"
             raise UsageError(f"name the score (score=NAME); there are: {known}")
         return next(iter(es.scores))
-    bounds.text(score=score)
+    check_text(score=score)
     es[score]  # an unknown name is an error that shows the known ones
     return score
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.words import best_of, better_than, independence
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:
     from steelyard.comparison.results import Comparison

@@ -14,12 +14,12 @@ from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table, interval_decimals
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, Units, units_of
+from steelyard.data.units import SEGMENT, Units, units_of
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.paired import clustered
 from steelyard.stats.paired.corrections import adjust
+from steelyard.stats.paired.tests import mean_error, t_test
 from steelyard.stats.permutation.corpus import pseudo_values
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks, whole
@@ -173,12 +173,12 @@ def compare_groups(
         else:
             part = table.statistics.select(systems=rows, segments=own)
             scores = pseudo_values(part)
-        mean, error, freedom, _ = clustered.mean_error(scores, codes[own])
+        mean, error, freedom, _ = mean_error(scores, codes[own])
         reach = error * stdtrit(freedom, (1 + LEVEL) / 2)
         means.append(mean)
         lows.append(mean - reach)
         highs.append(mean + reach)
-        tests.append(clustered.t_test(scores, codes[own]))
+        tests.append(t_test(scores, codes[own]).p)
         some = ~np.isnan(scores).all(axis=0)
         sizes.append(int(some.sum()))
         counts.append(len(np.unique(codes[own][some])))

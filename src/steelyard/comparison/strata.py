@@ -17,10 +17,10 @@ import numpy as np
 from steelyard.comparison.readings import Reading
 from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.twosystems import TwoSystems
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
-from steelyard.stats.instances.ease import EASY, HARD, STRATA, difficulty_strata, segment_ease
+from steelyard.stats.instances import EASY, HARD, STRATA, difficulty_strata, segment_ease
 from steelyard.stats.resampling import bootstrap
 
 _FEWEST = 5  # segments of a stratum that are worth a line

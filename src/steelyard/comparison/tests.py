@@ -14,13 +14,13 @@ from steelyard.comparison.options import TIE_MODELS, CompareOptions, PairOptions
 from steelyard.comparison.ranked import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
 from steelyard.comparison.scores import Compared, Sample
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.core.words import plural
-from steelyard.data.independence import FEWEST, counted
+from steelyard.core.text import plural
+from steelyard.data.units import FEWEST, SEGMENT, counted
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.paired import clustered, pairedtests, unitflips
+from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
-from steelyard.stats.paired.testintervals import (
+from steelyard.stats.paired.intervals import (
     DECISIVE,
     FEW_UNITS,
     Ends,
@@ -30,11 +30,12 @@ from steelyard.stats.paired.testintervals import (
     proportions_interval,
     t_interval,
 )
+from steelyard.stats.paired.tests import PairPValues
 from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.resampling.unitfreedom import unit_sizes, widened_p
-from steelyard.stats.strength import sandwich
+from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
 from steelyard.stats.strength.bradleyterry import bradley_terry
+from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,68 +48,60 @@ class Question:
     rng: np.random.Generator
 
 
-def _without_error(test: Callable[..., Floats]) -> Callable[..., tuple[Floats, float]]:
-    return lambda *scores, **options: (test(*scores, **options), 0.0)
-
-
 def _of_scores(
-    alone: Callable[..., Floats], whole: Callable[..., tuple[Floats, float]], *options: str
-) -> Callable[[Question], tuple[Floats, float]]:
-    """Test single segments, or whole units where these are independent; ``options`` are named."""
+    test: Callable[..., PairPValues], *options: str
+) -> Callable[[Question], PairPValues]:
+    """Test scores by unit; ``options`` are named."""
 
-    def tested(asked: Question) -> tuple[Floats, float]:
-        given = {name: getattr(asked.options, name) for name in ("alternative", *options)}
-        blocks = asked.data.blocks
-        if blocks is None:
-            return alone(asked.data.scores, **given), 0.0
-        return whole(asked.data.scores, blocks, **given)
+    def tested(asked: Question) -> PairPValues:
+        chosen = {name: getattr(asked.options, name) for name in ("alternative", *options)}
+        return test(asked.data.scores, asked.data.blocks, **chosen)
 
     return tested
 
 
-def _permutation(asked: Question) -> tuple[Floats, float]:
-    data, blocks, side = asked.data, asked.data.blocks, asked.options.alternative
+def _permutation(asked: Question) -> PairPValues:
+    data, side = asked.data, asked.options.alternative
     if data.statistics is None:
-        return pairedtests.permutation_p(data.scores, blocks=blocks, alternative=side)
-    p = corpus_test(data.statistics, blocks=blocks, alternative=side, rng=asked.rng)
-    return p, 0.0
+        return paired.permutation_test(data.scores, data.blocks, alternative=side)
+    return PairPValues(
+        corpus_test(data.statistics, blocks=data.blocks, alternative=side, rng=asked.rng)
+    )
 
 
-def _bootstrap(asked: Question) -> tuple[Floats, float]:
-    own, drawn = means(asked.sample)
+def _bootstrap(asked: Question) -> PairPValues:
+    scores, drawn = means(asked.sample)
     assert drawn is not None
     side, blocks = asked.options.alternative, asked.data.blocks
-    p = pairedtests.bootstrap_test(own, drawn, alternative=side)
+    p = paired.bootstrap_test(scores, drawn, alternative=side)
     sizes = np.ones(asked.data.units.n) if blocks is None else unit_sizes(blocks)
-    return widened_p(p, sizes, two_sided=side == "two-sided"), 0.0
+    return PairPValues(widened_p(p, sizes, two_sided=side == "two-sided"))
 
 
-def _mood(asked: Question) -> tuple[Floats, float]:
-    blocks = asked.data.blocks
-    if blocks is None:
-        return pairedtests.mood_test(asked.data.scores), 0.0
-    return unitflips.mood(asked.data.scores, blocks)
+def _mood(asked: Question) -> PairPValues:
+    return paired.mood_test(asked.data.scores)
 
 
-def _bt_gap(asked: Question) -> tuple[Floats, float]:
+def _bt_gap(asked: Question) -> PairPValues:
     options = asked.options
-    found = sandwich.bt_by_block(
+    found = bt_by_block(
         asked.data.scores,
         asked.data.blocks,
         ties_as=options.ties,
         prior=options.prior,
         tolerance=options.tolerance,
     )
-    return sandwich.bt_gap_test(found, alternative=options.alternative), 0.0
+    return PairPValues(bt_gap_test(found, alternative=options.alternative))
 
 
-def _sign(asked: Question) -> tuple[Floats, float]:
+def _sign(asked: Question) -> PairPValues:
     data, options = asked.data, asked.options
-    if data.blocks is None and not options.tolerance:
-        counts = data.wins.by(0.0)
-        side = options.alternative
-        return pairedtests.sign_test_counts(counts.wins, counts.met > 0, alternative=side), 0.0
-    return _of_scores(pairedtests.sign_test, unitflips.sign, "tolerance")(asked)
+    if data.blocks is not None:
+        return _of_scores(paired.sign_test, "tolerance")(asked)
+    counts = data.wins.by(options.tolerance)  # which rankings have counted
+    return PairPValues(
+        paired.sign_test_counts(counts.wins, counts.met > 0, alternative=options.alternative)
+    )
 
 
 def _strengths(data: Compared) -> Floats:
@@ -147,17 +140,19 @@ class PairwiseTest:
     ``binary`` tests are of scores that are 0 or 1; ``exact`` ones hold for few units, too.
     ``by_unit`` is the question where units are no single segments, if it is another;
     ``of_pairs`` tells whether p-values of two systems rest on what these two have. ``interval``
-    is that of mean differences that inverts it, None where it is no test of means.
+    is that of mean differences that inverts it, None where it is no test of means. ``single`` tests
+    take segments to be independent, whatever the units are.
     """
 
     reason: str
-    p: Callable[[Question], tuple[Floats, float]]
+    p: Callable[[Question], PairPValues]
     lead: Callable[[Compared], Floats] = _sums
     of_corpus: str | None = None
     binary: bool = False
     exact: bool = True
     by_unit: str | None = None
     of_pairs: bool = True
+    single: bool = False
     interval: Callable[[Floats, Counts | None], Ends] | None = None
 
     def of(self, data: Compared) -> str | None:
@@ -178,7 +173,7 @@ GAP = "gap tests differences of the scores by their spread over resamples"
 TESTS = {
     "t": PairwiseTest(
         "t tests means of paired differences, as mean ranks by them",
-        _of_scores(pairedtests.t_test, _without_error(clustered.t_test)),
+        _of_scores(paired.t_test),
         exact=False,
         by_unit="t tests means of paired differences with cluster-robust errors",
         interval=t_interval,
@@ -200,17 +195,22 @@ TESTS = {
         "mood tests medians and ignores the pairing, as median does",
         _mood,
         _medians,
-        by_unit="mood tests medians by swapping what two systems have",
+        single=True,
+    ),
+    "median": PairwiseTest(
+        "median tests medians by swapping what two systems have",
+        _of_scores(paired.median_test),
+        _medians,
     ),
     "sign": PairwiseTest(SIGN, _sign, _wins),
     "wilcoxon": PairwiseTest(
         "wilcoxon weighs wins by the rank of their size: between mean and bt",
-        _of_scores(pairedtests.wilcoxon_test, unitflips.wilcoxon),
+        _of_scores(paired.wilcoxon_test),
         _wins,
     ),
     "mcnemar": PairwiseTest(
         "mcnemar tests proportions by the segments that only one of two systems has right",
-        _of_scores(pairedtests.mcnemar_test, unitflips.mcnemar),
+        _of_scores(paired.mcnemar_test),
         binary=True,
         interval=proportion_interval,
     ),
@@ -255,7 +255,7 @@ def refuse_unfit(name: str, asked: Question) -> None:
     if name == "bootstrap" and asked.sample.counts is None:
         raise UsageError("the bootstrap test needs resamples: choose intervals=...")
     if name == "mood" and options.alternative != "two-sided":
-        raise UsageError("mood's test is two-sided; choose another tests=... for one side")
+        raise UsageError("mood's test is two-sided; tests=median has one side, too")
     if name == "bt-gap" and options.ties in TIE_MODELS:
         raise UsageError(f"bt-gap: there are no errors by unit for ties as {options.ties}")
 
@@ -268,11 +268,15 @@ def pair_test(name: str, asked: Question) -> PairTest:
     p, told = _without_few(name, p, asked.data)
     reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
     units = asked.data.units
-    if units.codes is not None:
-        reason = f"{test.by_unit or reason}, by {units.name}"
+    unit = units.name
+    if units.codes is not None and test.single:
+        told = (*told, f"{name} takes segments to be independent; median is the test by {unit}")
+        unit = SEGMENT
+    elif units.codes is not None:
+        reason = f"{test.by_unit or reason}, by {unit}"
     if of == SENTENCES:
         reason = f"{reason} (on {SENTENCES})"
-    found = corrected(p, asked.options, reason, of=of, error=error, unit=units.name)
+    found = corrected(p, asked.options, reason, of=of, error=error, unit=unit)
     return replace(found, told=told, p_adjusted=_undecided_by_few(found, asked.data))
 
 
@@ -287,10 +291,8 @@ def _undecided_by_few(found: PairTest, data: Compared) -> Floats:
         return found.p_adjusted
     if known.all():
         n = np.full(found.p.shape, data.units.n)
-    elif data.blocks is None:
-        n = known.astype(np.float64) @ known.T.astype(np.float64)
     else:
-        n = clustered.shared_units(known, data.blocks)
+        n = paired.shared_units(known, data.blocks)
     return few_units_p(found.p_adjusted, n, two_sided=found.alternative == "two-sided")
 
 
@@ -338,7 +340,7 @@ def _without_few(name: str, p: Floats, data: Compared) -> tuple[Floats, tuple[st
     known = ~np.isnan(data.scores)
     if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or known.all():
         return p, ()
-    few = clustered.shared_units(known, data.blocks) < FEWEST
+    few = paired.shared_units(known, data.blocks) < FEWEST
     count = int(np.triu(few & ~np.isnan(p), 1).sum())
     if not count:
         return p, ()

@@ -9,10 +9,10 @@ import numpy as np
 
 from steelyard.comparison.options import CardOptions
 from steelyard.comparison.scores import check_segments, is_binary, the_score
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import check_pair
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.independence import Units, units_of
+from steelyard.data.units import Units, units_of
 from steelyard.stats.arrays import Counts, Floats, same_digits
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
@@ -56,7 +56,7 @@ def two_systems(
     es: EvalSet, pair: tuple[str, str], score: str | None, options: CardOptions
 ) -> TwoSystems:
     """Take two systems of a set, on the segments that both have."""
-    bounds.pair(pair=pair)
+    check_pair(pair=pair)
     for name in pair:
         if name not in es.systems:
             raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")

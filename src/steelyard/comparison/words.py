@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural, span
-from steelyard.data.independence import UnitEffect
-from steelyard.stats.paired.testintervals import DECISIVE
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, plural, span
+from steelyard.data.units import UnitEffect
+from steelyard.stats.paired.intervals import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.comparison.results import Comparison, RankedSystems
@@ -34,6 +34,7 @@ TESTS = {
     "permutation": "paired permutation test",
     "bootstrap": "paired bootstrap test",
     "mood": "Mood's median test",
+    "median": "paired median test",
     "sign": "sign test",
     "wilcoxon": "Wilcoxon's signed-rank test",
     "mcnemar": "McNemar's exact test",
@@ -111,13 +112,12 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
         return
     if rest:
         yield "undecided", f"The test leaves open whether {best} is better than {all_of(rest)}."
-    if tier == [best]:  # the next one is worse, but not all below it, or a test says otherwise
-        return
-    inside = [s for s in ranking if s in set(tier)]
-    some = f"not every difference among them is significant at {100 * found.alpha:g} %"
-    tier_of = f"The first tier has {plural(len(tier), 'system')} ({all_of(inside)})"
-    yield "undecided", f"{tier_of}: {some}."
-    yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
+    if tier != [best]:  # else the next one is worse, but not all below it, or a test says otherwise
+        inside = [s for s in ranking if s in set(tier)]
+        some = f"not every difference among them is significant at {100 * found.alpha:g} %"
+        tier_of = f"The first tier has {plural(len(tier), 'system')} ({all_of(inside)})"
+        yield "undecided", f"{tier_of}: {some}."
+        yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
 
 
 def _no_first(found: RankedSystems, first: str) -> Iterator[Told]:
@@ -298,4 +298,4 @@ def disagreements(found: Comparison) -> list[str]:
 
 def independence(unit: UnitEffect) -> str:
     """Say in a sentence what was taken as independent."""
-    return unit.told()
+    return unit.summary()

@@ -1,38 +1,66 @@
-"""Options as objects: one frozen dataclass per question, checked when it is made.
+"""Checks of arguments, and options as frozen dataclasses that are checked when they are made.
 
-Each field says once what it may be and how it is told; keyword arguments, command options with
-their help, and provenance are made from it::
+A check takes arguments by their names, so that one line at the head of a public function refuses
+what makes no sense before any work is done. With ``optional=True`` None passes; True and False are
+not numbers::
+
+    check_fraction(alpha=alpha, power=power)
+    check_whole(10, n_bootstrap=n_bootstrap)
+
+Options of a question are one dataclass. Each field declares once what it may be and how the command
+line calls it; keyword arguments, command options with their help, and provenance follow from it::
 
     @dataclass(frozen=True, kw_only=True)
     class PowerOptions(Options):
         alpha: float = fraction(0.05)
-        power: float = fraction(0.8, "Power that is asked for.")
         draws: int = whole(1000, "Resamples.", least=10, flag="--bootstrap", metavar="B")
 
-A value beyond its bounds is refused by :mod:`steelyard.core.bounds`, by the name of the field. This
-module and those of the options import no NumPy: ``--help`` reads them.
+This module and those that declare options import no NumPy, because ``--help`` reads them.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from functools import cache, wraps
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache, partial, wraps
+from numbers import Integral, Real
 from pathlib import PurePath
 from typing import Any, Self, TypeVar, cast
 
-from steelyard.core import bounds
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import UsageError, hint
 
-_KEY = "option"
 R = TypeVar("R")
 C = TypeVar("C", bound=Callable[..., Any])
+MAX_COUNT = 10**9  # of anything that is counted: more would fill any memory
+_KEY = "option"  # in the metadata of a field
+_CHOICE_NOUNS = {  # where the name of an option does not say what it chooses
+    "ties": "treatment of ties",
+    "ties_as": "treatment of ties",
+    "pa_ties": "treatment of ties",
+    "clusters": "rule for clusters",
+    "intervals": "unit of resampling",
+}
+
+
+def bad_value(name: str, expected: str, value: object) -> UsageError:
+    """Return the error of an argument that is not what it should be.
+
+    Examples
+    --------
+    >>> print(bad_value("epsilon", "a number of at least 0", -1))
+    epsilon is a number of at least 0, got -1
+    """
+    shown = repr(value)
+    if len(shown) > 60 or "\n" in shown or " object at 0x" in shown:  # a frame, an array, ...
+        shown = f"a {type(value).__name__}"
+    return UsageError(f"{name} is {expected}, got {shown}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What an option may be (``kind`` and its bounds), and how the command line tells it.
+    """What an option may be (``kind`` and its bounds), and how the command line calls it.
 
     ``flag`` is its name there if it is not that of the field, and ``none`` the word for None;
     ``word`` stands for itself where a number is expected otherwise.
@@ -54,64 +82,219 @@ class Option:
     empty: bool = False  # whether a list may be
 
     def meant(self, value: Any) -> Any:
-        """Give the known name that another name stands for, however it is written."""
+        """Return the known name that another name stands for, whatever its case."""
         return self.also.get(value.lower(), value) if isinstance(value, str) else value
 
     def check(self, name: str, value: Any) -> None:
-        """Refuse a value beyond the bounds."""
-        word = isinstance(value, str) and value == self.word
-        if not word and not (value is None and self.optional):
-            _CHECKS[self.kind](self, {name: value})
+        """Raise UsageError for a value beyond the bounds."""
+        if (value is None and self.optional) or (isinstance(value, str) and value == self.word):
+            return
+        expected = _KINDS[self.kind](self, value)
+        if self.kind == "names" and isinstance(value, str):  # it would be read as letters
+            raise UsageError(f"{name} is {expected}, got the string '{value}'")
+        if expected is not None:
+            raise bad_value(name, expected, value)
+        if self.kind == "choice" and value not in self.known:
+            noun = _CHOICE_NOUNS.get(name, name.replace("_", " "))
+            raise UsageError(f"unknown {noun} '{value}'; {hint(value, self.known)}")
+
+    def contains(self, value: Any) -> bool:
+        """Tell whether a value is a finite number within the bounds."""
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:  # a whole number beyond all floats
+            return False
+        low, high, open_ends = self.least, self.most, self.strict
+        above = low is None or number > low or (number == low and not open_ends)
+        below = high is None or number < high or (number == high and not open_ends)
+        return math.isfinite(number) and above and below
+
+    def range(self, noun: str, article: str = "") -> str:
+        """Return the bounds in words."""
+        low, high, noun = self.least, self.most, article + noun
+        if low is not None and high is not None:
+            return f"{noun} {'strictly ' if self.strict else ''}between {low:,} and {high:,}"
+        if low is not None:
+            return f"{noun} {'above' if self.strict else 'of at least'} {low:,}"
+        if high is not None:
+            return f"{noun} {'below' if self.strict else 'of at most'} {high:,}"
+        return f"{article}finite {noun.removeprefix(article)}"
 
 
-#: How a value of each kind is checked.
-_CHECKS: dict[str, Callable[[Option, dict[str, Any]], object]] = {
-    "whole": lambda option, given: bounds.whole(
-        int(option.least or 0), None if option.most is None else int(option.most), **given
+def _is_whole(value: Any, option: Option) -> bool:
+    return isinstance(value, Integral) and option.contains(value) and 0 <= int(value) <= MAX_COUNT
+
+
+def _whole(option: Option, value: Any) -> str | None:
+    if _is_whole(value, option):
+        return None
+    too_large = isinstance(value, Integral) and int(value) > MAX_COUNT and option.most is None
+    most = MAX_COUNT if too_large else option.most
+    return replace(option, least=option.least or 0, most=most).range("whole number", "a ")
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
+
+
+def _list(valid: Callable[[Any], object], expected: str, option: Option, value: Any) -> str | None:
+    elements = list(value) if _is_list(value) else None
+    if elements is None or not all(map(valid, elements)):
+        return expected
+    return None if elements or option.empty else f"{expected}, at least one of them"
+
+
+def _wholes(option: Option, value: Any) -> str | None:
+    expected = f"a list of whole numbers of at least {option.least} and at most {MAX_COUNT:,}"
+    return _list(lambda element: _is_whole(element, option), expected, option, value)
+
+
+def _amounts(option: Option, value: Any) -> str | None:
+    def valid(pair: Any) -> bool:
+        named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        return named and option.contains(pair[1])
+
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    expected = f"{option.range('names and numbers')}, as {{'minor': 1}}"
+    return _list(valid, expected, option, pairs)
+
+
+def _unit(_: Option, value: Any) -> str | None:
+    number = int(value) if isinstance(value, str) and value.isdecimal() else value
+    valid = value.strip() if number is value and isinstance(value, str) else _is_whole(number, _ONE)
+    return None if valid else "a word, a column or a number of segments"
+
+
+def _are_names(value: Any) -> bool:
+    listed = isinstance(value, Collection) and not isinstance(value, (str, bytes))
+    return listed and all(isinstance(name, str) for name in value)
+
+
+_ONE = Option(kind="whole", least=1)
+#: By kind: returns what was expected where a value is something else.
+_KINDS: dict[str, Callable[[Option, Any], str | None]] = {
+    "whole": _whole,
+    "number": lambda option, x: None if option.contains(x) else option.range("number", "a "),
+    "numbers": lambda option, x: _list(
+        option.contains, f"a list of {option.range('numbers')}", option, x
     ),
-    "number": lambda option, given: bounds.number(
-        option.least, option.most, strict=option.strict, **given
+    "wholes": _wholes,
+    "amounts": _amounts,
+    "choice": lambda option, x: None if isinstance(x, str) else f"one of {', '.join(option.known)}",
+    "text": lambda _, x: None if isinstance(x, str) and x else "a text",
+    "unit": _unit,
+    "names": lambda _, x: None if _are_names(x) else "a list of names",
+    "pair": lambda _, x: (
+        None if isinstance(x, (tuple, list)) and len(x) == 2 and _are_names(x) else "two names"
     ),
-    "choice": lambda option, given: bounds.choice(option.known, **given),
-    "names": lambda _, given: bounds.names(**given),
-    "numbers": lambda option, given: bounds.numbers(option.least, empty=option.empty, **given),
-    "wholes": lambda option, given: bounds.wholes(
-        int(option.least or 0), empty=option.empty, **given
-    ),
-    "amounts": lambda option, given: bounds.amounts(option.least, **given),
-    "flag": lambda _, given: bounds.flag(**given),
-    "text": lambda _, given: bounds.text(**given),
-    "unit": lambda _, given: bounds.unit(**given),
-    "source": lambda _option, _given: None,
+    # Not the class: NumPy's booleans count, and NumPy is not loaded for --help.
+    "flag": lambda _, x: None if type(x).__name__ in ("bool", "bool_") else "True or False",
+    "function": lambda _, x: None if callable(x) else "a function",
+    "source": lambda _option, _value: None,  # a file, or what stands for one: its reader checks it
 }
 
 
-#: What a value of some kinds is from then on: a number of segments may stand there as one.
-_SETTLED: dict[str, Callable[[Any], Any]] = {"unit": str}
+def check(
+    kind: str,
+    least: float | None = None,
+    most: float | None = None,
+    /,
+    *,
+    strict: bool = False,
+    optional: bool = False,
+    empty: bool = False,
+    **values: Any,
+) -> None:
+    """Raise UsageError for the first of some arguments that is not of a kind and within bounds."""
+    bounds = Option(
+        kind=kind, least=least, most=most, strict=strict, optional=optional, empty=empty
+    )
+    for name, value in values.items():
+        bounds.check(name, value)
 
 
-def _field(kind: str, default: Any, said: str | None, told: dict[str, Any]) -> Any:
-    option = Option(kind=kind, help=said, **{"optional": default is None, **told})
-    return field(default=default, metadata={_KEY: option})
+check_whole = partial(check, "whole")
+check_number = partial(check, "number")
+check_fraction = partial(check, "number", 0, 1, strict=True)
+check_numbers = partial(check, "numbers")
+check_text = partial(check, "text")
+check_unit = partial(check, "unit")
+check_names = partial(check, "names")
+check_pair = partial(check, "pair")
+check_flag = partial(check, "flag")
+check_function = partial(check, "function")
 
 
-def number(default: float | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for a finite number between ``least`` and ``most``."""
-    return _field("number", default, help, told)
+def check_share(*, optional: bool = False, **values: Any) -> None:
+    """Raise UsageError for what is not at least 0 and below 1."""
+    check_number(0, optional=optional, **values)
+    check_number(None, 1, strict=True, optional=optional, **values)
 
 
-def fraction(default: float | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for a number strictly between 0 and 1: a level, a share, a power."""
-    return number(default, help, least=0, most=1, strict=True, **told)
+def check_choice(known: Collection[str], /, *, optional: bool = False, **values: Any) -> None:
+    """Raise UsageError for an unknown name, with the nearest known one."""
+    choices = Option(kind="choice", known=tuple(known), optional=optional)
+    for name, value in values.items():
+        choices.check(name, value)
 
 
-def whole(default: int | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for a whole number between ``least`` and ``most``."""
-    return _field("whole", default, help, told)
+def check_instance(
+    types: type | tuple[type, ...], expected: str, /, *, optional: bool = False, **values: Any
+) -> None:
+    """Raise UsageError for what is of another type."""
+    for name, value in values.items():
+        if not (optional and value is None) and not isinstance(value, types):
+            raise bad_value(name, expected, value)
+
+
+def as_tuple(types: type | tuple[type, ...] = str, /, **values: Any) -> tuple[Any, ...]:
+    """Return one name, or a list of at least one, as a tuple.
+
+    Examples
+    --------
+    >>> as_tuple(by="mean"), as_tuple(by=["mean", "bt"])
+    (('mean',), ('mean', 'bt'))
+    """
+    ((name, value),) = values.items()
+    if isinstance(value, types):
+        return (value,)
+    elements = list(value) if _is_list(value) else []
+    if not elements or not all(isinstance(element, types) for element in elements):
+        raise bad_value(name, "a name or a list of names", value)
+    return tuple(elements)
+
+
+def as_list(element_type: type, /, **values: Any) -> list[Any]:
+    """Return any number of things of one type as a list."""
+    ((name, value),) = values.items()
+    elements = list(value) if _is_list(value) else [None]
+    if not all(isinstance(element, element_type) for element in elements):
+        noun = "texts" if element_type is str else element_type.__name__
+        raise bad_value(name, f"a list of {noun}", value)
+    return elements
+
+
+def option(kind: str, default: Any, help: str | None = None, **settings: Any) -> Any:  # noqa: A002
+    """Return a dataclass field for an option; ``settings`` are fields of :class:`Option`."""
+    settings.setdefault("optional", default is None or settings.get("none") is not None)
+    settings.setdefault("empty", default is not None and not default)
+    return field(default=default, metadata={_KEY: Option(kind=kind, help=help, **settings)})
+
+
+number = partial(option, "number")
+fraction = partial(option, "number", least=0, most=1, strict=True)
+whole = partial(option, "whole")
+names = partial(option, "names")
+text = partial(option, "text")
+numbers = partial(option, "numbers")
+wholes = partial(option, "wholes")
+amounts = partial(option, "amounts", ())
 
 
 def bootstraps(default: int = 1000, *, least: int = 10) -> Any:
-    """Give a field for the number of resamples behind intervals."""
+    """Return a field for the number of resamples behind intervals."""
     return whole(default, "Resamples for intervals.", least=least, flag="--bootstrap", metavar="B")
 
 
@@ -119,7 +302,7 @@ def resamples(
     default: int | None = None,
     help: str = "Draws of a test; by default 10,000, or 1,000 if that takes long.",  # noqa: A002
 ) -> Any:
-    """Give a field for the number of draws of a test; None leaves it to the time that it takes."""
+    """Return a field for the number of draws of a test; None lets its running time decide."""
     return whole(default, help, least=1, flag="--resamples", metavar="K")
 
 
@@ -127,82 +310,39 @@ def choice(
     default: str | None,
     known: Sequence[str],
     help: str | None = None,  # noqa: A002
-    **told: Any,
+    **settings: Any,
 ) -> Any:
-    """Give a field for one of some known names; None is one if ``none`` or no default says so.
-
-    ``also`` are other names in small letters, and what each stands for.
-
-    Examples
-    --------
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class TestOptions(Options):
-    ...     scheme: str = choice("inputs", ("inputs", "cells"), also={"perm-both": "cells"})
-    >>> TestOptions(scheme="PERM-BOTH")
-    TestOptions(scheme='cells')
-    """
-    optional = default is None or told.get("none") is not None
-    return _field("choice", default, help, {"optional": optional, "known": tuple(known), **told})
+    """Return a field for one of some known names."""
+    return option("choice", default, help, known=tuple(known), **settings)
 
 
-def names(default: Sequence[str] | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for a list of names."""
-    return _field("names", default, help, told)
-
-
-def text(default: str | None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for a text."""
-    return _field("text", default, help, told)
-
-
-def unit(default: str, help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for what is independent: a word, a column, or a number of segments."""
-    said = help or "What is independent: tests and intervals take whole units; auto: documents or "
-    said += "" if help else "prompts where ten or more are known, else segments."
+def unit(default: str, help: str | None = None, **settings: Any) -> Any:  # noqa: A002
+    """Return a field for what is independent: a word, a column, or a number of segments."""
+    usual = (
+        "What is independent: tests and intervals take whole units; auto: documents or "
+        "prompts where ten or more are known, else segments."
+    )
     metavar = "auto|segment|document|prompt|COLUMN|N"
-    return _field("unit", default, said, {"metavar": metavar, **told})
+    return option("unit", default, help or usual, **{"metavar": metavar, **settings})
 
 
-def numbers(
-    default: Sequence[float] | None,
-    help: str | None = None,  # noqa: A002
-    **told: Any,
-) -> Any:
-    """Give a field for a list of finite numbers from ``least`` on."""
-    return _field("numbers", default, help, {"empty": default is not None and not default} | told)
-
-
-def wholes(
-    default: Sequence[int] | None,
-    help: str | None = None,  # noqa: A002
-    **told: Any,
-) -> Any:
-    """Give a field for a list of whole numbers from ``least`` on."""
-    return _field("wholes", default, help, {"empty": default is not None and not default} | told)
-
-
-def amounts(help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for numbers by name, a mapping or pairs; by default there are none."""
-    return _field("amounts", (), help, told)
-
-
-def source(default: Any = None, help: str | None = None, **told: Any) -> Any:  # noqa: A002
-    """Give a field for a file or what stands for one; whoever reads it checks it."""
-    return _field("source", default, help, {"optional": False, **told})
+def source(default: Any = None, help: str | None = None, **settings: Any) -> Any:  # noqa: A002
+    """Return a field for a file, or what stands for one."""
+    return option("source", default, help, **settings)
 
 
 def flag(
     help: str | None = None,  # noqa: A002
     *,
     default: bool | None = False,
-    **told: Any,
+    **settings: Any,
 ) -> Any:
-    """Give a field that is true or false, or neither where None is the default."""
-    return _field("flag", default, help, told)
+    """Return a field that is true or false, or neither where None is the default."""
+    return option("flag", default, help, **settings)
 
 
-def _told(value: Any, option: Option) -> str | float:
-    """Give a number as it is, and else one line: lists with commas, pairs with an equals sign."""
+def _signature_value(value: Any, option: Option) -> str | float:
+    """Return a number as it is, anything else as one line: ``a,b`` or ``a=1,b=2``."""
     if value is None:
         return option.none or "none"
     if isinstance(value, (int, float)):
@@ -212,14 +352,14 @@ def _told(value: Any, option: Option) -> str | float:
     if option.kind == "source":
         return "given"
     parts = value.items() if isinstance(value, Mapping) else value
-    ordered = sorted(parts) if isinstance(parts, (set, frozenset)) else parts
-    return ",".join(_part(one, option) for one in ordered)
+    parts = sorted(parts) if isinstance(parts, (set, frozenset)) else parts
+    return ",".join(_signature_part(part, option) for part in parts)
 
 
-def _part(one: Any, option: Option) -> str:
-    if isinstance(one, tuple):
-        return "=".join(str(_told(part, option)) for part in one)
-    return f"{one:.12g}" if isinstance(one, (int, float)) else str(one)
+def _signature_part(part: Any, option: Option) -> str:
+    if isinstance(part, tuple):
+        return "=".join(str(_signature_value(element, option)) for element in part)
+    return f"{part:.12g}" if isinstance(part, (int, float)) else str(part)
 
 
 class Options:
@@ -230,73 +370,56 @@ class Options:
     >>> @dataclass(frozen=True, kw_only=True)
     ... class PowerOptions(Options):
     ...     alpha: float = fraction(0.05)
+    ...     draws: int = whole(1000, flag="--bootstrap")
     >>> PowerOptions(alpha=7)
     Traceback (most recent call last):
     steelyard.core.errors.UsageError: alpha is a number strictly between 0 and 1, got 7
+    >>> PowerOptions(draws=99).differing()
+    {'bootstrap': 99}
     """
 
     def __post_init__(self) -> None:
-        for name, (option, usual) in _declared(type(self)).items():  # type: ignore[arg-type]
-            given = getattr(self, name)
-            if _is(given, usual):  # a default is within the bounds
+        for name, (option, default) in _declared(type(self)).items():  # type: ignore[arg-type]
+            value = getattr(self, name)
+            if _is_default(value, default):  # a default is within the bounds
                 continue
-            value = option.meant(given)
+            value = option.meant(value)
             option.check(name, value)
-            settle = _SETTLED.get(option.kind)
-            if settle is not None or option.also:
-                object.__setattr__(self, name, settle(value) if settle else value)
+            if option.kind == "unit":
+                value = str(value)  # a number of segments
+            if option.kind == "unit" or option.also:
+                object.__setattr__(self, name, value)
 
     @classmethod
     def declared(cls) -> dict[str, Option]:
-        """Give the declared options by the names of their fields, in order."""
+        """Return the declared options by the names of their fields, in order."""
         return {name: option for name, (option, _) in _declared(cls).items()}  # type: ignore[arg-type]
 
     def differing(self, shown: Collection[str] = ()) -> dict[str, str | float]:
-        """Give the options that are not at their defaults, as a signature shows them.
+        """Return the options that are not at their defaults, as a signature shows them.
 
-        Those whose name, or flag, is among the ``shown`` are left out.
-
-        Examples
-        --------
-        >>> @dataclass(frozen=True, kw_only=True)
-        ... class PowerOptions(Options):
-        ...     alpha: float = fraction(0.05)
-        ...     tests: tuple[str, ...] = names(("t",))
-        ...     draws: int = whole(1000, flag="--bootstrap")
-        >>> PowerOptions(tests=("t", "sign"), draws=99).differing()
-        {'tests': 't,sign', 'bootstrap': 99}
-        >>> PowerOptions(tests=("t", "sign"), draws=99).differing(shown=["tests", "bootstrap"])
-        {}
+        Those whose name or flag is among ``shown`` are left out.
         """
-        known = {name.replace("-", "_") for name in shown}
+        hidden = {name.replace("-", "_") for name in shown}
         declared = self.declared()
-        found = {}
-        for one in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            if _is(getattr(self, one.name), one.default):
+        values: dict[str, str | float] = {}
+        for item in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            if _is_default(getattr(self, item.name), item.default):
                 continue
-            option = declared.get(one.name) or Option(kind="text")
-            name = (option.flag or one.name).lstrip("-").replace("_", "-")
-            value = _told(getattr(self, one.name), option)
-            usual = one.default is not MISSING and value == _told(one.default, option)
-            if not usual and not {one.name, name.replace("-", "_")} & known:
-                found[name] = value
-        return found
+            option = declared.get(item.name) or Option(kind="text")
+            name = (option.flag or item.name).lstrip("-").replace("_", "-")
+            value = _signature_value(getattr(self, item.name), option)
+            default = item.default
+            usual = default is not MISSING and value == _signature_value(default, option)
+            if not usual and not {item.name, name.replace("-", "_")} & hidden:
+                values[name] = value
+        return values
 
     @classmethod
     def take(cls, settings: dict[str, Any]) -> Self:
-        """Make the object of those settings that are its fields, and take them out.
-
-        Examples
-        --------
-        >>> @dataclass(frozen=True, kw_only=True)
-        ... class PowerOptions(Options):
-        ...     alpha: float = fraction(0.05)
-        >>> settings = {"alpha": 0.1, "score": "chrF"}
-        >>> PowerOptions.take(settings), settings
-        (PowerOptions(alpha=0.1), {'score': 'chrF'})
-        """
-        own = {one.name for one in fields(cls)}  # type: ignore[arg-type]
-        return cls(**{name: settings.pop(name) for name in tuple(settings) if name in own})
+        """Make the object of those settings that are its fields, and remove them."""
+        names = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: settings.pop(name) for name in tuple(settings) if name in names})
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> Self:
@@ -304,20 +427,19 @@ class Options:
         return cls.take(dict(settings))
 
 
-def _is(given: Any, usual: Any) -> bool:
-    """Tell whether a value is surely the default, which a signature may hold a copy of."""
-    if given is usual:
-        return True
-    return isinstance(usual, (str, float, int)) and type(given) is type(usual) and given == usual
+def _is_default(value: Any, default: Any) -> bool:
+    """Tell whether a value is surely the default, of which a signature may hold a copy."""
+    simple = isinstance(default, (str, float, int)) and type(value) is type(default)
+    return value is default or (simple and value == default)
 
 
 @cache
 def _declared(cls: type[Options]) -> dict[str, tuple[Option, Any]]:
-    """Give the options that a class declares, each with its default."""
+    """Return the options that a class declares, each with its default."""
     return {
-        one.name: (one.metadata[_KEY], one.default)
-        for one in fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
-        if _KEY in one.metadata
+        item.name: (item.metadata[_KEY], item.default)
+        for item in fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
+        if _KEY in item.metadata
     }
 
 
@@ -341,35 +463,42 @@ def spelled(cls: type[Options] | None = None) -> Callable[[C], C]:
     Examples
     --------
     >>> @spelled()
-    ... def drawn(*, n_bootstrap=1000, rng=0):
+    ... def draw(*, n_bootstrap=1000, rng=0):
     ...     return n_bootstrap, rng
-    >>> drawn(bootstrap=20, seed=3), drawn(n_bootstrap=20, rng=3)
-    ((20, 3), (20, 3))
-    >>> drawn(seed=3, rng=3)
+    >>> draw(bootstrap=20, seed=3)
+    (20, 3)
+    >>> draw(seed=3, rng=3)
     Traceback (most recent call last):
     steelyard.core.errors.UsageError: seed and rng are one option: expected one of them
     """
 
-    def made(function: C) -> C:
-        own = inspect.signature(function).parameters
-        named = ((words, next((w for w in words if w in own), "")) for words in SPELLINGS)
-        words = {word: name for group, name in named for word in group}
-        flags = {} if cls is None else {n: o.flag for n, o in cls.declared().items() if o.flag}
-        words |= {flag.lstrip("-").replace("-", "_"): name for name, flag in flags.items()}
-        taken = {w: name for w, name in words.items() if name in own and w not in own}
+    def decorate(function: C) -> C:
+        parameters = inspect.signature(function).parameters
+        spellings = {
+            spelling: name for group in SPELLINGS for name in group if name in parameters
+            for spelling in group
+        }  # fmt: skip
+        if cls is not None:
+            flags = {name: option.flag for name, option in cls.declared().items() if option.flag}
+            spellings |= {f.lstrip("-").replace("-", "_"): name for name, f in flags.items()}
+        spellings = {
+            spelling: name
+            for spelling, name in spellings.items()
+            if name in parameters and spelling not in parameters
+        }
 
         @wraps(function)
-        def called(*args: Any, **settings: Any) -> Any:
-            for word in taken.keys() & settings.keys():
-                name = taken[word]
+        def call(*args: Any, **settings: Any) -> Any:
+            for spelling in spellings.keys() & settings.keys():
+                name = spellings[spelling]
                 if name in settings:
-                    raise UsageError(f"{word} and {name} are one option: expected one of them")
-                settings[name] = settings.pop(word)
+                    raise UsageError(f"{spelling} and {name} are one option: expected one of them")
+                settings[name] = settings.pop(spelling)
             return function(*args, **settings)
 
-        return cast(C, called)
+        return cast(C, call)
 
-    return made
+    return decorate
 
 
 def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
@@ -389,9 +518,9 @@ def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R
     ((3, PowerOptions(alpha=0.1)), "(n, *, alpha: 'float' = 0.05)")
     """
 
-    def told(function: Callable[..., R]) -> Callable[..., R]:
+    def decorate(function: Callable[..., R]) -> Callable[..., R]:
         @wraps(function)
-        def called(*args: Any, **settings: Any) -> R:
+        def call(*args: Any, **settings: Any) -> R:
             if "options" not in settings:
                 settings["options"] = cls.take(settings)
             return function(*args, **settings)
@@ -399,9 +528,9 @@ def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R
         signature = inspect.signature(function)
         parameters: list[inspect.Parameter] = []
         for parameter in signature.parameters.values():
-            own = inspect.signature(cls).parameters.values()
-            parameters += own if parameter.name == "options" else [parameter]
-        called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return spelled(cls)(called)
+            fields_of_cls = inspect.signature(cls).parameters.values()
+            parameters += fields_of_cls if parameter.name == "options" else [parameter]
+        call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return spelled(cls)(call)
 
-    return told
+    return decorate

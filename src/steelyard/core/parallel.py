@@ -1,19 +1,24 @@
 """Work on many tasks: one after the other, in processes, or on a cluster; always the same answer.
 
-:meth:`Workers.run` is the only place that knows what the tasks run on. Processes are joblib's, a
-cluster is Dask's (through joblib, too). Tasks and the streams of random numbers they get do not
-depend on the number of workers. A task whose worker dies runs again elsewhere. Results are kept on
-disk as they come in, if there is a folder for them, and an interrupted run goes on from there.
+Processes are joblib's (large arrays reach them as memory maps), a cluster is Dask's (through
+joblib, too). Tasks and the streams of random numbers they get do not depend on the number of
+workers. A task whose worker dies runs again elsewhere. A result is a tree of dictionaries, lists,
+numbers, texts and arrays; with a folder for them, results are kept as they come in, one ``.npz``
+file without pickled objects per task, and an interrupted run goes on from there.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import os
-import tempfile
 import threading
 import time
+import tokenize
 import warnings
+import zipfile
+import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -21,27 +26,31 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from steelyard.core import bounds
-from steelyard.core.errors import SteelyardError, UsageError, need_extra
-from steelyard.core.provenance import installed_version
-from steelyard.core.resume import (
-    Packed,
-    ResultFolder,
-    pack_result,
-    pack_task,
-    unpack_result,
-    unpack_task,
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import InputError, SteelyardError, UsageError, need_extra
+from steelyard.core.options import (
+    check_function,
+    check_instance,
+    check_number,
+    check_text,
+    check_whole,
 )
+from steelyard.core.progress import Progress
+from steelyard.core.provenance import installed_version
 from steelyard.core.rng import Rng, streams
 
+Packed = tuple[str, list[NDArray[Any]]]  #: a result as JSON and the arrays in it
 Results = Generator[tuple[int, Packed], None, None]
-Progress = Callable[[int, int | None], None]
-_DEATHS = 3  # of workers without a finished task in between, after which nothing is tried any more
+_DEATHS = 3  # of workers without a finished task in between, after which a run is given up
 _STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
-_LONG = 3.0  # seconds of work, done and left, from which processes are worth starting
 _WATCH = 1.0  # seconds after which a worker looks whether its parent is there
-_ANSWER = 5.0  # seconds that a scheduler has to answer
-_WORKERS = 10.0  # seconds that it has to have a worker
+_ANSWER, _WORKERS = 5.0, 10.0  # seconds that a scheduler has to answer, and to have a worker
+#: What NumPy raises where the header of an array is damaged, or the file is not NumPy's.
+BAD_HEADER = (ValueError, TypeError, SyntaxError, tokenize.TokenError, MemoryError, OverflowError)
+_UNREADABLE = (*BAD_HEADER, OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError,
+               AttributeError, NotImplementedError)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +60,13 @@ class Workers:
     Parameters
     ----------
     jobs
-        Processes of this machine; 1 for none but this one. None: this one, until a few seconds of
-        work are seen to be left; then one for each core.
+        Processes of this machine; 1 for this one alone. None: this one, until ``patience`` seconds
+        of work are done and as many are left; then one for each core.
     cluster
         Address of a Dask scheduler, whose workers are used instead.
     resume
         A folder: results are written there as they come in, and what is there is not computed
-        again. On a cluster of several machines all of them must see it.
+        again.
     progress
         Called with how many tasks are done and how many there are.
     note
@@ -74,16 +83,17 @@ class Workers:
     resume: Path | None = None
     progress: Progress | None = None
     note: Callable[[str], None] | None = None
+    patience: float = 3.0
 
     def __post_init__(self) -> None:
-        if self.jobs is not None:
-            bounds.whole(1, jobs=self.jobs)
-        bounds.text(optional=True, cluster=self.cluster)
-        bounds.instance((str, Path), "a path", optional=True, resume=self.resume)
-        bounds.function(optional=True, progress=self.progress, note=self.note)
+        check_whole(1, optional=True, jobs=self.jobs)
+        check_text(optional=True, cluster=self.cluster)
+        check_instance((str, Path), "a path", optional=True, resume=self.resume)
+        check_function(optional=True, progress=self.progress, note=self.note)
+        check_number(0, patience=self.patience)
 
     def visible(self, path: Path) -> Path:
-        """Give a path as workers find it: those of a cluster may be at home in another folder."""
+        """Return a path as workers find it: those of a cluster run in another folder."""
         return path if self.cluster is None else path.absolute()
 
     def run(
@@ -96,12 +106,12 @@ class Workers:
         about: Mapping[str, Any] | None = None,
         only: Sequence[int] | None = None,
     ) -> list[Any]:
-        """Call a function with each task; give its results in the order of the tasks.
+        """Call a function with each task; return its results in the order of the tasks.
 
         Parameters
         ----------
         fn
-            Takes a task (and a Generator, if ``rng`` is given), and gives a tree of dictionaries,
+            Takes a task (and a Generator, if ``rng`` is given), and returns a tree of dictionaries,
             lists, numbers, texts and arrays; tuples come back as lists. Must not write into the
             arrays of a task: workers read them from files.
         tasks
@@ -112,94 +122,76 @@ class Workers:
             What the results in ``resume`` are called, and what they depend on (as JSON): a folder
             whose results depend on something else is refused.
         only
-            Do these tasks alone (by number), and give their results alone: the share of one
+            Do these tasks alone (by number), and return their results alone: the share of one
             machine among several that write to the same folder.
         """
-        own = [None] * len(tasks) if rng is None else streams(rng, len(tasks))
-        calls = [(fn, task, stream) for task, stream in zip(tasks, own, strict=True)]
+        generators = [None] * len(tasks) if rng is None else streams(rng, len(tasks))
         chosen = range(len(tasks)) if only is None else only
         folder = None
-        found: dict[int, Packed] = {}
+        results: dict[int, Packed] = {}
         if self.resume is not None:
-            facts = {"version": installed_version(), **(about or {})}
-            folder = ResultFolder(Path(self.resume), step, facts, len(tasks))
-            kept = ((k, folder.kept(k)) for k in chosen)
-            found = {k: packed for k, packed in kept if packed is not None}
-            if found and self.note is not None:
+            facts = {"version": installed_version(), **(about or {}), "tasks": len(tasks)}
+            folder = _ResultFolder(Path(self.resume), step, facts)
+            kept = ((k, folder.read(k)) for k in chosen)
+            results = {k: packed for k, packed in kept if packed is not None}
+            if results and self.note is not None:
                 self.note(
-                    f"going on from {self.resume}: {len(found)} of {len(chosen)} results "
+                    f"going on from {self.resume}: {len(results)} of {len(chosen)} results "
                     f"({step}) are there"
                 )
         progress = self.progress if len(chosen) > 1 else None
         if progress is not None:
-            progress(len(found), len(chosen))
-        rest = {k: calls[k] for k in chosen if k not in found}
-        with self._engine(folder, rest) as engine, closing(engine) as results:
-            for k, packed in results:
-                found[k] = packed
+            progress(len(results), len(chosen))
+        calls = {k: (fn, tasks[k], generators[k]) for k in chosen if k not in results}
+        with closing(self._results(calls)) as incoming:
+            for k, packed in incoming:
+                results[k] = packed
                 if folder is not None:
-                    folder.keep(k, packed)
+                    folder.write(k, packed)
                 if progress is not None:
-                    progress(len(found), len(chosen))
-        return [unpack_result(*found[k]) for k in chosen]
+                    progress(len(results), len(chosen))
+        return [_unpacked(*results[k]) for k in chosen]
 
-    @contextmanager
-    def _engine(self, folder: ResultFolder | None, calls: Mapping[int, Any]) -> Iterator[Results]:
-        """Choose what the calls run on: gives results as they come in."""
-        if self.cluster is None and (self.jobs == 1 or len(calls) < 2):
-            yield ((k, _call(call)) for k, call in calls.items())
-            return
-        above = None if folder is None else folder.folder.absolute()
-        if self.cluster is None and self.jobs is None:
-            yield _when_worth(dict(calls), above)
-            return
-        with tempfile.TemporaryDirectory(prefix="steelyard-", dir=above) as name:
-            arrays = Path(name)
-            if self.cluster is None:
-                yield _processes(_packed(calls, arrays), self.jobs or 1)
-                return
-            with _quiet(), _client(self.cluster, arrays) as client:
-                yield _cluster(_packed(calls, arrays), client)
+    def _results(self, calls: dict[int, Any]) -> Results:
+        """Choose what the calls run on, and yield results as they come in."""
+        if self.cluster is not None:
+            return _on_cluster(calls, self.cluster)
+        if self.jobs is None:
+            return _processes_if_long(calls, self.patience)
+        if self.jobs == 1 or len(calls) < 2:
+            return ((k, _call(*call)) for k, call in calls.items())
+        return _in_processes(calls, self.jobs)
 
 
-def _when_worth(calls: dict[int, Any], above: Path | None) -> Results:
-    """Run one after the other, and hand the rest to processes once that is seen to take long.
-
-    What is done tells how long the rest would take; starting processes costs a second or two.
-    """
+def _processes_if_long(calls: dict[int, Any], patience: float) -> Results:
+    """Run one after the other, and hand the rest to processes once that is seen to take long."""
     begun, n = time.monotonic(), len(calls)
     for k in list(calls):
-        yield k, _call(calls.pop(k))
+        yield k, _call(*calls.pop(k))
         spent = time.monotonic() - begun
         left = spent / (n - len(calls)) * len(calls)
-        if len(calls) > 1 and min(spent, left) > _LONG and _cores() > 1:
-            with tempfile.TemporaryDirectory(prefix="steelyard-", dir=above) as name:
-                yield from _processes(_packed(calls, Path(name)), _cores())
+        if len(calls) > 1 and min(spent, left) > patience and _cores() > 1:
+            yield from _in_processes(calls, _cores())
             return
 
 
 def _cores() -> int:
-    """Count the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
         return os.cpu_count() or 1
 
 
-def _packed(calls: Mapping[int, Any], folder: Path) -> dict[int, bytes]:
-    return {k: pack_task(call, folder) for k, call in calls.items()}
+def _call(fn: Callable[..., Any], task: Any, generator: Any) -> Packed:
+    return _packed(fn(task) if generator is None else fn(task, generator))
 
 
-def _call(call: tuple[Callable[..., Any], Any, Any]) -> Packed:
-    fn, task, stream = call
-    return pack_result(fn(task) if stream is None else fn(task, stream))
-
-
-def call_packed(k: int, packed: bytes, parent: int | None = None) -> tuple[int, Packed]:
+def _call_in_worker(k: int, call: tuple[Any, ...], parent: int | None) -> tuple[int, Packed]:
     """Do one task in a worker, which ends if the process that waits for it does."""
     if parent not in (None, os.getpid()):
         _end_with(parent)
-    return k, _call(unpack_task(packed))
+    return k, _call(*call)
 
 
 @cache
@@ -214,7 +206,7 @@ def _end_with(parent: int | None) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _processes(calls: dict[int, bytes], jobs: int) -> Results:
+def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
     """Run in processes; if one of them dies, what is not done starts again in new ones."""
     from concurrent.futures.process import BrokenProcessPool
 
@@ -225,8 +217,8 @@ def _processes(calls: dict[int, bytes], jobs: int) -> Results:
         try:
             # One job would run in this process, which what killed a worker must not kill.
             n_jobs = max(2, min(jobs, len(calls)))
-            pool = Parallel(n_jobs=n_jobs, backend="loky", **_STREAMED)
-            for k, packed in _joblib(calls, pool, os.getpid()):
+            pool = Parallel(n_jobs=n_jobs, backend="loky", max_nbytes="64K", **_STREAMED)
+            for k, packed in _streamed(calls, pool, os.getpid()):
                 yield k, packed
                 del calls[k]
                 deaths = 0
@@ -242,10 +234,10 @@ def _too_many_deaths() -> SteelyardError:
     )
 
 
-def _joblib(calls: dict[int, bytes], pool: Any, parent: int | None = None) -> Results:
+def _streamed(calls: dict[int, Any], pool: Any, parent: int | None = None) -> Results:
     from joblib import delayed
 
-    results = pool(delayed(call_packed)(k, packed, parent) for k, packed in list(calls.items()))
+    results = pool(delayed(_call_in_worker)(k, call, parent) for k, call in list(calls.items()))
     try:
         for result in results:  # noqa: UP028 - yield from would close the results by itself
             yield result
@@ -255,9 +247,24 @@ def _joblib(calls: dict[int, bytes], pool: Any, parent: int | None = None) -> Re
             results.close()
 
 
+def _on_cluster(calls: dict[int, Any], address: str) -> Results:
+    """Run on a cluster, which gives the tasks of a worker that dies to others."""
+    need_extra("cluster", "`cluster`")
+    from distributed import KilledWorker
+    from joblib import Parallel, parallel_config
+
+    with _quiet(), _client(address) as client:
+        with parallel_config(backend="dask", client=client):
+            pool = Parallel(n_jobs=-1, **_STREAMED)
+        try:
+            yield from _streamed(calls, pool)
+        except KilledWorker:
+            raise _too_many_deaths() from None
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Dask from telling of workers that come and go: what matters is raised."""
+    """Keep Dask from logging workers that come and go: what matters is raised."""
     loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -270,74 +277,139 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _client(address: str, folder: Path) -> Iterator[Any]:
-    """Connect to a scheduler, or say in one line why that can't be."""
-    need_extra("cluster", "`cluster`")
+def _client(address: str) -> Iterator[Any]:
+    """Connect to a scheduler whose workers have this version of Steelyard."""
     import distributed
     from distributed.comm.addressing import get_address_host_port, normalize_address
 
     connect: Any = distributed.Client  # its types are not complete
+    name = f'cluster="{address}"'
     try:
         # A client that does not understand its address can't be closed, and complains of it later.
         get_address_host_port(normalize_address(address))
         client = connect(address, timeout=_ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
         reason = " ".join(str(error).split())
-        raise UsageError(f"{_named(address)}: no Dask scheduler answers ({reason})") from None
+        raise UsageError(f"{name}: no Dask scheduler answers ({reason})") from None
     with client:
         try:
             client.wait_for_workers(1, timeout=_WORKERS)
         except TimeoutError:
-            raise UsageError(f"{_named(address)}: the scheduler has no workers") from None
-        _check_workers(client, address, folder)
+            raise UsageError(f"{name}: the scheduler has no workers") from None
+        for worker, version in client.run(installed_version, on_error="return").items():
+            if isinstance(version, ImportError):
+                raise SteelyardError(f"{name}: worker {worker} can't import steelyard")
+            if isinstance(version, str) and version != installed_version():
+                expected = installed_version()
+                raise SteelyardError(
+                    f"{name}: worker {worker} has steelyard {version}, expected {expected}"
+                )
         yield client
 
 
-def _named(address: str) -> str:
-    return f'cluster="{address}"'
+def _packed(tree: Any) -> Packed:
+    """Turn a tree into JSON and the arrays in it."""
+    arrays: list[NDArray[Any]] = []
+
+    def node(value: Any) -> Any:
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            arrays.append(value)
+            return {"array": len(arrays) - 1}
+        if isinstance(value, np.generic):
+            return value.item()
+        if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+            return {"keys": list(value), "values": [node(element) for element in value.values()]}
+        if isinstance(value, (list, tuple)):
+            return [node(element) for element in value]
+        if value is None or isinstance(value, (bool, int, float, str)):
+            return value
+        raise TypeError(f"a task returned a {type(value).__name__}, expected names, numbers, texts")
+
+    return json.dumps(node(tree)), arrays
 
 
-def _check_workers(client: Any, address: str, folder: Path) -> None:
-    """Refuse workers that have another Steelyard, or that can't see the files of this one."""
-    token = folder / "token"
-    token.touch()
-    answers = client.run(_worker_facts, str(token), on_error="return")
-    for worker, answer in answers.items():
-        if isinstance(answer, ImportError):
-            raise SteelyardError(f"{_named(address)}: worker {worker} can't import steelyard")
-    facts = {worker: own for worker, own in answers.items() if not isinstance(own, Exception)}
-    mine = installed_version()
-    other = {worker: own["version"] for worker, own in facts.items() if own["version"] != mine}
-    if other:
-        worker, version = min(other.items())
-        raise SteelyardError(
-            f"{_named(address)}: worker {worker} has steelyard {version}, expected {mine}"
-        )
-    need_readable({worker: own["sees"] for worker, own in facts.items()}, folder)
+def _unpacked(text: str, arrays: list[NDArray[Any]]) -> Any:
+    """Return the tree again; tuples have become lists."""
+
+    def tree(node: Any) -> Any:
+        if isinstance(node, list):
+            return [tree(value) for value in node]
+        if isinstance(node, dict):
+            if "array" in node:
+                return arrays[node["array"]]
+            return dict(zip(node["keys"], map(tree, node["values"]), strict=True))
+        return node
+
+    return tree(json.loads(text))
 
 
-def need_readable(seen: Mapping[str, bool], folder: Path) -> None:
-    """Refuse a folder that some workers can't read."""
-    blind = sorted(name for name, sees in seen.items() if not sees)
-    if blind:
-        raise SteelyardError(
-            f"workers can't read {folder} ({', '.join(blind)}); give `resume` a folder that all "
-            "machines share"
-        )
+class _ResultFolder:
+    """Results of one step of a run, a file per task; the folder may hold several steps."""
+
+    def __init__(self, folder: Path, step: str, facts: Mapping[str, Any]) -> None:
+        self.folder, self.step = folder, step
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f'resume="{folder}": {error.strerror or error}') from None
+        self.facts = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+        self._refuse_another_run()
+
+    def _refuse_another_run(self) -> None:
+        path = self.folder / f"{self.step}.json"
+        if not path.exists():
+            write_whole(path, lambda stream: stream.write(self.facts.encode()))
+            return
+        mine = json.loads(self.facts)
+        try:
+            theirs = json.loads(path.read_text(encoding="utf-8"))
+            different = [key for key in mine | theirs if mine.get(key) != theirs.get(key)]
+        except (OSError, ValueError, TypeError) as error:
+            raise InputError(f"does not say what the folder holds ({error})", path=path) from None
+        if different:
+            raise UsageError(
+                f"{self.folder}: holds results of another run ({', '.join(different)} differ);"
+                " expected an empty folder or that of the same run"
+            )
+
+    def _path(self, task: int) -> Path:
+        return self.folder / f"{self.step}.{task:06d}.npz"
+
+    def write(self, task: int, packed: Packed) -> None:
+        """Keep the result of a task."""
+        text, arrays = packed
+        members = {f"array{k}": array for k, array in enumerate(arrays)}
+        members["tree"] = np.frombuffer(text.encode(), dtype=np.uint8)
+        members["digest"] = np.frombuffer(self._digest(task, text, arrays), dtype=np.uint8)
+        write_whole(self._path(task), lambda stream: np.savez(stream, **members))  # type: ignore[arg-type]
+
+    def read(self, task: int) -> Packed | None:
+        """Return the result of a task; None if it is not there, damaged, or of another task."""
+        try:
+            with self._path(task).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                digest, text = file["digest"].tobytes(), file["tree"].tobytes().decode()
+                arrays = [file[f"array{k}"] for k in range(len(file.files) - 2)]
+        except _UNREADABLE:
+            return None
+        return (text, arrays) if digest == self._digest(task, text, arrays) else None
+
+    def _digest(self, task: int, text: str, arrays: list[NDArray[Any]]) -> bytes:
+        """Hash a result together with what it is the result of."""
+        digest = hashlib.blake2b(f"{self.step} {task} {self.facts} {text}".encode())
+        for array in arrays:
+            digest.update(f"{array.dtype.str}{array.shape}".encode())
+            digest.update(array.tobytes())
+        return digest.digest()
 
 
-def _worker_facts(token: str) -> dict[str, Any]:
-    return {"version": installed_version(), "sees": Path(token).exists()}
-
-
-def _cluster(calls: dict[int, bytes], client: Any) -> Results:
-    """Run on a cluster, which gives the tasks of a worker that dies to others."""
-    from distributed import KilledWorker
-    from joblib import Parallel, parallel_config
-
-    with parallel_config(backend="dask", client=client):
-        pool = Parallel(n_jobs=-1, **_STREAMED)
+def write_whole(path: Path, save: Callable[[Any], Any]) -> None:
+    """Write a file aside and rename it: whoever reads it meanwhile sees it whole, or not at all."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        yield from _joblib(calls, pool)
-    except KilledWorker:
-        raise _too_many_deaths() from None
+        with aside.open("wb") as stream:
+            save(stream)
+        aside.replace(path)
+    except OSError as error:
+        raise InputError(f"can't be written ({error.strerror or error})", path=path) from error
+    finally:
+        aside.unlink(missing_ok=True)

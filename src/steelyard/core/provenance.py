@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.options import Options
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 
 
 @cache
 def installed_version() -> str:
-    """Give the version of Steelyard that is installed."""
+    """Return the version of Steelyard that is installed."""
     from importlib.metadata import version
 
     return version("steelyard")
@@ -36,24 +36,18 @@ class InputFile:
     chosen: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {"path": self.path, "format": self.format, "sha256": self.sha256}
 
     def taken_for(self) -> dict[str, Any]:
-        """Give what it was taken for, and by which columns."""
+        """Return what it was taken for, and by which columns."""
         columns = {role: names[0] if len(names) == 1 else list(names)
                    for role, names in self.columns}  # fmt: skip
         return {"file": self.path, "format": self.format, "columns": columns}
 
 
 def taken_as(read: Mapping[str, Any], most: int = 4) -> str:
-    """Say what an input was taken for, with as many names of each role, given ``taken_for``.
-
-    Examples
-    --------
-    >>> taken_as(InputFile("x.csv", "long table", None, (("system", ("model",)),)).taken_for())
-    'long table (system: model)'
-    """
+    """Return what an input was taken for, with up to ``most`` names of each role."""
     columns = "; ".join(
         f"{role}: {listed([names] if isinstance(names, str) else names, most)}"
         for role, names in read["columns"].items()
@@ -62,19 +56,12 @@ def taken_as(read: Mapping[str, Any], most: int = 4) -> str:
 
 
 def taken_alike(read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2) -> Iterator[str]:
-    """Say what inputs were taken for, those that are alike in one line.
-
-    Examples
-    --------
-    >>> both = [InputFile(name, "text").taken_for() for name in ("a.jsonl", "b.jsonl")]
-    >>> list(taken_alike(both))
-    ['a.jsonl, b.jsonl as text']
-    """
+    """Yield what inputs were taken for, those that are alike in one line."""
     alike: dict[str, list[str]] = {}
-    for one in read:
-        alike.setdefault(taken_as(one, most), []).append(one["file"])
-    for what, paths in alike.items():
-        yield f"{listed(paths, files)} as {what}"
+    for entry in read:
+        alike.setdefault(taken_as(entry, most), []).append(entry["file"])
+    for description, paths in alike.items():
+        yield f"{listed(paths, files)} as {description}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +89,19 @@ class Provenance:
         rng: object = None,
         asked: Options | None = None,
     ) -> Provenance:
-        """Note a run; its seed is known if ``rng`` is a whole number.
+        """Record a run; its seed is known if ``rng`` is a whole number.
 
         Besides ``options``, which are always shown, it has what was ``asked`` for beyond the
         defaults, and how all of the inputs were read.
-
-        Examples
-        --------
-        >>> Provenance.of("study simulation", {}, rng=7).seed
-        7
         """
-        shared = [set(file.chosen) for file in inputs]
-        told: dict[str, Any] = dict(sorted(set.intersection(*shared))) if shared else {}
-        told |= {} if asked is None else asked.differing(shown=options)
+        choices = [set(file.chosen) for file in inputs]
+        shown: dict[str, Any] = dict(sorted(set.intersection(*choices))) if choices else {}
+        shown |= {} if asked is None else asked.differing(shown=options)
         seed = rng if isinstance(rng, int) else None
-        return cls(method, {**told, **options}, tuple(inputs), seed)
+        return cls(method, {**shown, **options}, tuple(inputs), seed)
 
     def line(self) -> str:
-        """Give the signature: one line that tells two different runs apart."""
+        """Return the signature: one line that tells two different runs apart."""
         parts = [f"steelyard {self.version}", self.method]
         parts += [f"{name}:{value}" for name, value in sorted(self.options.items())]
         if self.seed is not None:
@@ -128,7 +110,7 @@ class Provenance:
         return " | ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             "version": self.version,
             "method": self.method,
@@ -140,7 +122,7 @@ class Provenance:
 
 
 def origin(provenance: Provenance | None) -> dict[str, Any]:
-    """Give what ``--json`` prints of how a result came about, and what was read for it."""
+    """Return what ``--json`` prints of how a result came about, and what was read for it."""
     if provenance is None:
         return {"provenance": None, "read": []}
     inputs = sorted(provenance.inputs, key=lambda file: file.path)  # whatever their order was

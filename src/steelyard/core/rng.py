@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from steelyard.core.bounds import fail
-
-if TYPE_CHECKING:
-    from steelyard.core.later import Later
+from steelyard.core.options import bad_value
 
 Rng = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def generator(rng: Rng = 0) -> np.random.Generator:
-    """Turn what users pass as ``rng`` into a Generator.
-
-    An integer seeds a new stream, a Generator is used as it is, and None draws fresh entropy.
+    """Return a Generator: a new one for a seed, ``rng`` itself if it is one, a fresh one for None.
 
     Examples
     --------
@@ -29,47 +22,19 @@ def generator(rng: Rng = 0) -> np.random.Generator:
 
 
 def check_rng(rng: Rng) -> None:
-    """Refuse what can't seed anything, also where nothing is drawn.
-
-    Examples
-    --------
-    >>> check_rng(-1)
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: rng is a seed (a whole number of at least 0), ... got -1
-    """
+    """Raise UsageError for what can't seed anything, also where nothing is drawn."""
     seed = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
     if not (rng is None or seed or isinstance(rng, (np.random.SeedSequence, np.random.Generator))):
         wanted = "a seed (a whole number of at least 0), a NumPy Generator or SeedSequence, or None"
-        raise fail("rng", wanted, rng)
+        raise bad_value("rng", wanted, rng)
 
 
 def streams(rng: Rng, n: int) -> list[np.random.Generator]:
-    """Give each of ``n`` tasks a stream of its own, so that workers can run them in any order.
+    """Return a stream for each of ``n`` tasks, so that workers can run them in any order.
 
     Examples
     --------
-    >>> first, second = streams(7, 2)
-    >>> bool(first.random() == second.random())
-    False
     >>> bool(streams(7, 2)[1].random() == streams(7, 5)[1].random())
     True
     """
     return generator(rng).spawn(n)
-
-
-def later_streams(rng: Rng, n: int) -> Later[list[np.random.Generator]]:
-    """Give ``n`` streams as :func:`streams` does, made when they are asked for if that is the same.
-
-    A seed gives the same streams at any time; whatever has a state of its own is asked at once.
-
-    Examples
-    --------
-    >>> bool(later_streams(7, 2)()[1].random() == streams(7, 2)[1].random())
-    True
-    """
-    from steelyard.core.later import Later, known  # --help gets along without
-
-    check_rng(rng)
-    if isinstance(rng, (int, np.integer)):
-        return Later(lambda: streams(rng, n))
-    return known(streams(rng, n))

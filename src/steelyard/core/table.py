@@ -1,8 +1,8 @@
-"""One Table, six renderings: text (:mod:`core.terminal`), Markdown, LaTeX, CSV, JSON and HTML.
+"""One Table, six renderings: text (:mod:`core.console`), Markdown, LaTeX, CSV, JSON and HTML.
 
-The first three and HTML show the same rounded figures; CSV and JSON hold the exact values. Names
-and texts in cells are untrusted: each rendering escapes what would be markup, a command or a
-formula in it.
+Text, Markdown, LaTeX and HTML show the same rounded figures (:meth:`Table.shown`); CSV and JSON
+hold the exact values. Names and texts in cells are untrusted: each rendering escapes what would be
+markup, a command or a formula in it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from steelyard.core.errors import MissingDependencyError, UsageError, hint, printable
+from steelyard.core.text import plural
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from steelyard.core.screen import Screen
+    from steelyard.core.console import Screen
 
 Cell = str | int | float | bool | None
-_WIDTH = 2 * 1.959964  # standard errors that a 95 % interval is wide
-MISSING = "--"  # what is shown of a missing cell
 Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
+MISSING = "--"  # what is shown of a missing cell
+_WIDTH = 2 * 1.959964  # standard errors that a 95% interval is wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +85,7 @@ class Table:
     bold: frozenset[tuple[int, int]] = frozenset()
 
     def shown(self) -> list[list[str]]:
-        """Give every cell as the figure or word that text, Markdown, LaTeX and HTML show."""
+        """Return every cell as the figure or word that text, Markdown, LaTeX and HTML show."""
         shown = []
         for j, column in enumerate(self.columns):
             cells = [row[j] for row in self.rows]
@@ -99,19 +100,17 @@ class Table:
 
     def text(self, screen: Screen | None = None) -> str:
         """Render as text: for a screen, else with all that there is."""
-        from steelyard.core.screen import PLAIN
-        from steelyard.core.terminal import table_text  # it lays out tables, and imports this one
+        from steelyard.core.console import PLAIN, table_text  # which imports this module
 
         return table_text(self, PLAIN if screen is None else screen)
 
     def __str__(self) -> str:
-        from steelyard.core.screen import Screen
+        from steelyard.core.console import Screen
 
         return self.text(replace(Screen.of(sys.stdout), colour=False))
 
     def __repr__(self) -> str:
-        from steelyard.core.oneline import named, one_line
-        from steelyard.core.words import plural
+        from steelyard.core.display import named, one_line
 
         names = named([column.name for column in self.columns], 6)
         return one_line(self, f"of {plural(len(self.rows), 'row')}: {names}")
@@ -120,38 +119,39 @@ class Table:
         return self.html()
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
-        """Give the cells as markup, those in bold put into ``stress``."""
-
-        def marked(i: int, j: int, shown: str) -> str:
+        """Return the cells as markup, those in bold put into ``stress``."""
+        rows = []
+        for i, shown in enumerate(self.shown()):
             # The dash of a missing cell is no name that has to be escaped.
-            cell = MISSING if missing(self.rows[i][j]) else escape(shown)
-            return stress.format(cell) if (i, j) in self.bold else cell
+            pairs = zip(self.rows[i], shown, strict=True)
+            cells = [MISSING if missing(cell) else escape(text) for cell, text in pairs]
+            rows.append([stress.format(c) if (i, j) in self.bold else c
+                         for j, c in enumerate(cells)])  # fmt: skip
+        return rows
 
-        return [
-            [marked(i, j, cell) for j, cell in enumerate(row)] for i, row in enumerate(self.shown())
-        ]
+    def _aligned(self, number: str, word: str) -> list[str]:
+        return [number if self.right(j) else word for j in range(len(self.columns))]
 
     def markdown(self) -> str:
         """Render as a pipe table."""
-        align = ["---:" if self.right(j) else ":---" for j in range(len(self.columns))]
-        head = [escape_markdown(column.heading) for column in self.columns]
+        headings = [escape_markdown(column.heading) for column in self.columns]
         lines = [f"**{escape_markdown(self.title)}**", ""] if self.title else []
-        rows = (head, align, *self._marked(escape_markdown, "**{}**"))
+        rows = (headings, self._aligned("---:", ":---"), *self._marked(escape_markdown, "**{}**"))
         lines += ["| " + " | ".join(row) + " |" for row in rows]
         lines += [f"\n{escape_markdown(note)}" for note in self.notes]
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
         """Render as a booktabs table environment."""
-        align = "".join("r" if self.right(j) else "l" for j in range(len(self.columns)))
+        align = "".join(self._aligned("r", "l"))
         lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
         lines.append(" & ".join(escape_latex(c.heading) for c in self.columns) + r" \\")
         lines.append(r"\midrule")
         for i, row in enumerate(self._marked(escape_latex, r"\textbf{{{}}}")):
             lines += [r"\midrule"] if i in self.rules else []
             lines.append(" & ".join(row) + r" \\")
-        told = (escape_latex(text.removesuffix(".")) for text in (self.title, *self.notes) if text)
-        caption = ". ".join(told)
+        texts = (escape_latex(text.removesuffix(".")) for text in (self.title, *self.notes) if text)
+        caption = ". ".join(texts)
         lines += [r"\bottomrule", r"\end{tabular}"]
         lines += [rf"\caption{{{caption}}}"] if caption else []
         return "\n".join([*lines, r"\end{table}", ""])
@@ -162,9 +162,7 @@ class Table:
         head = "".join(f'<th scope="col">{escape_html(c.heading)}</th>' for c in self.columns)
         parts = [f"<table>{caption}", f"<thead><tr>{head}</tr></thead><tbody>"]
         # The direction of a name must not move the figures beside it.
-        kinds = [
-            'class="number"' if self.right(j) else 'dir="auto"' for j in range(len(self.columns))
-        ]
+        kinds = self._aligned('class="number"', 'dir="auto"')
         for i, row in enumerate(self._marked(escape_html, "<strong>{}</strong>")):
             cells = "".join(f"<td {kind}>{c}</td>" for kind, c in zip(kinds, row, strict=True))
             mark = ' class="rule"' if i in self.rules else ""
@@ -179,12 +177,9 @@ class Table:
         return delimited(header, rows, delimiter)
 
     def records(self) -> list[dict[str, Cell]]:
-        """Give the rows as dictionaries, missing cells as None."""
-        names = self.keys()
-        return [
-            {n: None if missing(c) else c for n, c in zip(names, row, strict=True)}
-            for row in self.rows
-        ]
+        """Return the rows as dictionaries, missing cells as None."""
+        rows = ([None if missing(cell) else cell for cell in row] for row in self.rows)
+        return [dict(zip(self.keys(), row, strict=True)) for row in rows]
 
     def json(self) -> str:
         """Render the exact values as a JSON array of objects."""
@@ -207,24 +202,24 @@ class Table:
         return forms[form]()
 
     def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the exact values as a pandas or polars frame."""
+        """Return the exact values as a pandas or polars frame."""
         return frame(self.to_columns(), backend)
 
     def to_columns(self) -> dict[str, list[Cell]]:
-        """Give the exact values by column."""
+        """Return the exact values by column."""
         return {key: [row[j] for row in self.rows] for j, key in enumerate(self.keys())}
 
     def keys(self) -> list[str]:
-        """Give the name of each column in CSV, JSON and frames; no two are the same."""
-        found: dict[str, None] = {}
+        """Return the name of each column in CSV, JSON and frames; no two are the same."""
+        keys: dict[str, None] = {}
         for column in self.columns:
             key = unique = column.key or column.name
             count = 1
-            while unique in found:
+            while unique in keys:
                 count += 1
                 unique = f"{key} ({count})"
-            found[unique] = None
-        return list(found)
+            keys[unique] = None
+        return list(keys)
 
 
 def frame(columns: Mapping[str, Any], backend: str | None = None) -> Frame:
@@ -262,7 +257,7 @@ def missing(cell: object) -> bool:
 
 
 def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
-    """How many decimals to show: two digits of the standard error, else four of the largest number.
+    """Return how many decimals to show: two digits of the error, else four of the largest number.
 
     Examples
     --------
@@ -273,21 +268,14 @@ def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
     largest = standard_error or max(numbers, default=0.0)
     if largest <= 0:
         return 0 if largest == 0 and not numbers else 1
-    digits = 2 if standard_error else 4
-    return min(
-        9, max(0, digits - 1 - max(math.floor(math.log10(largest)), -6 if standard_error else -1))
-    )
+    digits, least = (2, -6) if standard_error else (4, -1)
+    return min(9, max(0, digits - 1 - max(math.floor(math.log10(largest)), least)))
 
 
 def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int | None:
-    """Decimals of a column with 95 % intervals: two digits of the usual standard error.
+    """Return the decimals of a column with 95% intervals: two digits of the usual standard error.
 
     None where no interval has a width, so that the values decide.
-
-    Examples
-    --------
-    >>> interval_decimals([0.81571, 0.80712], [0.807, 0.798], [0.824, 0.816])
-    4
     """
     import numpy as np  # every command has tables, and its --help needs none
 
@@ -304,9 +292,7 @@ def _show(cell: Cell, digits: int | None) -> str:
         return MISSING
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    if isinstance(cell, float):
-        return shown_number(cell, digits)
-    return str(cell)
+    return shown_number(cell, digits) if isinstance(cell, float) else str(cell)
 
 
 def shown_number(number: float, digits: int | None) -> str:
@@ -354,28 +340,14 @@ def escape_html(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Escape what Markdown or the HTML inside it would take for markup.
-
-    Examples
-    --------
-    >>> escape_markdown("a_b|<i>")
-    'a\\_b\\|&lt;i>'
-    """
+    """Escape what Markdown or the HTML inside it would take for markup."""
     escaped = printable(text).replace("&", "&amp;").replace("<", "&lt;")
-    for char in "\\`*_{}[]|#$~":
-        escaped = escaped.replace(char, "\\" + char)
-    return escaped
+    return re.sub(r"[\\`*_{}\[\]|#$~]", r"\\\g<0>", escaped)
 
 
 _LATEX = {
+    **{c: f"\\{c}" for c in "{}$&%#_"},
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "%": r"\%",
-    "#": r"\#",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -387,36 +359,36 @@ _LATEX = {
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
 }
-
-
 #: Two hyphens would become a dash, two quotes or commas one quote, ?` a Spanish question mark.
 _LIGATURES = re.compile(r"([-`',])(?=\1)|[?!](?=`)")
 
 
 def escape_latex(text: str) -> str:
-    r"""Escape every character that LaTeX treats as a command, and part what it would put together.
-
-    Examples
-    --------
-    >>> print(escape_latex("50% of a_b & c--d"))
-    50\% of a\_b \& c-{}-d
-    """
+    """Escape every character that LaTeX treats as a command, and part what it would join."""
     escaped = "".join(_LATEX.get(c, c) for c in printable(text))
     return _LIGATURES.sub(r"\g<0>{}", escaped)
 
 
-def _plain(value: object) -> object:
-    """Make numpy values and tuples into what JSON knows; NaN becomes null."""
+def plain(value: Any) -> Any:
+    """Return what JSON knows: lists for arrays and tuples, None for NaN, dictionaries of results.
+
+    Examples
+    --------
+    >>> plain({"p": (0.5, float("nan"))})
+    {'p': [0.5, None]}
+    """
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int)):
+        return value
     numpy = sys.modules.get("numpy")  # where it was never loaded, no value is of it
     if numpy is not None and isinstance(value, (numpy.ndarray, numpy.generic)):
-        return _plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return plain(value.tolist())
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_plain(v) for v in value]
-    return value
+        return [plain(v) for v in value]
+    return plain(value.to_dict()) if hasattr(value, "to_dict") else value
 
 
 #: What JSON may hold raw, and a terminal would obey.
@@ -424,12 +396,6 @@ _STEERING = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def dumps(value: object, *, indent: int | None = 2) -> str:
-    """Write JSON as all of Steelyard does: NaN is null, text stays readable.
-
-    Examples
-    --------
-    >>> dumps({"x": float("nan"), "name": "ä"}, indent=None)
-    '{"x": null, "name": "ä"}'
-    """
-    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    """Write JSON as all of Steelyard does: NaN is null, text stays readable."""
+    written = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", written)

@@ -1,29 +1,27 @@
 """EvalSet: one test set in one setting, N systems x S segments.
 
-Systems and segments stand in canonical order, missing scores are NaN, everything is read-only.
-What a statistic needs to know about alignment, orientation or missing values is settled here.
+Systems and segments are in canonical order, missing scores are NaN, everything is read-only.
+Alignment, orientation and missing values are settled here, for all statistics.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from steelyard.core.display import named, one_line
 from steelyard.core.errors import InputError, ShapeError, UsageError, hint, printable
-from steelyard.core.oneline import named as brief
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import Frame, frame
-from steelyard.core.words import listed, plural
-from steelyard.data.judgements import Floats, Ratings, freeze, same_bits
-from steelyard.data.segments import Frozen, Index, Segments, Texts
-from steelyard.data.trusted import changed, made
-from steelyard.stats.arrays import own_floats, own_texts, owned, row_means
+from steelyard.core.text import listed, plural
+from steelyard.data.judgements import Floats, Ratings, same_values
+from steelyard.data.segments import Frozen, Index, Segments, Texts, checked_texts, set_fields
+from steelyard.stats.arrays import own_floats, row_means, sealed
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
 Kind = Literal["human", "metric"]
@@ -40,8 +38,8 @@ class ScoreTable:
     official scores per system where they are not the mean of the segments (corpus BLEU), and
     likewise ``domain_scores`` (sorted by name) and ``document_scores`` (in order of segments).
     ``statistics`` are what a corpus score is made of, where texts were scored here; they follow
-    every selection, and no file keeps them. ``direction_given`` says whether somebody said which
-    direction is better, or whether that was assumed.
+    every selection, and no file keeps them. ``direction_given`` says whether the direction was
+    stated, or assumed.
     """
 
     values: Floats
@@ -58,16 +56,17 @@ class ScoreTable:
         for name, ndim in _AXES.items():
             array = getattr(self, name)
             if array is not None or name == "values":
-                object.__setattr__(self, name, own_floats(array, name, ndim))
+                set_fields(self, **{name: own_floats(array, name, ndim)})
         if self.kind not in KINDS:
             raise UsageError(f"unknown kind {self.kind!r}; {hint(str(self.kind), KINDS)}")
         if not isinstance(self.higher_is_better, (bool, np.bool_)):
             raise UsageError(f"higher_is_better: {self.higher_is_better!r}, expected True or False")
-        object.__setattr__(self, "uses", own_texts(self.uses, "uses"))
         stats = self.statistics
         if not isinstance(stats, CorpusStatistics | None):
             raise UsageError(f"statistics: expected CorpusStatistics, got {type(stats).__name__}")
-        object.__setattr__(self, "statistics", _turned(stats, higher=self.higher_is_better))
+        if stats is not None and stats.higher_is_better != self.higher_is_better:
+            stats = replace(stats, higher_is_better=self.higher_is_better)
+        set_fields(self, uses=checked_texts(self.uses, "uses"), statistics=stats)
 
     def __repr__(self) -> str:
         systems, segments = self.values.shape
@@ -78,20 +77,15 @@ class ScoreTable:
     @property
     def has_segments(self) -> bool:
         """Whether any segment has a score (some metrics exist at system level only)."""
-        first = self.values[:1, :1]  # which mostly settles it
-        known = first.size and not np.isnan(first[0, 0])
-        return bool(known) or not bool(np.isnan(self.values).all())
+        return not bool(np.isnan(self.values).all())
 
     @property
     def oriented(self) -> Floats:
         """The values with the sign that makes higher better."""
-        return self.values if self.higher_is_better else freeze(-self.values)
+        return self.values if self.higher_is_better else sealed(-self.values)
 
     def system_means(self) -> Floats:
-        """Give the score of each system: the official one, else that of its segments together.
-
-        That is the corpus score where its statistics are known, and the mean of the segments else.
-        """
+        """Return each system's official score, else its corpus score, else its mean."""
         if self.system_scores is not None:
             return self.system_scores
         if self.statistics is not None:
@@ -99,61 +93,41 @@ class ScoreTable:
         return row_means(self.values)
 
     def identical(self, other: ScoreTable) -> bool:
-        """Tell whether the other table holds the same bits (NaN equals NaN)."""
-        named = [f.name for f in fields(self) if f.compare]
-        return all(_equal(getattr(self, name), getattr(other, name)) for name in named)
+        """Return whether the other table holds the same bits (NaN equals NaN)."""
+        names = [f.name for f in fields(self) if f.compare and f.name != "statistics"]
+        mine, theirs = self.statistics, other.statistics
+        same = mine is theirs if mine is None or theirs is None else mine.identical(theirs)
+        return same and all(same_values(getattr(self, n), getattr(other, n)) for n in names)
 
-    def _map(
+    def _take(
         self,
-        change: Callable[[str, Floats], Floats | None],
-        *,
         systems: Index | None = None,
         segments: Index | None = None,
+        **coarse: Floats | None,
     ) -> ScoreTable:
-        """Change every array, and select the same systems or segments of the statistics."""
-        new: dict[str, Any] = {}
-        for name in _AXES:
-            array = getattr(self, name)
-            found = None if array is None else change(name, array)
-            new[name] = None if found is None else owned(found)
-        if self.statistics is not None:
-            new["statistics"] = self.statistics.select(systems, segments)
-        return changed(self, **new)
+        """Keep systems or segments; ``coarse`` replaces arrays that are not of segments."""
+        arrays = {name: getattr(self, name) for name in _AXES} | coarse
+        picked: dict[str, Any] = {n: _pick(array, systems, 0) for n, array in arrays.items()}
+        picked["values"] = _pick(picked["values"], segments, 1)
+        stats = self.statistics
+        stats = None if stats is None else stats.select(systems, segments)
+        return replace(self, **picked, statistics=stats)
 
 
-def _turned(stats: CorpusStatistics | None, *, higher: bool) -> CorpusStatistics | None:
-    """Let the statistics of a corpus score have the direction of the score."""
-    if stats is None or stats.higher_is_better == higher:
-        return stats
-    return replace(stats, higher_is_better=higher)
-
-
-def _equal(mine: object, theirs: object) -> bool:
-    if isinstance(mine, CorpusStatistics) and isinstance(theirs, CorpusStatistics):
-        return mine.identical(theirs)
-    if isinstance(mine, np.ndarray) and isinstance(theirs, np.ndarray):
-        return same_bits(mine, theirs)
-    return mine is theirs or bool(mine == theirs)
-
-
-def _run(index: Index) -> Index | slice:
-    """Give places that follow on each other as a slice, others as they are."""
-    if len(index) and np.array_equal(index, np.arange(index[0], index[0] + len(index))):
-        return slice(int(index[0]), int(index[0]) + len(index))
-    return index
-
-
-def _take(array: Floats, places: Index | slice, axis: int) -> Floats:
+def _pick(array: Floats | None, index: Index | None, axis: int) -> Floats | None:
     """Pick along an axis; a contiguous run is a view and no copy."""
-    found = places if isinstance(places, slice) else _run(places)
-    if isinstance(found, slice):
-        return array[found] if axis == 0 else array[:, found]
-    return np.take(array, found, axis=axis)
+    if array is None or index is None:
+        return array
+    first = int(index[0]) if len(index) else 0
+    if np.array_equal(index, np.arange(first, first + len(index))):
+        run = slice(first, first + len(index))
+        return array[run] if axis == 0 else array[:, run]
+    return sealed(np.take(array, index, axis=axis))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EvalSet:
-    """One test set: systems, segments, and everything that was said about their outputs.
+    """One test set: systems, segments, and all scores, ratings and texts of their outputs.
 
     Build one with :func:`steelyard.load`, or from arrays as in the example. Systems are put in
     sorted order, whatever order they come in. ``neighbours`` says, by the files that scores were
@@ -186,111 +160,86 @@ class EvalSet:
 
     def __post_init__(self) -> None:
         self._check_types()
-        self._check_shapes(self.scores)
-        self._check_names()
-        self._arrange()
-
-    def _arrange(self) -> None:
-        """Put everything into canonical order."""
-        rows = np.array(sorted(range(len(self.systems)), key=self.systems.__getitem__), np.int64)
+        self._check_shapes()
+        systems = sorted(self.systems)
         segments, columns = self.segments.canonical()
-        if not np.array_equal(rows, np.arange(len(rows))):
-            self._reorder(rows, axis=0)
+        rows = None
+        if systems != list(self.systems):
+            rows = np.array([self.systems.index(name) for name in systems], dtype=np.int64)
+        before = self.documents
+        scores, outputs = self.scores, self.outputs
+        set_fields(self, systems=tuple(systems), segments=segments)
+        if rows is not None or columns is not None:
+            order = np.array([before.index(name) for name in self.documents], dtype=np.int64)
+            scores = {
+                name: table._take(
+                    rows, columns, document_scores=_pick(table.document_scores, order, 1)
+                )
+                for name, table in scores.items()
+            }
         if columns is not None:
-            self._reorder(columns, axis=1)
-        object.__setattr__(self, "segments", segments)
-        for name in ("scores", "outputs", "ratings"):
-            object.__setattr__(self, name, Frozen(sorted(getattr(self, name).items())))
-
-    def __repr__(self) -> str:
-        """Say in a line what the set holds, and that there are notes to read."""
-        named = " ".join(brief([name]) for name in (self.name, self.language_pair) if name)
-        held = [plural(self.n_systems, "system"), plural(self.n_segments, "segment")]
-        held += [plural(len(self.human), "human score"), plural(len(self.metrics), "metric")]
-        held += [f"{plural(len(self.notes), 'note')} (see .notes)"] if self.notes else []
-        return f"EvalSet({printable(named)}{': ' if named else ''}{', '.join(held)})"
-
-    def _repr_html_(self) -> str:
-        """Show in a notebook what the set holds: a row per score."""
-        from steelyard.data.overview import overview
-
-        return overview(self)._repr_html_()
+            outputs = {name: tuple(texts[i] for i in columns) for name, texts in outputs.items()}
+        for name, value in (("scores", scores), ("outputs", outputs), ("ratings", self.ratings)):
+            set_fields(self, **{name: Frozen(sorted(value.items()))})
 
     def _check_types(self) -> None:
-        names = own_texts(self.systems, "system names", distinct=True, named=True)
-        object.__setattr__(self, "systems", names)
-        object.__setattr__(self, "notes", own_texts(self.notes, "notes"))
+        systems = checked_texts(self.systems, "system names", distinct=True, named=True)
+        set_fields(self, systems=systems, notes=checked_texts(self.notes, "notes"))
         _need(self.segments, Segments, "segments")
         for name in ("name", "language_pair"):
             _need(getattr(self, name), str | None, name)
-        for name, kind in (("scores", ScoreTable), ("outputs", None), ("ratings", Ratings)):
-            given = getattr(self, name)
-            _need(given, Mapping, name)
-            own_texts(given, f"names of {name}", named=True)
-            if kind is not None:
-                for key, value in given.items():
-                    _need(value, kind, f"{name}['{key}']")
-        outputs = {n: own_texts(t, f"outputs['{n}']", optional=True)
-                   for n, t in self.outputs.items()}  # fmt: skip
-        object.__setattr__(self, "outputs", outputs)
+        for name, kind in (("scores", ScoreTable), ("outputs", object), ("ratings", Ratings)):
+            mapping = getattr(self, name)
+            _need(mapping, Mapping, name)
+            checked_texts(mapping, f"names of {name}", named=True)
+            for key, value in mapping.items():
+                _need(value, kind, f"{name}['{key}']")
+        outputs = {
+            name: checked_texts(texts, f"outputs['{name}']", optional=True)
+            for name, texts in self.outputs.items()
+        }
+        set_fields(self, outputs=outputs)
 
-    def _check_shapes(self, scores: Mapping[str, ScoreTable]) -> None:
-        n, s = len(self.systems), len(self.segments)
-        widths = {"domain_scores": len(self.domains), "document_scores": len(self.documents)}
-        for name, table in scores.items():
-            if table.values.shape != (n, s):
-                raise ShapeError(
-                    f"scores of '{name}': {n} systems and {s} segments but a matrix of shape "
-                    f"{table.values.shape}; rows must be systems"
-                )
-            if table.system_scores is not None and table.system_scores.shape != (n,):
-                raise ShapeError(
-                    f"system scores of '{name}': {n} systems, shape {table.system_scores.shape}"
-                )
-            stats = table.statistics
-            if stats is not None and stats.values.shape[:2] != (n, s):
-                raise ShapeError(
-                    f"statistics of '{name}': {n} systems and {s} segments, "
-                    f"shape {stats.values.shape}"
-                )
-            for level, width in widths.items():
-                array = getattr(table, level)
-                if array is not None and array.shape != (n, width):
-                    raise ShapeError(f"{level} of '{name}': shape {array.shape}, not {(n, width)}")
-
-    def _check_names(self) -> None:
+    def _check_shapes(self) -> None:
+        n, s = self.n_systems, self.n_segments
+        shapes = {
+            "values": (n, s),
+            "system_scores": (n,),
+            "domain_scores": (n, len(self.domains)),
+            "document_scores": (n, len(self.documents)),
+        }
+        for name, table in self.scores.items():
+            for part, shape in shapes.items():
+                array = getattr(table, part)
+                if array is not None and array.shape != shape:
+                    raise ShapeError(
+                        f"{part} of '{name}': expected shape {shape} for {n} systems and {s} "
+                        f"segments, got {array.shape}; rows must be systems"
+                    )
+            if table.statistics is not None and table.statistics.values.shape[:2] != (n, s):
+                shape = table.statistics.values.shape
+                raise ShapeError(f"statistics of '{name}': {n} systems, {s} segments, got {shape}")
         for system, texts in self.outputs.items():
-            if system not in self.systems or len(texts) != self.n_segments:
-                raise ShapeError(
-                    f"outputs of '{system}': unknown system or not {self.n_segments} texts"
-                )
+            if system not in self.systems or len(texts) != s:
+                raise ShapeError(f"outputs of '{system}': unknown system or not {s} texts")
         for name, ratings in self.ratings.items():
             if not set(ratings.systems) <= set(self.systems):
                 raise ShapeError(f"ratings '{name}' name a system that the set does not have")
             if not set(ratings.segments) <= set(self.segments.ids):
                 raise ShapeError(f"ratings '{name}' name a segment that the set does not have")
 
-    def _reorder(self, index: Index, axis: int) -> None:
-        documents = self.documents
-        if axis == 0:
-            object.__setattr__(self, "systems", tuple(self.systems[i] for i in index))
-        else:
-            object.__setattr__(self, "segments", self.segments.take(index))
-            pick = {name: tuple(texts[i] for i in index) for name, texts in self.outputs.items()}
-            object.__setattr__(self, "outputs", pick)
-        moved = np.array([documents.index(name) for name in self.documents], dtype=np.int64)
+    def __repr__(self) -> str:
+        title = " ".join(named([name]) for name in (self.name, self.language_pair) if name)
+        held = [plural(self.n_systems, "system"), plural(self.n_segments, "segment")]
+        held += [plural(len(self.human), "human score"), plural(len(self.metrics), "metric")]
+        held += [f"{plural(len(self.notes), 'note')} (see .notes)"] if self.notes else []
+        return f"EvalSet({printable(title)}{': ' if title else ''}{', '.join(held)})"
 
-        def change(level: str, array: Floats) -> Floats:
-            if axis == 0:
-                return _take(array, index, 0)
-            if level == "document_scores":
-                return _take(array, moved, 1)
-            return _take(array, index, 1) if level == "values" else array
+    def _repr_html_(self) -> str:
+        """Show in a notebook what the set holds: a row per score."""
+        from steelyard.data.overview import overview
 
-        where = {"systems" if axis == 0 else "segments": index}
-        object.__setattr__(
-            self, "scores", {name: t._map(change, **where) for name, t in self.scores.items()}
-        )
+        return overview(self)._repr_html_()
 
     @property
     def n_systems(self) -> int:
@@ -329,14 +278,14 @@ class EvalSet:
 
     def with_human(self, human: str | None) -> EvalSet:
         """Name the human score: its neighbours in the files that were loaded are human, too."""
-        names = self.neighbours.get(human, frozenset()) if human is not None else frozenset()
+        names = self.neighbours.get(human, frozenset()) if isinstance(human, str) else frozenset()
         if not any(self.scores[name].kind == "metric" for name in names & self.scores.keys()):
             return self
         scores = {
-            name: changed(table, kind="human", uses=()) if name in names else table
+            name: replace(table, kind="human", uses=()) if name in names else table
             for name, table in self.scores.items()
         }
-        return revised(self, scores=scores)
+        return replace(self, scores=scores)
 
     def __getitem__(self, name: str) -> ScoreTable:
         if not isinstance(name, str) or name not in self.scores:
@@ -349,9 +298,7 @@ class EvalSet:
             table = ScoreTable(scores, **attributes)  # type: ignore[arg-type]
         else:
             table = replace(scores, **attributes) if attributes else scores
-        own_texts([name], "names of scores", named=True)
-        self._check_shapes({name: table})
-        return revised(self, scores={**self.scores, name: table})
+        return replace(self, scores={**self.scores, name: table})
 
     def select(
         self,
@@ -369,22 +316,21 @@ class EvalSet:
         """
         result = self
         if scores is not None:
-            kept = _known(scores, self.scores, "score")
-            kept_scores = {n: t for n, t in self.scores.items() if n in kept}
-            result = revised(result, scores=kept_scores)
+            kept = _existing(scores, self.scores, "score")
+            result = replace(result, scores={n: t for n, t in self.scores.items() if n in kept})
         if systems is not None:
-            chosen = _known(systems, self.systems, "system")
-            result = result._keep_systems([i for i, n in enumerate(self.systems) if n in chosen])
+            kept = _existing(systems, self.systems, "system")
+            result = result._keep_systems([i for i, n in enumerate(self.systems) if n in kept])
         if segments is not None:
-            wanted = _known(segments, self.segments.ids, "segment")
-            ids = self.segments.ids
-            result = result._keep_segments([i for i, n in enumerate(ids) if n in wanted])
-        if domain is not None:
-            _known([domain], self.domains, "domain")
-            domains = result.segments.domains or ()
+            kept = _existing(segments, self.segments.ids, "segment")
             result = result._keep_segments(
-                [i for i, d in enumerate(domains) if d == domain], domain
+                [i for i, n in enumerate(self.segments.ids) if n in kept]
             )
+        if domain is not None:
+            _existing([domain], self.domains, "domain")
+            domains = result.segments.domains or ()
+            kept_columns = [i for i, d in enumerate(domains) if d == domain]
+            result = result._keep_segments(kept_columns, domain)
         return result
 
     def drop(
@@ -395,15 +341,15 @@ class EvalSet:
         scores: Iterable[str] = (),
     ) -> EvalSet:
         """Leave out these systems, segments or scores; an unknown name is an error."""
-        no_systems = _known(systems, self.systems, "system")
-        no_segments = _known(segments, self.segments.ids, "segment")
-        no_scores = _known(scores, self.scores, "score")
+
+        def rest(names: Iterable[str], every: Iterable[str], what: str) -> list[str] | None:
+            dropped = _existing(names, every, what)
+            return [name for name in every if name not in dropped] if dropped else None
+
         return self.select(
-            systems=[s for s in self.systems if s not in no_systems] if no_systems else None,
-            segments=[s for s in self.segments.ids if s not in no_segments]
-            if no_segments
-            else None,
-            scores=[s for s in self.scores if s not in no_scores] if no_scores else None,
+            systems=rest(systems, self.systems, "system"),
+            segments=rest(segments, self.segments.ids, "segment"),
+            scores=rest(scores, self.scores, "score"),
         )
 
     def _keep_systems(self, rows: list[int]) -> EvalSet:
@@ -411,16 +357,12 @@ class EvalSet:
             return self
         index = np.array(rows, dtype=np.int64)
         names = tuple(self.systems[i] for i in rows)
-        run = _run(index)
-        tables = {
-            n: t._map(lambda _, a: _take(a, run, 0), systems=index) for n, t in self.scores.items()
-        }
-        return revised(
+        return replace(
             self,
             systems=names,
-            scores=tables,
-            outputs={n: texts for n, texts in self.outputs.items() if n in names},
-            ratings={n: r.select(systems=names) for n, r in self.ratings.items()},
+            scores={name: table._take(index) for name, table in self.scores.items()},
+            outputs={name: texts for name, texts in self.outputs.items() if name in names},
+            ratings={name: r.select(systems=names) for name, r in self.ratings.items()},
         )
 
     def _keep_segments(self, columns: list[int], domain: str | None = None) -> EvalSet:
@@ -428,50 +370,48 @@ class EvalSet:
             return self
         index = np.array(columns, dtype=np.int64)
         segments = self.segments.take(index)
-        whole = _whole_documents(self.segments.documents, segments.documents)
-        documents = np.array([i for i, d in enumerate(self.documents) if d in whole], np.int64)
-        one = self.domains.index(domain) if domain in self.domains else None
-
-        def change(level: str, array: Floats) -> Floats | None:
-            if level == "values":
-                return _take(array, index, 1)
-            if level == "document_scores" and len(whole) == len(set(segments.documents or ())):
-                return _take(array, documents, 1)
-            if level == "domain_scores" and one is not None:
-                return array[:, one : one + 1]
-            return None
-
-        tables = {}
+        # Stored scores of documents hold where no document lost a segment.
+        total, kept = Counter(self.segments.documents), Counter(segments.documents)
+        whole = [i for i, name in enumerate(self.documents) if kept[name]]
+        torn = any(name is None or n < total[name] for name, n in kept.items())
+        documents = None if torn else np.array(whole, dtype=np.int64)
+        at = self.domains.index(domain) if domain in self.domains else None
+        scores = {}
         for name, table in self.scores.items():
-            cut = table._map(change, segments=index)
-            if one is not None and table.domain_scores is not None:
-                cut = changed(cut, system_scores=owned(table.domain_scores[:, one]))
-            tables[name] = cut
-        result = revised(
+            by_domain = None if at is None else table.domain_scores
+            scores[name] = table._take(
+                segments=index,
+                system_scores=None if by_domain is None else by_domain[:, at],
+                domain_scores=None if by_domain is None or at is None else by_domain[:, [at]],
+                document_scores=None
+                if documents is None
+                else _pick(table.document_scores, documents, 1),
+            )
+        return replace(
             self,
             segments=segments,
-            scores=tables,
-            outputs={n: tuple(texts[i] for i in columns) for n, texts in self.outputs.items()},
-            ratings={n: r.select(segments=segments.ids) for n, r in self.ratings.items()},
+            scores=scores,
+            outputs={
+                name: tuple(texts[i] for i in columns) for name, texts in self.outputs.items()
+            },
+            ratings={name: r.select(segments=segments.ids) for name, r in self.ratings.items()},
         )
-        result._arrange()  # documents that were torn apart may be whole, and stand elsewhere
-        return result
 
     def columns(self, *, texts: bool = False) -> dict[str, Any]:
-        """Give the set as columns of a long table: a row for every (system, segment).
+        """Return the set as columns of a long table: a row for every (system, segment).
 
         Missing scores are NaN, missing texts None. ``texts`` adds sources, references and outputs.
         """
-        n, seg = self.n_systems, self.segments
+        n, segments = self.n_systems, self.segments
         table: dict[str, Any] = {
             "system": [name for name in self.systems for _ in range(self.n_segments)],
-            "segment": list(seg.ids) * n,
+            "segment": list(segments.ids) * n,
         }
-        known = {"doc": seg.documents, "domain": seg.domains}
+        repeated = {"doc": segments.documents, "domain": segments.domains, **segments.metadata}
         if texts:
-            known |= {"source": seg.sources, "accepted_names": seg.accepted}
-            known |= {f"ref:{name}": column for name, column in seg.references.items()}
-        table |= {name: list(column) * n for name, column in known.items() if column is not None}
+            repeated |= {"source": segments.sources, "accepted_names": segments.accepted}
+            repeated |= {f"ref:{name}": column for name, column in segments.references.items()}
+        table |= {name: list(column) * n for name, column in repeated.items() if column is not None}
         if texts and self.outputs:
             blank: Texts = (None,) * self.n_segments
             table["output"] = [t for s in self.systems for t in self.outputs.get(s, blank)]
@@ -479,56 +419,31 @@ class EvalSet:
         return table
 
     def to_frame(self, backend: str | None = None, *, texts: bool = False) -> Frame:
-        """Give the long table as a pandas or polars frame (whichever is installed, or as named)."""
+        """Return the long table as a pandas or polars frame (whichever is installed, or named)."""
         return frame(self.columns(texts=texts), backend)
 
     def identical(self, other: EvalSet) -> bool:
-        """Tell whether the other set holds the same names, texts, ratings and bits of scores.
+        """Return whether the other set holds the same names, texts, ratings and bits of scores.
 
         Where the sets came from (``name``, ``inputs``, ``notes``) is not compared.
         """
-        return (
-            self.systems == other.systems
-            and self.segments == other.segments
-            and self.language_pair == other.language_pair
-            and self.outputs == other.outputs
-            and self.scores.keys() == other.scores.keys()
-            and all(table.identical(other.scores[n]) for n, table in self.scores.items())
-            and self.ratings.keys() == other.ratings.keys()
-            and all(r.identical(other.ratings[n]) for n, r in self.ratings.items())
+        names = ("systems", "segments", "language_pair", "outputs")
+        pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]]
+        pairs = [(self.scores, other.scores), (self.ratings, other.ratings)]
+        return all(getattr(self, name) == getattr(other, name) for name in names) and all(
+            mine.keys() == theirs.keys()
+            and all(value.identical(theirs[name]) for name, value in mine.items())
+            for mine, theirs in pairs
         )
-
-
-def drafted(systems: tuple[str, ...], segments: Segments, **parts: Any) -> EvalSet:
-    """Make a set of what a reader found: in canonical order, and checked when all is joined."""
-    es = made(EvalSet, systems=systems, segments=segments, **parts)
-    es._arrange()
-    return es
-
-
-def revised(es: EvalSet, **parts: Any) -> EvalSet:
-    """Give a set other parts that fit it as well."""
-    for name in {"scores", "outputs", "ratings"} & parts.keys():
-        parts[name] = Frozen(sorted(parts[name].items()))
-    return changed(es, **parts)
-
-
-def described(
-    table: ScoreTable, kind: Kind, uses: tuple[str, ...], *, higher: bool, given: bool
-) -> ScoreTable:
-    """Say something else of the same scores: their kind, what they see, their direction."""
-    stats = _turned(table.statistics, higher=higher)
-    said = {"kind": kind, "uses": uses, "direction_given": given}
-    return changed(table, higher_is_better=higher, statistics=stats, **said)
 
 
 def need_outputs(es: EvalSet) -> None:
     """Refuse a set without any output, which has nothing to be scored."""
     if not es.outputs:
-        told = "no outputs of systems to score, expected texts of at least one"
+        problem = "no outputs of systems to score, expected texts of at least one"
         if es.inputs:
-            raise InputError(told, path=listed([file.path for file in es.inputs]))
-        raise UsageError(f"the set has {told}")
+            raise InputError(problem, path=listed([file.path for file in es.inputs]))
+        raise UsageError(f"the set has {problem}")
 
 
 def _need(value: object, kind: Any, what: str) -> None:
@@ -537,20 +452,13 @@ def _need(value: object, kind: Any, what: str) -> None:
         raise UsageError(f"{what}: expected {expected}, got {type(value).__name__}")
 
 
-def _whole_documents(before: Texts | None, after: Texts | None) -> set[str]:
-    """Documents that a selection of segments left complete (only their scores still hold)."""
-    if before is None or after is None:
-        return set()
-    total, kept = Counter(before), Counter(after)
-    return {d for d, n in kept.items() if d is not None and n == total[d]}
-
-
-def _known(names: Iterable[str], known: Iterable[str], what: str) -> set[str]:
+def _existing(names: Iterable[str], every: Iterable[str], what: str) -> set[str]:
+    """Return names as a set; an unknown one is an error with a hint."""
     if isinstance(names, str):
         raise UsageError(f"expected a list of {what} names, got the string '{names}'")
     if not isinstance(names, Iterable):
         raise UsageError(f"expected a list of {what} names, got {names!r}")
-    wanted, have = set(names), set(known)
-    for name in sorted(wanted - have):
-        raise UsageError(f"unknown {what} '{name}'; {hint(name, have)}")
+    wanted, existing = set(names), set(every)
+    for name in sorted(wanted - existing):
+        raise UsageError(f"unknown {what} '{name}'; {hint(name, existing)}")
     return wanted

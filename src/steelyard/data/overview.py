@@ -10,18 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, Told, one_line
 from steelyard.core.errors import printable
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import Provenance, taken_alike
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, plural, sentence
+from steelyard.core.text import all_of, plural, sentence
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.stats.arrays import missing_share, range_of, tie_share
+from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
 
-_DOUBTS = 3  # doubtful directions that are told one by one
+_DOUBTS = 3  # doubtful directions that get a sentence each
 _ALL = 1000  # names of files and columns that are shown
 #: Words in the names of scores of which less is usually better.
 _LESS_IS_BETTER = frozenset(
@@ -33,7 +31,11 @@ _LESS_IS_BETTER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ScoreFacts:
-    """One score: its range, what is missing, what ties, and how it goes with the human score."""
+    """One score: its range, what is missing, what ties, and its correlation with the human score.
+
+    ``missing`` is a share of cells, ``ties`` a share of pairs of systems with the same score on the
+    same segment; NaN where there are none.
+    """
 
     name: str
     table: ScoreTable
@@ -50,24 +52,18 @@ class ScoreFacts:
         expected = self.correlation if self.table.higher_is_better else -self.correlation
         return bool(expected * np.sqrt(self.n_cells) < -3)
 
-    def against(self, human: str | None) -> str:
-        """Say that the score goes against a human one, and what to do about it."""
+    def doubts(self, human: str | None) -> list[str]:
+        """Say what speaks against the score's direction: the data, or its name."""
+        if not self.looks_flipped:
+            return direction_warnings(self.name, self.table)
         ask = f'is lower better? (lower_is_better=["{self.name}"])'
         if not self.table.higher_is_better:
             ask = "is it really better when lower?"
-        return (
-            f"'{self.name}' goes against '{human}' (r = {self.correlation:.2f} over "
-            f"{self.n_cells:,} cells): {ask}"
-        )
-
-    def doubts(self, human: str | None) -> list[str]:
-        """What speaks against the direction that the score is taken in: the data, or its name."""
-        if self.looks_flipped:
-            return [self.against(human)]
-        return direction_warnings(self.name, self.table)
+        r = f"r = {self.correlation:.2f} over {self.n_cells:,} cells"
+        return [f"'{self.name}' goes against '{human}' ({r}): {ask}"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             "name": self.name,
             "kind": self.table.kind,
@@ -84,21 +80,32 @@ class ScoreFacts:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Overview(Shown):
+class Overview(Result):
     """The facts about a set; ``human`` is the score that orientation is checked against."""
 
     es: EvalSet
     human: str | None
     scores: tuple[ScoreFacts, ...]
 
+    def _doubts(self) -> list[tuple[str, str]]:
+        others = (facts for facts in self.scores if facts.name != self.human)
+        return [(facts.name, text) for facts in others for text in facts.doubts(self.human)]
+
     @property
     def warnings(self) -> list[str]:
         """What a reader should look at before believing anything."""
-        others = (facts for facts in self.scores if facts.name != self.human)
-        return [*self.es.notes, *(text for facts in others for text in facts.doubts(self.human))]
+        return [*self.es.notes, *(text for _, text in self._doubts())]
+
+    @property
+    def _title(self) -> str:
+        return " ".join(n for n in (self.es.name, self.es.language_pair) if n)
+
+    @property
+    def _domains(self) -> dict[str, int]:
+        return dict(sorted(Counter(d for d in self.es.segments.domains or () if d).items()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         es = self.es
         return {
             "name": es.name,
@@ -107,7 +114,7 @@ class Overview(Shown):
             "systems": list(es.systems),
             "n_segments": es.n_segments,
             "n_documents": len(es.documents),
-            "domains": dict(sorted(Counter(d for d in es.segments.domains or () if d).items())),
+            "domains": self._domains,
             "references": list(es.references),
             "n_outputs": len(es.outputs),
             "human": list(es.human),
@@ -130,21 +137,19 @@ class Overview(Shown):
         es = self.es
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')} and {plural(len(es.metrics), 'metric')}"
-        held = f"{' '.join(n for n in (es.name, es.language_pair) if n) or 'The set'} holds"
-        told: list[Told] = [("settled", f"{held} {size}, {kinds}.")]
-        doubts = [(f.name, d) for f in self.scores if f.name != self.human
-                  for d in f.doubts(self.human)]  # fmt: skip
-        told += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
+        lines: list[Told] = [("settled", f"{self._title or 'The set'} holds {size}, {kinds}.")]
+        doubts = self._doubts()
+        lines += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
         if len(doubts) > _DOUBTS:
             names = all_of([name for name, _ in doubts[_DOUBTS:]])
-            told.append(("undecided", f"The direction of {names} is in doubt, too."))
-        gaps = [f for f in self.scores if f.missing > 0]
+            lines.append(("undecided", f"The direction of {names} is in doubt, too."))
+        gaps = [facts for facts in self.scores if facts.missing > 0]
         if gaps:
-            most = max(gaps, key=lambda f: (f.missing, f.name))
+            most = max(gaps, key=lambda facts: (facts.missing, facts.name))
             share = f"most of all {most.name} ({100 * most.missing:.1f} % of its cells)"
             lack = "lacks" if len(gaps) == 1 else "lack"
-            told.append(("sureness", f"{plural(len(gaps), 'score')} {lack} cells, {share}."))
-        return Summary.of(told)
+            lines.append(("sureness", f"{plural(len(gaps), 'score')} {lack} cells, {share}."))
+        return Summary.of(lines)
 
     def __repr__(self) -> str:
         return one_line(self, f"of {self.es!r}")
@@ -152,18 +157,19 @@ class Overview(Shown):
     def summary(self) -> str:
         """Say it in a few lines."""
         es = self.es
-        named = [n for n in (es.name, es.language_pair) if n]
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')}, {plural(len(es.metrics), 'metric')}"
-        lines = [f"{' '.join(named) or 'set'}: {size}, {kinds}"]
-        read = [file.taken_for() for file in es.inputs]
-        lines += [f"read: {line}" for line in taken_alike(read, _ALL, _ALL)]
-        lines.append(f"systems: {', '.join(es.systems)}")
+        return "\n".join([printable(f"{self._title or 'set'}: {size}, {kinds}"), self._details()])
+
+    def _details(self) -> str:
+        """Name the files, systems, domains, references and ratings of the set."""
+        es = self.es
+        read = taken_alike([file.taken_for() for file in es.inputs], _ALL, _ALL)
+        lines = [*(f"read: {line}" for line in read), f"systems: {', '.join(es.systems)}"]
         known = [plural(len(es.documents), "document")] if es.documents else []
         known += [f"outputs of {plural(len(es.outputs), 'system')}"] if es.outputs else []
-        domains = self.to_dict()["domains"]
-        if domains:
-            known.append("domains " + ", ".join(f"{d} ({n})" for d, n in domains.items()))
+        if self._domains:
+            known.append("domains " + ", ".join(f"{d} ({n})" for d, n in self._domains.items()))
         if es.references:
             known.append(f"references {', '.join(es.references)}")
         for name, ratings in es.ratings.items():
@@ -172,13 +178,12 @@ class Overview(Shown):
         return "\n".join(map(printable, [*lines, "; ".join(known)] if known else lines))
 
     def pieces(self) -> list[Table | str]:
-        """Give what the set holds, and the table of scores."""
-        facts = self.summary().split("\n")[1:]  # the words have said how much there is
-        return ["\n".join(facts), *([self.table()] if self.scores else [])]
+        """Return what the set holds, and the table of scores."""
+        return [self._details(), *([self.table()] if self.scores else [])]
 
     def table(self) -> Table:
-        """Give a row per score, human scores first."""
-        columns: tuple[Column, ...] = (
+        """Return a row per score, human scores first."""
+        columns = [
             Column("score"),
             Column("kind"),
             Column("sees"),
@@ -187,27 +192,17 @@ class Overview(Shown):
             Column("max", mixed=True),
             Column("missing %", digits=1),
             Column("ties %", digits=1),
-            Column(f"r with {self.human}" if self.human else "r", digits=3),
-        )
-        ordered = sorted(self.scores, key=lambda f: (f.table.kind, f.name))
-        rows: tuple[tuple[Cell, ...], ...] = tuple(
-            (
-                f.name,
-                f.table.kind,
-                ".".join(f.table.uses) or None,
-                "higher" if f.table.higher_is_better else "lower",
-                f.low,
-                f.high,
-                100 * f.missing,
-                100 * f.ties,
-                f.correlation,
-            )
-            for f in ordered
-        )
-        if self.human is None:
-            columns, rows = columns[:-1], tuple(row[:-1] for row in rows)
+        ]
+        columns += [Column(f"r with {self.human}", digits=3)] if self.human else []
+        rows: list[tuple[Cell, ...]] = []
+        for facts in sorted(self.scores, key=lambda facts: (facts.table.kind, facts.name)):
+            sees = ".".join(facts.table.uses) or None
+            better = "higher" if facts.table.higher_is_better else "lower"
+            shares = 100 * facts.missing, 100 * facts.ties
+            row = (facts.name, facts.table.kind, sees, better, facts.low, facts.high, *shares)
+            rows.append((*row, facts.correlation) if self.human else row)
         notes = ("ties: pairs of systems with the same score on the same segment",)
-        return Table("", columns, rows, notes if rows else ())
+        return Table("", tuple(columns), tuple(rows), notes if rows else ())
 
 
 def overview(es: EvalSet, human: str | None = None) -> Overview:
@@ -219,9 +214,11 @@ def overview(es: EvalSet, human: str | None = None) -> Overview:
 
 
 def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreFacts:
-    """Give the facts of one score, beside a human one if there is one."""
+    """Return the facts of one score, beside a human one if there is one."""
     by_segment = table.has_segments
-    shown = table.values if by_segment or table.system_scores is None else table.system_scores
+    shown = table.values
+    if not by_segment and table.system_scores is not None:
+        shown = table.system_scores[:, None]
     correlation, n = float("nan"), 0
     if gold is not None and gold is not table:
         if by_segment and gold.has_segments:
@@ -229,25 +226,28 @@ def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreF
         else:
             means = gold.system_means() * (1 if gold.higher_is_better else -1)
             correlation, n = cell_pearson(table.system_means(), means)
-    low, high = range_of(shown)
-    return ScoreFacts(
-        name,
-        table,
-        low,
-        high,
-        missing_share(shown),
-        tie_share(shown if shown.ndim == 2 else shown[:, None]),
-        correlation,
-        n,
-    )
+    missing = np.isnan(shown)
+    known = shown[~missing]
+    low, high = (known.min(), known.max()) if known.size else (np.nan, np.nan)
+    share = float(missing.mean()) if shown.size else float("nan")
+    ties = _tie_share(shown)
+    return ScoreFacts(name, table, float(low), float(high), share, ties, correlation, n)
+
+
+def _tie_share(values: Floats) -> float:
+    """Return the share of pairs of systems that have the same score on the same segment."""
+    tied = pairs = 0
+    for i in range(len(values) - 1):
+        gap = values[i + 1 :] - values[i]
+        tied += int(np.count_nonzero(gap == 0))
+        pairs += int(np.count_nonzero(~np.isnan(gap)))
+    return tied / pairs if pairs else float("nan")
 
 
 @lru_cache(maxsize=1024)
 def sounds_lower(name: str) -> bool:
-    """Tell whether a score's name has a word in it that stands for something unwanted.
+    """Return whether a score's name has a word in it that stands for something unwanted.
 
-    Examples
-    --------
     >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("TER-refA")
     (True, True, True)
     >>> sounds_lower("COMET"), sounds_lower("closeness")
@@ -260,9 +260,8 @@ def sounds_lower(name: str) -> bool:
 
 
 def direction_warnings(name: str, table: ScoreTable) -> list[str]:
-    """Ask about a direction that nobody gave and that the name speaks against."""
-    asked = not (table.direction_given or not table.higher_is_better) and sounds_lower(name)
-    if not asked:
+    """Ask about a direction that nobody stated and that the name speaks against."""
+    if table.direction_given or not table.higher_is_better or not sounds_lower(name):
         return []
     known = table.values[~np.isnan(table.values)]
     if known.size and (known <= 0).all() and (known < 0).any():

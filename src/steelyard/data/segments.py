@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.display import named, one_line
 from steelyard.core.errors import ShapeError, UsageError
-from steelyard.core.oneline import named, one_line
-from steelyard.core.words import plural
-from steelyard.data.trusted import changed, made
-from steelyard.stats.arrays import own_texts
+from steelyard.core.text import plural
 
 Texts = tuple[str | None, ...]
 Index = NDArray[np.int64]
 _T = TypeVar("_T")
-#: What is known of segments, a text for each.
+#: Columns with a text for each segment, and mappings of further ones by name.
 COLUMNS = ("documents", "domains", "sources", "accepted")
+MAPPINGS = ("references", "metadata")
 
 
 class Frozen(dict[str, _T]):
-    """A dictionary that can't be changed (and, unlike a mapping proxy, can be pickled)."""
+    """A dictionary that cannot be changed (and, unlike a mapping proxy, can be pickled)."""
 
     def _refuse(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise TypeError("an EvalSet is immutable; with_scores, select and drop give a new one")
@@ -36,25 +35,56 @@ class Frozen(dict[str, _T]):
         return type(self), (dict(self),)
 
 
-def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
-    """Sort key that puts ``seg 2`` before ``seg 10``.
+def set_fields(instance: object, **values: Any) -> None:
+    """Set fields of a frozen dataclass while it is being made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
 
-    Examples
-    --------
+
+def checked_texts(
+    values: Iterable[Any],
+    what: str,
+    *,
+    optional: bool = False,
+    distinct: bool = False,
+    named: bool = False,
+) -> tuple[Any, ...]:
+    """Return texts as a tuple; some may be None (``optional``), none repeat (``distinct``).
+
+    With ``named`` they are names, of which none is blank.
+    """
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise UsageError(f"{what}: expected a list of texts, got {values!r}"[:200])
+    texts = tuple(values)
+    for kind in set(map(type, texts)):
+        if not (issubclass(kind, str) or (optional and kind is type(None))):
+            odd = next(text for text in texts if type(text) is kind)
+            raise UsageError(f"{what}: expected texts, found {odd!r}"[:200])
+    blank = next((text for text in texts if not text.strip()), None) if named else None
+    if blank is not None:
+        state = f"holds {blank!r}" if blank else "is empty"
+        raise UsageError(f"{what}: one {state}, expected names")
+    if distinct and len(set(texts)) != len(texts):
+        raise ShapeError(f"{what} repeat")
+    return texts
+
+
+def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
+    """Return a sort key that puts ``seg 2`` before ``seg 10``.
+
     >>> sorted(["10", "2", "d1::10", "d1::9"], key=natural_key)
     ['2', '10', 'd1::9', 'd1::10']
     """
-    if label.isascii() and label.isdigit():
-        number = label.lstrip("0")
-        return ((0, len(number), f"{number} {label}"),)
-    words = re.split(r"([0-9]+)", label)
-    # Digits are compared by length, then as text: equal to comparing numbers, for any length.
-    digits = [word.lstrip("0") for word in words]
-    return tuple(
-        (0, len(number), f"{number} {word}") if i % 2 else (1, 0, word)
-        for i, (word, number) in enumerate(zip(words, digits, strict=True))
-        if word
-    )
+    words = [label] if label.isascii() and label.isdigit() else re.split(r"([0-9]+)", label)
+    key = []
+    for word in words:
+        if word.isascii() and word.isdigit():
+            # Digits by length, then as text: the order of the numbers, for any length.
+            number = word.lstrip("0")
+            key.append((0, len(number), f"{number} {word}"))
+        elif word:
+            key.append((1, 0, word))
+    return tuple(key)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -62,8 +92,9 @@ class Segments:
     """The test items: ids and, where known, document, domain, source and references of each.
 
     ``accepted`` are names of the entity that a segment is about, any of which a translation may
-    use, one per line. ``document_column`` is what the file called the documents, where not by a
-    name of ours.
+    use, one per line. ``metadata`` are further columns of the input by name, each usable as a unit
+    or a slice. ``document_column`` is what the file called the documents, where not by one of our
+    names.
     """
 
     ids: tuple[str, ...]
@@ -72,35 +103,34 @@ class Segments:
     sources: Texts | None = None
     references: Mapping[str, Texts] = field(default_factory=dict)
     accepted: Texts | None = None
-    in_order: bool = field(default=False, compare=False)  # known to be canonical
+    metadata: Mapping[str, Texts] = field(default_factory=dict)
+    in_order: bool = field(default=False, compare=False)  # is known to be canonical
     document_column: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        ids = own_texts(self.ids, "segment ids", distinct=True, named=True)
-        object.__setattr__(self, "ids", ids)
+        set_fields(self, ids=checked_texts(self.ids, "segment ids", distinct=True, named=True))
         for name in COLUMNS:
-            object.__setattr__(self, name, self._column(getattr(self, name), name))
-        if not isinstance(self.references, Mapping):
-            kind = type(self.references).__name__
-            raise UsageError(f"references: expected texts by the name of a reference, got {kind}")
-        own_texts(self.references, "names of references", named=True)
-        references = {
-            name: self._column(texts, f"reference {name}")
-            for name, texts in sorted(self.references.items())
-        }
-        object.__setattr__(self, "references", Frozen(references))
+            set_fields(self, **{name: self._checked(getattr(self, name), name)})
+        for name in MAPPINGS:
+            columns = getattr(self, name)
+            if not isinstance(columns, Mapping):
+                kind = type(columns).__name__
+                raise UsageError(f"{name}: expected texts by the name of each, got {kind}")
+            checked_texts(columns, f"names of {name}", named=True)
+            checked = {key: self._checked(columns[key], f"{name} {key}") for key in sorted(columns)}
+            set_fields(self, **{name: Frozen(checked)})
 
-    def _column(self, texts: Texts | None, name: str) -> Texts | None:
+    def _checked(self, texts: Texts | None, name: str) -> Texts | None:
         if texts is None:
             return None
-        column = own_texts(texts, name, optional=True)
+        column = checked_texts(texts, name, optional=True)
         if len(column) != len(self.ids):
             raise ShapeError(f"{len(self.ids)} segments but {len(column)} {name}")
         return column
 
     def __repr__(self) -> str:
         known = [name for name in COLUMNS if getattr(self, name) is not None]
-        known += [f"reference {name}" for name in self.references]
+        known += [f"reference {name}" for name in self.references] + list(self.metadata)
         held = f", with {named(known, 5)}" if known else ""
         return one_line(self, f"of {plural(len(self), 'item')}: {named(self.ids)}{held}")
 
@@ -109,37 +139,33 @@ class Segments:
 
     def take(self, index: Index) -> Segments:
         """Keep these segments, in this order."""
-        if len(set(index)) < len(index):
-            raise ShapeError("segments: one is taken twice")
 
-        def pick(column: Sequence[_T] | None) -> Any:
+        def pick(column: Texts | None) -> Any:
             return None if column is None else tuple(column[i] for i in index)
 
-        return made(
-            Segments,
-            ids=pick(self.ids),
-            **{name: pick(getattr(self, name)) for name in COLUMNS},
-            references=Frozen({name: pick(texts) for name, texts in self.references.items()}),
-            document_column=self.document_column,
-        )
+        columns = {name: pick(getattr(self, name)) for name in ("ids", *COLUMNS)}
+        mappings: dict[str, Any] = {
+            name: {key: pick(texts) for key, texts in getattr(self, name).items()}
+            for name in MAPPINGS
+        }
+        return replace(self, **columns, **mappings, in_order=False)
 
     def canonical(self) -> tuple[Segments, Index | None]:
-        """Give the segments in canonical order, and the order if it is another than now."""
+        """Return the segments in canonical order, and that order if it is not the present one.
+
+        Ids are in natural order; documents that this tears apart are put together again.
+        """
         if self.in_order:
             return self, None
-        order = self._order()
-        if np.array_equal(order, np.arange(len(order))):
-            return changed(self, in_order=True), None
-        return changed(self.take(order), in_order=True), order
-
-    def _order(self) -> Index:
-        """Order by natural order of ids; documents that this tears apart are put together again."""
         order = sorted(range(len(self)), key=lambda i: natural_key(self.ids[i]))
         if self.documents is not None:
             documents = [self.documents[i] for i in order]
             runs = [name for name, _ in groupby(documents) if name is not None]
             if len(runs) != len(set(runs)):
                 first = {name: i for i, name in reversed(list(enumerate(documents)))}
-                place = [i if d is None else first[d] for i, d in enumerate(documents)]
-                order = [order[i] for i in np.argsort(place, kind="stable")]
-        return np.array(order, dtype=np.int64)
+                rank = [i if d is None else first[d] for i, d in enumerate(documents)]
+                order = [order[i] for i in np.argsort(rank, kind="stable")]
+        if order == list(range(len(self))):
+            return replace(self, in_order=True), None
+        index = np.array(order, dtype=np.int64)
+        return replace(self.take(index), in_order=True), index

@@ -1,7 +1,7 @@
-"""What judges said of outputs, or of pairs of outputs, beside what people said of the same ones.
+"""Verdicts of judges on outputs, or on pairs of outputs, beside human labels for the same ones.
 
 Points are outputs judged one by one (a grade, pass or fail); pairs are outputs judged against each
-other. A judge is a column that stands for every row; people are columns that may be mostly empty.
+other. A judge is a column for every row; human raters are columns that may be mostly empty.
 """
 
 from __future__ import annotations
@@ -13,15 +13,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.core.display import named, one_line
 from steelyard.core.errors import ShapeError, UsageError, hint
-from steelyard.core.oneline import named, one_line
-from steelyard.core.words import plural
-from steelyard.data.judgements import Codes, Floats
-from steelyard.stats.arrays import own_codes, own_floats, own_texts
+from steelyard.core.text import plural
+from steelyard.data.judgements import Codes, checked_codes
+from steelyard.data.segments import checked_texts, set_fields
+from steelyard.stats.agreement import label_counts, vote
+from steelyard.stats.arrays import Floats, own_floats, row_means
 
 Bools = NDArray[np.bool_]
 
-MISSING, UNPARSED = -1, -2  # codes of labels: nothing was said; something was, but not what
+MISSING, UNPARSED = -1, -2  # codes of labels: no verdict; a verdict that was not understood
 #: The labels of a pair, from a win of the right one on; their values are points of the left one.
 OF_PAIRS = ("right", "tie", "left")
 POINTS_OF_LEFT = (0.0, 0.5, 1.0)
@@ -29,25 +31,15 @@ POINTS_OF_LEFT = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Opinion:
-    """What one judge, or one rater, said: a column of verdicts, one per row.
+    """The verdicts of one judge or rater, one per row.
 
-    Parameters
-    ----------
-    name
-        Who said it.
-    value
-        Verdicts as numbers: of a pair the points of the left one (1, 0.5, 0, or a probability
-        between); NaN where there is no verdict, it was not understood, or it is a word that stands
-        for no number.
-    label
-        Codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED`` where there is none, as
-        everywhere if verdicts are scores without categories; None is as good as ``MISSING``.
-    other_order
-        Of pairs that were shown in both orders: the codes of the verdict with the right one shown
-        first, told of the same left and right. None where there is one order.
-    runs
-        What the judge said each time, runs x rows, where it was asked several times; ``value`` is
-        then the mean, ``label`` the most frequent one (of several the lowest).
+    ``value`` are verdicts as numbers: of a pair the points of the left one (1, 0.5, 0, or a
+    probability between); NaN where there is none, it was not understood, or it is a word without a
+    number. ``label`` are codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED`` where
+    there is none; None where verdicts are scores. ``other_order`` are the labels, about the same
+    left and right, of pairs that were also shown with the right one first. ``runs`` (runs x rows)
+    are the verdicts of each run, where the judge ran several times; ``value`` is then the mean,
+    ``label`` the most frequent one (of several the lowest).
     """
 
     name: str
@@ -65,7 +57,7 @@ class Opinion:
 
     @property
     def said(self) -> Bools:
-        """Whether there is a verdict that can be understood."""
+        """Which rows have a verdict that was understood."""
         known = ~np.isnan(self.value)
         return known if self.label is None else known | (self.label >= 0)
 
@@ -76,7 +68,7 @@ class Opinion:
 
     @property
     def unparsed(self) -> Bools:
-        """Whether something was said that can't be understood."""
+        """Which rows have a verdict that was not understood."""
         nowhere = np.zeros(len(self), dtype=bool)
         return nowhere if self.label is None else self.label == UNPARSED
 
@@ -93,84 +85,53 @@ class Opinion:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Verdicts:
-    """Judges and people on the same rows; a row is an output, or a pair of outputs.
+    """Judges and human raters on the same rows; a row is an output, or a pair of outputs.
 
-    Parameters
-    ----------
-    kind
-        ``points`` or ``pairs``.
-    items
-        The names behind ``item``: what was judged (a segment, a question, a battle).
-    item
-        A code per row.
-    judges, raters
-        What they said. People are often silent: a row is labelled where one of them is not.
-    categories
-        The labels that verdicts have, in their order; empty where no verdict has one.
-    ordered
-        Whether the order of categories means anything (grades, pairs), so that kappa may weigh.
-    systems
-        The names behind ``left`` and ``right``; empty where nobody told which output is whose.
-    left, right
-        The system of each row; ``right`` is None for points, both where systems are unknown.
-    units, unit
-        What rows share (prompts, documents): names and a code per row; None where nothing is known.
-    unit_name
-        What a unit is: ``prompt``, ``document``, or the column's name.
-    covariates
-        Numbers that could sway a judge, by name; of pairs the difference of left and right.
-    slices
-        Words by which rows can be told apart (domain, language), by name.
-    probability
-        With which probability each row was chosen for labelling; None where it is not told.
-    notes
-        What was read how, left out or joined, in words.
+    A row is labelled where a rater has a verdict. ``left`` and ``right`` are codes of systems:
+    ``right`` is None for points, both where the system of an output is unknown. ``unit`` is what
+    rows share (prompts, documents), None where unknown.
     """
 
     kind: Literal["points", "pairs"]
-    items: tuple[str, ...]
+    items: tuple[str, ...]  # what was judged: segments, questions, battles
     item: Codes
     judges: tuple[Opinion, ...]
     raters: tuple[Opinion, ...]
-    categories: tuple[str, ...] = ()
-    ordered: bool = False
+    categories: tuple[str, ...] = ()  # labels in their order; empty for scores
+    ordered: bool = False  # the order of categories means something, so that kappa may weigh
     systems: tuple[str, ...] = ()
     left: Codes | None = None
     right: Codes | None = None
     units: tuple[str, ...] = ()
     unit: Codes | None = None
     unit_name: str = "prompt"
+    #: Numbers that could sway a judge; of pairs the difference of left and right.
     covariates: Mapping[str, Floats] = field(default_factory=dict)
-    slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    probability: Floats | None = None
-    notes: tuple[str, ...] = ()
+    slices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # words, as domains
+    probability: Floats | None = None  # of being chosen for labelling
+    notes: tuple[str, ...] = ()  # how the input was read
 
     def __post_init__(self) -> None:
-        n = len(self.item)
         for name in ("items", "systems", "units", "categories"):
-            object.__setattr__(self, name, own_texts(getattr(self, name), name, distinct=True))
-        for name, names in (("item", "items"), ("left", "systems"), ("right", "systems"),
-                            ("unit", "units")):  # fmt: skip
-            if getattr(self, name) is not None:
-                codes = own_codes(getattr(self, name), name, len(getattr(self, names)))
-                object.__setattr__(self, name, codes)
+            set_fields(self, **{name: checked_texts(getattr(self, name), name, distinct=True)})
+        codes = {"item": "items", "left": "systems", "right": "systems", "unit": "units"}
+        for name, names in codes.items():
+            if (column := getattr(self, name)) is not None:
+                set_fields(self, **{name: checked_codes(column, name, len(getattr(self, names)))})
         if self.probability is not None:
-            object.__setattr__(self, "probability", own_floats(self.probability, "probability", 1))
-        columns: dict[str, Any] = {
-            "left": self.left, "right": self.right, "unit": self.unit,
-            "probability": self.probability, **self.covariates, **self.slices,
-        }  # fmt: skip
-        columns |= {one.name: one.value for one in (*self.judges, *self.raters)}
+            set_fields(self, probability=own_floats(self.probability, "probability", 1))
+        opinions = [*self.judges, *self.raters]
+        columns: dict[str, Any] = {name: getattr(self, name) for name in (*codes, "probability")}
+        columns |= {**self.covariates, **self.slices, **{o.name: o.value for o in opinions}}
         for name, column in columns.items():
-            if column is not None and len(column) != n:
-                raise ShapeError(f"'{name}' has {len(column)} rows, expected {n}")
-        names_of = [one.name for one in (*self.judges, *self.raters)]
-        if len(set(names_of)) < len(names_of):
+            if column is not None and len(column) != len(self):
+                raise ShapeError(f"'{name}' has {len(column)} rows, expected {len(self)}")
+        if len({opinion.name for opinion in opinions}) < len(opinions):
             raise UsageError("judges and raters: expected different names")
 
     def __repr__(self) -> str:
         rows = f"{len(self):,} {self.kind}, {int(self.labelled.sum()):,} labelled"
-        judges, raters = (named([o.name for o in own]) for own in (self.judges, self.raters))
+        judges, raters = (named([o.name for o in group]) for group in (self.judges, self.raters))
         return one_line(self, f"on {rows}; judges {judges}; raters {raters}")
 
     def __len__(self) -> int:
@@ -178,18 +139,16 @@ class Verdicts:
 
     @property
     def labelled(self) -> Bools:
-        """Whether a person said something of a row."""
-        found = np.zeros(len(self), dtype=bool)
-        for rater in self.raters:
-            found |= rater.said
-        return found
+        """Which rows have a human verdict."""
+        rows = [np.zeros(len(self), dtype=bool), *(rater.said for rater in self.raters)]
+        return np.asarray(np.any(rows, axis=0))
 
     def judge(self, name: str) -> Opinion:
-        """Give the judge of that name."""
+        """Return the judge of that name."""
         return _called(name, self.judges, "judge")
 
     def rater(self, name: str) -> Opinion:
-        """Give the rater of that name."""
+        """Return the rater of that name."""
         return _called(name, self.raters, "rater")
 
     def people(self) -> Opinion:
@@ -200,7 +159,7 @@ class Verdicts:
         return joined("people", self.raters, len(self), len(self.categories))
 
     def people_shares(self) -> Floats:
-        """Give the label that most raters gave, as shares of categories (rows x categories).
+        """Return the label that most raters gave, as shares of categories (rows x categories).
 
         Where several labels are as frequent, each has an equal share; 0 where nobody gave one.
         """
@@ -215,65 +174,31 @@ class Verdicts:
     def take(self, rows: NDArray[Any]) -> Verdicts:
         """Keep these rows (indices or a mask); names of what is gone stay known."""
         rows = np.flatnonzero(rows) if rows.dtype == bool else rows
+        picked: dict[str, Any] = {}
+        for name in ("item", "left", "right", "unit", "probability"):
+            column = getattr(self, name)
+            picked[name] = None if column is None else column[rows]
         return replace(
             self,
-            item=self.item[rows],
-            left=None if self.left is None else self.left[rows],
-            right=None if self.right is None else self.right[rows],
-            unit=None if self.unit is None else self.unit[rows],
-            judges=tuple(one.take(rows) for one in self.judges),
-            raters=tuple(one.take(rows) for one in self.raters),
-            covariates={name: own[rows] for name, own in self.covariates.items()},
-            slices={name: tuple(own[row] for row in rows) for name, own in self.slices.items()},
-            probability=None if self.probability is None else self.probability[rows],
+            **picked,
+            judges=tuple(judge.take(rows) for judge in self.judges),
+            raters=tuple(rater.take(rows) for rater in self.raters),
+            covariates={name: column[rows] for name, column in self.covariates.items()},
+            slices={name: tuple(words[row] for row in rows) for name, words in self.slices.items()},
         )
 
 
-def _called(name: str, known: Sequence[Opinion], what: str) -> Opinion:
-    for one in known:
-        if one.name == name:
-            return one
-    raise UsageError(f"no {what} '{name}'; {hint(name, [one.name for one in known])}")
+def _called(name: str, opinions: Sequence[Opinion], what: str) -> Opinion:
+    for opinion in opinions:
+        if opinion.name == name:
+            return opinion
+    raise UsageError(f"no {what} '{name}'; {hint(name, [opinion.name for opinion in opinions])}")
 
 
 def joined(name: str, opinions: Sequence[Opinion], n_rows: int, n_categories: int) -> Opinion:
-    """Join several opinions: means of numbers, most frequent labels, ``MISSING`` where tied.
-
-    Examples
-    --------
-    >>> one = Opinion("a", np.array([1.0, 0.0]), np.array([1, 0], np.int32))
-    >>> two = Opinion("b", np.array([0.0, np.nan]), np.array([0, MISSING], np.int32))
-    >>> both = joined("people", [one, two], 2, 2)
-    >>> both.value.tolist(), both.label.tolist()
-    ([0.5, 0.0], [-1, 0])
-    """
-    values = np.full((len(opinions), n_rows), np.nan)
-    for row, one in enumerate(opinions):
-        values[row] = one.value
-    given = ~np.isnan(values)
-    n_given = given.sum(axis=0)
-    total = np.where(given, values, 0.0).sum(axis=0)
-    value = np.divide(total, n_given, out=np.full(n_rows, np.nan), where=n_given > 0)
-    labels = [one.label for one in opinions if one.label is not None]
+    """Join several opinions: means of numbers, most frequent labels, ``MISSING`` where tied."""
+    value = row_means(np.array([o.value for o in opinions]).reshape(len(opinions), n_rows).T)
+    labels = [opinion.label for opinion in opinions if opinion.label is not None]
     if not labels or not n_categories:
         return Opinion(name, value)
-    counts = label_counts(labels, n_categories)
-    most = counts.max(axis=0)
-    clear = (most > 0) & ((counts == most).sum(axis=0) == 1)
-    return Opinion(name, value, np.where(clear, counts.argmax(axis=0), MISSING).astype(np.int32))
-
-
-def label_counts(labels: Sequence[Codes], n_categories: int) -> NDArray[np.int64]:
-    """Count how many gave each label, categories x rows.
-
-    Examples
-    --------
-    >>> label_counts([np.array([0, -1]), np.array([0, 1])], 2).tolist()
-    [[2, 0], [0, 1]]
-    """
-    rows = np.arange(len(labels[0]))
-    counts = np.zeros((n_categories, len(rows)), dtype=np.int64)
-    for own in labels:
-        known = own >= 0
-        counts[own[known], rows[known]] += 1
-    return counts
+    return Opinion(name, value, vote(label_counts(labels, n_categories)).astype(np.int32))

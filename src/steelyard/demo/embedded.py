@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from steelyard.core import bounds
+from steelyard.core.options import check_flag
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.files import json_lines
 from steelyard.formats.load import load
@@ -49,7 +49,7 @@ def demo_set(*, texts: bool = False) -> EvalSet:
     >>> demo_set(texts=True).segments.sources[5]
     'Die Züge zwischen München und Prag fahren ab Donnerstag wieder täglich.'
     """
-    bounds.flag(texts=texts)
+    check_flag(texts=texts)
     inputs = (SCORES, SYSTEM_SCORES, *((TEXTS,) if texts else ()))
     es = load(*inputs, kind={"human": HUMAN}, lower_is_better=LOWER_IS_BETTER)
     named = tuple(replace(i, path=Path(i.path).name) for i in es.inputs)

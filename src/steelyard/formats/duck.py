@@ -9,8 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError
-from steelyard.core.memory import address_space
+from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError, address_space
 from steelyard.formats import files
 from steelyard.formats.streams import on_disk
 

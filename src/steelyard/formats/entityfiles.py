@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from steelyard.core.errors import InputError
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments, natural_key
 from steelyard.formats import files, roles, tables

@@ -79,8 +79,11 @@ def read(value: Any) -> RawTable:
             columns[name] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:
             columns[name] = [None if _is_missing(v) else v for v in column.to_list()]
-    unnamed = index is not None and list(index.names) == [None]
-    moved = unnamed and not np.array_equal(index, np.arange(len(frame)))
+    moved = (
+        index is not None
+        and list(index.names) == [None]
+        and not np.array_equal(index, np.arange(len(frame)))
+    )
     needed = {"segment": _INDEX} if moved else {}
     return RawTable(PLACE, columns, len(frame), blank_is_missing=False, needed=needed)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import unguarded
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.formats import cells, roles
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.roles import SEGMENT, SYSTEM, is_text, says_id

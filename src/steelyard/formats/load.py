@@ -7,14 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.data.choosing import with_metrics
-from steelyard.data.evalset import EvalSet, Kind, ScoreTable, described, revised
-from steelyard.data.independence import AUTO, column_of
+from steelyard.core.options import bad_value, check_choice, check_instance, check_names
+from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
-from steelyard.data.trusted import changed
+from steelyard.data.selection import with_metrics
+from steelyard.data.units import AUTO, column_of
 from steelyard.formats import files, frames, guessing, registry, roles
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.format import ForeignFormat, SetFormat
@@ -164,11 +163,11 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     sets: list[EvalSet] = _with_their_system(found, said)
     check_columns(found, reading)
     _need_more_than_segments(found)
-    joined = revised(join(sets), neighbours=_neighbours(sets)).with_human(options.human)
+    joined = replace(join(sets), neighbours=_neighbours(sets)).with_human(options.human)
     joined = _settle(joined, options)
     if lp is not None and joined.language_pair not in (None, lp):
         raise UsageError(f"the input is {joined.language_pair}, not {lp}")
-    joined = changed(joined, language_pair=lp or joined.language_pair)
+    joined = replace(joined, language_pair=lp or joined.language_pair)
     joined = joined.select(systems=options.systems, domain=options.domain)
     if options.drop_systems:
         joined = joined.drop(systems=options.drop_systems)
@@ -176,7 +175,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     differing = options.differing(shown=("human",))
     read_with = tuple((name, str(value)) for name, value in differing.items())
     inputs = tuple(replace(file, chosen=(*file.chosen, *read_with)) for file in joined.inputs)
-    return replace(joined, inputs=inputs)  # checks, once and for all, what tables drafted
+    return replace(joined, inputs=inputs)
 
 
 def _of_pair(read: Read, lp: str | None) -> Read:
@@ -250,7 +249,7 @@ def selection(
         for pair in found
     )
     if not texts or (not found and where not in ((), [], {})):
-        raise bounds.fail(name, expected, where)
+        raise bad_value(name, expected, where)
     return found
 
 
@@ -258,10 +257,10 @@ def _kinds(
     kind: Mapping[str, Collection[str]] | None,
 ) -> tuple[tuple[str, Collection[str]], ...]:
     """Check which scores are of which kind."""
-    bounds.instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
+    check_instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
     for name, own in (kind or {}).items():
-        bounds.choice(("human", "metric"), kind=name)
-        bounds.names(kind=own)
+        check_choice(("human", "metric"), kind=name)
+        check_names(kind=own)
     return tuple((kind or {}).items())
 
 
@@ -389,9 +388,9 @@ def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:
         said = name in options.directions
         higher = name in options.higher_is_better if said else table.higher_is_better
         given = said or table.direction_given
-        return described(table, kind, uses, higher=higher, given=given)
+        return replace(table, kind=kind, uses=uses, higher_is_better=higher, direction_given=given)
 
     scores = {name: settled(name, table) for name, table in es.scores.items()}
     left = {own: own - machines for own in set(es.neighbours.values())}
     neighbours = {name: left[own] for name, own in es.neighbours.items()}
-    return revised(es, scores=scores, neighbours=neighbours)
+    return replace(es, scores=scores, neighbours=neighbours)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, shown_path
 from steelyard.core.table import missing
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import Kind
 from steelyard.data.judgements import Floats
 from steelyard.formats.cells import Cells, brief, fast_numbers, label, parse_number, skipping

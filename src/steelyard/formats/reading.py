@@ -14,9 +14,8 @@ from typing import Any
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.trusted import changed
 from steelyard.formats import files, frames, guessing, registry, roles, tables
 from steelyard.formats.cells import label
 from steelyard.formats.entityfiles import EntityAnnotations
@@ -185,7 +184,7 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     if form.folder:  # its reader says itself which files it used
         return Read(form.name, value, form.columns, value.inputs, _said(value))
     own = (InputFile(str(view.path), form.name, files.sha256(view.path)),)
-    return Read(form.name, changed(value, inputs=own), form.columns, own)
+    return Read(form.name, replace(value, inputs=own), form.columns, own)
 
 
 def _unfolded(form: Foreign, view: FileView, reading: Reading) -> _Unfolded:
@@ -268,7 +267,7 @@ def _finished(
     roles_of = (*after[:2], *before, *after[2:])
     own = tuple(InputFile(str(p), form.name, files.sha256(p), roles_of) for p in paths)
     if isinstance(value, EvalSet):
-        value = changed(value, notes=(*value.notes, *prepared.notes), inputs=own or value.inputs)
+        value = replace(value, notes=(*value.notes, *prepared.notes), inputs=own or value.inputs)
         return Read(form.name, value, columns, own)
     return Read(form.name, value, columns, own, (*prepared.notes, *_said(value)))
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.formats import (
     entityfiles,
     files,

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.data.evalset import EvalSet, ScoreTable, revised
+from steelyard.core.options import check_choice, check_flag, check_instance
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.format import Format
@@ -100,12 +101,12 @@ def save(
     holds those of one name and the set has several. With ``anonymise_raters`` raters are called
     rater1, rater2, ...
     """
-    bounds.instance((str, Path), "a path", path=path)
+    check_instance((str, Path), "a path", path=path)
     saved = tuple({form.gives for form in FORMATS})
-    bounds.instance(saved, "an EvalSet or judgements", value=value)
-    bounds.choice(tuple(NAMED), optional=True, to=to)
-    bounds.flag(overwrite=overwrite, anonymise_raters=anonymise_raters)
-    bounds.instance(str, "the name of ratings", optional=True, human=human)
+    check_instance(saved, "an EvalSet or judgements", value=value)
+    check_choice(tuple(NAMED), optional=True, to=to)
+    check_flag(overwrite=overwrite, anonymise_raters=anonymise_raters)
+    check_instance(str, "the name of ratings", optional=True, human=human)
     path = Path(path)
     if anonymise_raters:
         value, _ = anonymous(value)
@@ -171,6 +172,6 @@ def anonymous(value: Saved) -> tuple[Saved, dict[str, str]]:
     new = {name: other for other, name in key.items()}
     if isinstance(value, EvalSet):
         ratings = {name: own.renamed_raters(new) for name, own in value.ratings.items()}
-        return revised(value, ratings=ratings), key
+        return replace(value, ratings=ratings), key
     assert isinstance(value, (Ratings, Rankings))
     return value.renamed_raters(new), key

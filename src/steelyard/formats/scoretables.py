@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
-from steelyard.data.evalset import EvalSet, ScoreTable, drafted
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
-from steelyard.data.trusted import sealed
 from steelyard.formats import files, repeats, roles, tables
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
+from steelyard.stats.arrays import sealed
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def read_long(table: RawTable) -> EvalSet:
             matrix = sealed(values).reshape(len(systems), len(ids))
             scores[name] = ScoreTable(matrix, uses=uses, **_stated(table, name))
     outputs = {} if output is None else _outputs(table, output, systems, len(ids), cell)
-    return drafted(systems, segments, scores=scores, outputs=outputs, language_pair=languages)
+    return EvalSet(systems, segments, scores=scores, outputs=outputs, language_pair=languages)
 
 
 def _stated(table: RawTable, name: str) -> dict[str, Any]:
@@ -205,7 +205,7 @@ def read_system(table: RawTable) -> EvalSet:
                 system_scores=sealed(values),
                 **_stated(table, name),
             )
-    return drafted(systems, Segments(()), scores=scores, language_pair=languages)
+    return EvalSet(systems, Segments(()), scores=scores, language_pair=languages)
 
 
 def write_system(es: EvalSet, path: Path) -> None:
@@ -229,7 +229,7 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     systems = [name for name in table.columns if name != column and name not in described.names]
     if not systems and column is not None and (described.document or described.domain):
         # A table that describes segments, for other inputs that only name them.
-        return drafted((), described.read(table, ids, segment), language_pair=languages)
+        return EvalSet((), described.read(table, ids, segment), language_pair=languages)
     if not systems:
         table.fail("no column holds the scores of a system")
     values = np.full((len(systems), len(ids)), np.nan)
@@ -237,7 +237,7 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
         values[i, segment] = table.scores(name)
     segments = described.read(table, ids, segment)
     scores = {score: ScoreTable(sealed(values), uses=roles.uses(score, tuple(segments.references)))}
-    return drafted(tuple(systems), segments, scores=scores, language_pair=languages)
+    return EvalSet(tuple(systems), segments, scores=scores, language_pair=languages)
 
 
 def write_wide(es: EvalSet, path: Path, score: str | None = None) -> None:
@@ -268,7 +268,7 @@ def read_texts(table: RawTable) -> EvalSet:
     segments = replace(described, references=references)
     if MENTIONS in table.columns:
         segments = replace(segments, accepted=_lists(table, MENTIONS, order))
-    return drafted(tuple(outputs), segments, outputs=outputs, language_pair=languages)
+    return EvalSet(tuple(outputs), segments, outputs=outputs, language_pair=languages)
 
 
 def _named_references(table: RawTable) -> RawTable:

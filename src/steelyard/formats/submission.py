@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.data.evalset import EvalSet, ScoreTable, revised
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.joining import join
-from steelyard.data.trusted import changed
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import Format, SetFormat
@@ -63,7 +62,7 @@ def read(path: Path, *, lp: str | None = None, where: Iterable[tuple[str, str]] 
         table.fail("no line of domain 'all': scores of single domains only")
     scorers = sorted(set(zip(table.labels("metric"), table.labels("ref"), strict=True)))
     sets = [_one_metric(table, metric, ref) for metric, ref in scorers]
-    return changed(join(sets), name=testset, language_pair=languages)
+    return replace(join(sets), name=testset, language_pair=languages)
 
 
 def _read_lines(path: Path) -> RawTable:
@@ -101,7 +100,7 @@ def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
     reader = read_long if "segment" in own else read_system
     es = reader(replace(own, columns=renamed))
     scores = {name: replace(es.scores[name], uses=tuple(ref.split(".")))}
-    return revised(es, scores=scores, name=f"{table.path}: '{name}'")  # what a warning calls it
+    return replace(es, scores=scores, name=f"{table.path}: '{name}'")  # what a warning calls it
 
 
 def write(es: EvalSet, path: Path, *, level: str = "seg") -> None:

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.data.worth import CURVES, Worth
 from steelyard.formats.record import Record, within
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats
+from steelyard.stats.curves import CURVES, AgreementCurve
 
 _COUNTS = ("n_pairs", "n_systems", "n_sets")
 _MOST = 2**53  # of a count
@@ -30,13 +30,13 @@ _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a sc
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
 
 
-def read_worths(path: str | Path) -> dict[str, Worth]:
+def read_worths(path: str | Path) -> dict[str, AgreementCurve]:
     """Read what ``steelyard study worth --out FILE.json`` wrote, by metric."""
     view = FileView(Path(path))
     if not isinstance(view.document, dict) or not view.document.get("worth"):
         view.fail('expected the JSON of "steelyard study worth", found no "worth"')
     origin = f"measured in {view.path.name}"
-    found: dict[str, Worth] = {}
+    found: dict[str, AgreementCurve] = {}
     for own in within(view, "worth"):
         name = own.name("metric")
         if name in found:
@@ -45,7 +45,7 @@ def read_worths(path: str | Path) -> dict[str, Worth]:
     return found
 
 
-def _worth(own: Record, origin: str) -> Worth:
+def _worth(own: Record, origin: str) -> AgreementCurve:
     """Make the object of what a file says of one metric."""
     x = _numbers(own, "x", np.inf)
     if not len(x) or x[0] != 0 or (np.diff(x) <= 0).any():
@@ -63,7 +63,7 @@ def _worth(own: Record, origin: str) -> Worth:
             most = f"no more than in '{high}', {curves[high][place]:g}"
             own.wrong(f"{low}[{place}]", most, curves[low][place].item())
     counts: dict[str, Any] = {key: _count(own, key) for key in _COUNTS}
-    return Worth(
+    return AgreementCurve(
         metric=own.name("metric"),
         x=x,
         **curves,
@@ -122,7 +122,7 @@ def _reference() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def reference_worth(score: str, scores: Floats, *, corpus: bool) -> Worth | None:
+def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCurve | None:
     """Give the worth of differences of a metric of known name and scale, None if it is not known.
 
     ``scores`` are those of the systems at hand, by which the scale is told: up to 1, or up to 100.

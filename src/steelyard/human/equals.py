@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.human.ordering import outputs
 from steelyard.human.outputpairs import Pairs

@@ -15,21 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.data.independence import (
+from steelyard.data.judgements import Floats, Ratings
+from steelyard.data.segments import Segments
+from steelyard.data.units import (
+    RATER,
     SEGMENT,
     UnitEffect,
     Units,
     column_of,
+    rater_groups,
+    too_few_groups,
     units_of,
 )
-from steelyard.data.judgements import Floats, Ratings
-from steelyard.data.segments import Segments
-from steelyard.data.whorated import RATER, rater_groups, too_few_groups
 from steelyard.human.ordering import Averages
 from steelyard.stats.arrays import Counts, ratio, row_errors
-from steelyard.stats.paired import clustered, unpaired
-from steelyard.stats.paired.ranktests import rank_sum_matrix
-from steelyard.stats.paired.testintervals import few_units_p
+from steelyard.stats.paired import unpaired
+from steelyard.stats.paired.intervals import few_units_p
+from steelyard.stats.paired.tests import mean_error, two_way_mean_error
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 
 BOTH = "document+rater"
@@ -88,9 +90,9 @@ class Independent:
         samples = split(averages.values[name])
         units = [split(own) for own in self._codes(averages)]
         if test == "rank-sum" and self.rater is None and blocks is None:
-            p = rank_sum_matrix(samples)
+            p = unpaired.rank_sum_test(samples)
         elif test == "rank-sum":
-            p = unpaired.rank_sum_matrix(samples, units[0])
+            p = unpaired.rank_sum_test_by_unit(samples, units[0])
         else:
             p = unpaired.unpaired_means_test(samples, *units)
         # Of unpaired outputs, the smaller of two samples counts, and the fewer of two kinds.
@@ -115,9 +117,9 @@ class Independent:
             if self.rater is None and self.units.codes is None:
                 error = row_errors(rows)[0]
             elif len(units) > 1:
-                error = clustered.two_way_mean_error(rows, *units).error[0]
+                error = two_way_mean_error(rows, *units).error[0]
             else:
-                error = clustered.mean_error(rows, *units).error[0]
+                error = mean_error(rows, *units).error[0]
             found.append(float(error))
         return np.array(found)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, UsageError, hint
 from steelyard.core.table import Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments
@@ -255,13 +255,13 @@ class _DirectAssessment(Protocol):
             return result
         heaviest = raters.opinions(ratings, found.penalties.heaviest, rows)
         unit, value = heaviest.unit, heaviest.value
-        one, other, third = classes.spawn(3)
+        one, other = classes.spawn(2)
         alpha = agreement.krippendorff_alpha(unit, value, "nominal", n_resamples=k, rng=one)
         kappa = agreement.fleiss_kappa(unit, value, n_resamples=k, rng=other)
         entry = {"alpha_nominal": alpha.to_dict(), "fleiss_kappa": kappa.to_dict()}
         if len(ratings.raters) == 2:
             pair = raters.two_raters(heaviest)
-            entry["cohen_kappa"] = agreement.cohen_kappa(*pair, n_resamples=k, rng=third).to_dict()
+            entry["cohen_kappa"] = agreement.cohen_kappa(*pair).to_dict()
         return {**result, "heaviest error": entry}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings as warnings_of_scipy
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,19 +11,20 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.human import raters
 from steelyard.human.ordering import MAX_SYSTEMS, Averages, Ordering, Rule, outputs
 from steelyard.human.presets import Preset
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, row_errors, row_means
-from steelyard.stats.paired.domaintests import directed_stouffer, scipy_wilcoxon, stouffer
-from steelyard.stats.paired.ranktests import rank_sum_matrix
+from steelyard.stats.paired.corrections import directed_stouffer, stouffer
+from steelyard.stats.paired.unpaired import rank_sum_test
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks, whole
 
 _CELLS = 4_000_000  # differences of pairs that are held at a time
+_BY_ROW = 50  # differences up to which SciPy chooses a way to the p-value by ties and zeros
 
 
 def rule_of(preset: Preset) -> Rule:
@@ -235,24 +237,43 @@ def _tested(parts: Sequence[Floats], preset: Preset) -> tuple[Floats, Floats | N
     """
     n = len(parts[0])
     if not preset.paired:
-        return rank_sum_matrix(list(parts[0])), None
+        return rank_sum_test(list(parts[0])), None
     i, j = pair_index(n)
     p, signed = (np.full((n, n), np.nan) for _ in range(2))
     step = max(1, _CELLS // max(1, sum(part.shape[1] for part in parts)))
     for start in range(0, len(i), step):
         a, b = i[start : start + step], j[start : start + step]
-        tests = [scipy_wilcoxon(part[a] - part[b]) for part in parts]
+        greater, less = np.stack([_wilcoxon(part[a] - part[b]) for part in parts], axis=1)
         if preset.alternative == "greater":
-            p[a, b], p[b, a] = tests[0].greater, tests[0].less
+            p[a, b], p[b, a] = greater[0], less[0]
             continue
-        two_sided = np.stack([test.two_sided for test in tests])
+        two_sided = np.minimum(1.0, 2 * np.minimum(greater, less))
         p[a, b] = p[b, a] = stouffer(two_sided) if preset.by_domain else two_sided[0]
         # Zeros alone lean neither way; where nothing is shared, nothing leans.
         none = np.stack([np.isnan(part[a] - part[b]).all(axis=1) for part in parts])
-        sign = np.where(none, np.nan, np.nan_to_num(np.stack([test.sign for test in tests])))
+        sign = np.where(none, np.nan, np.nan_to_num(np.sign(less - greater)))
         signed[a, b] = directed_stouffer(two_sided, sign)
         signed[b, a] = directed_stouffer(two_sided, -sign)
     return p, (signed if preset.by_domain else None)
+
+
+def _wilcoxon(gap: Floats) -> tuple[Floats, Floats]:
+    """Test rows of differences above and below 0 by SciPy, with whose defaults rankings were made.
+
+    Few differences are tested exactly or not, by whether any of them tie: by row.
+    """
+    from scipy.stats import wilcoxon
+
+    rows = [gap] if gap.shape[1] > _BY_ROW else np.split(gap, len(gap))
+    with np.errstate(all="ignore"), warnings_of_scipy.catch_warnings():
+        warnings_of_scipy.simplefilter("ignore")  # of rows without a difference, which are NaN
+        greater, less = (
+            np.concatenate(
+                [wilcoxon(x, axis=1, nan_policy="omit", alternative=side).pvalue for x in rows]
+            )
+            for side in ("greater", "less")
+        )
+    return greater, less
 
 
 def _placed(base: Ordering, p: Floats, lead: np.ndarray, preset: Preset) -> Ordering:

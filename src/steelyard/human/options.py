@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
     amounts,
+    bad_value,
     bootstraps,
+    check_instance,
+    check_text,
     choice,
     flag,
     fraction,
@@ -133,11 +135,11 @@ class HumanOptions(Options):
     )
 
     def __post_init__(self) -> None:
-        bounds.text(protocol=self.protocol)
+        check_text(protocol=self.protocol)
         if self.protocol not in PROTOCOLS:
             known = hint(self.protocol, PROTOCOLS, OTHER_PROTOCOLS)
             raise UsageError(f"unknown protocol '{self.protocol}'; {known}")
         super().__post_init__()
-        bounds.instance((str, Path), "a path", optional=True, weights=self.weights)
+        check_instance((str, Path), "a path", optional=True, weights=self.weights)
         if len(self.scale) != 2 or not self.scale[0] < self.scale[1]:
-            raise bounds.fail("scale", "its lower and its upper end", self.scale)
+            raise bad_value("scale", "its lower and its upper end", self.scale)

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
-from steelyard.data.choosing import need_moments
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats
 from steelyard.data.segments import Segments
+from steelyard.data.selection import need_moments
 
 Bools = NDArray[np.bool_]
 SHOWN_PAIRS = 3  # examples that people are shown; files and JSON have them all

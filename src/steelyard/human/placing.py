@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.core.table import Table
-from steelyard.core.words import plural
-from steelyard.data.independence import SEGMENT, UnitEffect
+from steelyard.core.text import plural
 from steelyard.data.judgements import Floats, Ratings
+from steelyard.data.units import SEGMENT, UnitEffect
 from steelyard.human import official
 from steelyard.human.judgedunits import independent
 from steelyard.human.options import HumanOptions

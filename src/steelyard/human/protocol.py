@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings, encode

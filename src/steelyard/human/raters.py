@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes, Floats, Ratings
 from steelyard.human.ordering import outputs
 from steelyard.stats import agreement
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
-from steelyard.stats.paired.ranktests import signed_rank
+from steelyard.stats.paired.tests import wilcoxon_test
 
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 _MOST_PAIRS = 20_000_000  # comparisons of systems by one rater above which none are listed
@@ -232,7 +232,12 @@ def _control(ratings: Ratings, item: str, alternative: str) -> Control:
     n = np.bincount(rater, minlength=size).astype(np.int64)
     size_of = np.abs if alternative == "two-sided" else np.asarray
     mean = _each_rater(size, rater, gap, lambda gaps: size_of(gaps).mean())
-    p = _each_rater(size, rater, gap, lambda gaps: signed_rank(gaps, alternative=alternative))
+
+    def signed_rank(gaps: Floats) -> float:
+        both = np.stack([gaps, np.zeros_like(gaps)])
+        return float(wilcoxon_test(both, alternative=alternative).p[0, 1])
+
+    p = _each_rater(size, rater, gap, signed_rank)
     return Control(n, mean, p, int((~paired).sum()))
 
 

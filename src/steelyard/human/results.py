@@ -8,17 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranking
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect
 from steelyard.data.judgements import BattleLog, Ratings
+from steelyard.data.units import UnitEffect
 from steelyard.human import words
 from steelyard.human.ordering import Averages, Ordering, Rule
 from steelyard.human.outputpairs import brief_pairs
@@ -57,7 +54,7 @@ class SystemScore:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class HumanScores(Shown):
+class HumanScores(Result):
     """Scores of systems from raw judgements, best first, and what they rest on.
 
     Parameters

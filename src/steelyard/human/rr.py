@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Rankings
 from steelyard.formats.format import TableFormat
@@ -31,11 +31,9 @@ from steelyard.stats import agreement, clusters
 from steelyard.stats.arrays import Counts, group_sums, ratio
 from steelyard.stats.ranks import FITTED, ranks, whole
 from steelyard.stats.resampling.bootstrap import segment_counts
-from steelyard.stats.strength.battlelog import UnitCounts, battle_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
-from steelyard.stats.strength.orders import battles_in_orders
-from steelyard.stats.strength.trueskill import TrueSkillOptions
-from steelyard.stats.strength.wins import WinCounts, expected_wins
+from steelyard.stats.strength.sequential import TrueSkillOptions, battles_in_orders
+from steelyard.stats.strength.wins import UnitCounts, WinCounts, battle_counts, expected_wins
 
 RUNS = 20  # runs that TrueSkill's means are averaged over, at least
 _MATCHES = 2_000_000  # matches of all these runs together; small logs have more of them
@@ -97,7 +95,7 @@ def fit(found: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fi
     if played and n_resamples:
         more = matches(found, min(n_resamples, _MOST_RUNS), again, resample=True)
         runs = np.concatenate([runs, more])
-    mu = battles_in_orders(wmt_options(len(battles)), battles, runs).mu
+    mu = battles_in_orders(wmt_options(len(battles)), battles, runs).scores
     scores = {
         "trueskill": mu[:n_runs].mean(axis=0),
         "bt": bradley_terry(counts.wins, counts.ties).log_strength,

@@ -14,7 +14,7 @@ from steelyard.core.table import Cell
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
 from steelyard.stats.arrays import Counts, pairs_within
-from steelyard.stats.strength.battlelog import Battles
+from steelyard.stats.strength.wins import Battles
 
 
 @dataclass(frozen=True, slots=True)

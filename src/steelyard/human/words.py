@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural
-from steelyard.stats.paired.testintervals import DECISIVE
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, plural
+from steelyard.stats.paired.intervals import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.human.results import HumanScores, SystemScore
@@ -118,7 +118,7 @@ def _sureness(found: HumanScores) -> Iterator[Told]:
         out = "is" if gone == 1 else "are"
         yield "sureness", f"{plural(gone, 'rater')} failed the checks and {out} left out."
     if found.unit is not None and found.rule is not None:
-        yield "sureness", found.unit.told()
+        yield "sureness", found.unit.summary()
 
 
 def _agreement(found: HumanScores) -> tuple[str, float, tuple[float, float] | None] | None:

@@ -8,10 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scipy.special import ndtri
-
 from steelyard.core.errors import InputError, UsageError
-from steelyard.stats.estimate import Estimate
+from steelyard.stats.estimate import Estimate, symmetric
 
 WHAT = ("accuracy", "kappa", "ac1")
 
@@ -60,7 +58,5 @@ def drift_from(old: Mapping[str, Any], new: Mapping[str, Any], level: float) -> 
         if math.isnan(step):
             found[name] = Estimate(step, why="undefined before, or now").to_dict()
             continue
-        se = math.hypot(*numbers[2:])
-        reach = float(ndtri(0.5 + level / 2)) * se
-        found[name] = Estimate(step, step - reach, step + reach, se).to_dict()
+        found[name] = symmetric(step, math.hypot(*numbers[2:]), 0, level).to_dict()
     return found

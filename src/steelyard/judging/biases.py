@@ -8,14 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, Told, named, one_line
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
-from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats.verdicts.around import LENGTH
 from steelyard.judging.card import position_of
@@ -26,8 +24,14 @@ from steelyard.judging.styles import Baseline, Styled, against_baseline, styled
 from steelyard.judging.swaying import EXAGGERATION, OWN_FAMILY, bias_columns
 from steelyard.judging.words import rows_told
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.errorregression import CONSTANT, Effect, regress_errors
-from steelyard.stats.judged.position import FIXED, RANDOM_SIDES, Position
+from steelyard.stats.judged.bias import (
+    CONSTANT,
+    FIXED,
+    RANDOM_SIDES,
+    Effect,
+    Position,
+    regress_errors,
+)
 
 _SURE = 0.05
 
@@ -74,7 +78,7 @@ class JudgeBias:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BiasReport(Shown):
+class BiasReport(Result):
     """What sways all judges."""
 
     judges: tuple[JudgeBias, ...]
@@ -124,10 +128,6 @@ class BiasReport(Shown):
         """Give all tables: effects, slices, strengths, win rates against a baseline."""
         return [self.table(), *filter(None, (_slices(self.judges), _strengths(self.judges),
                                              _baselines(self.judges)))]  # fmt: skip
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table of effects as a frame."""
-        return self.table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -233,7 +233,7 @@ def _of_judge(
 ) -> JudgeBias:
     level = options.level
     errors = judge.value - people.value
-    columns, notes = bias_columns(verdicts, people, judge, own)
+    columns = bias_columns(verdicts, people, judge, own)
     effects, said = _regressed(errors, columns, verdicts, options)
     style = {name: x for name, x in columns.items() if name not in (EXAGGERATION, OWN_FAMILY)}
     both, why = styled(verdicts, people, judge, style, level)
@@ -245,7 +245,7 @@ def _of_judge(
         slices=agreement_by_slice(verdicts, people, judge, slices, level),
         styled=both,
         baseline=against_baseline(verdicts, judge, level),
-        notes=(*notes, *said, *why),
+        notes=(*said, *why),
     )
 
 

@@ -14,15 +14,19 @@ from steelyard.judging.sentinels import Sentinel, sentinels
 from steelyard.judging.swaying import effects_of
 from steelyard.judging.systemlevel import SystemLevel, system_level
 from steelyard.stats.arrays import Floats
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.alttest import AltTest, alternative_annotator
+from steelyard.stats.estimate import Estimate, share_estimate, undefined
+from steelyard.stats.judged.agreement import (
+    DROP,
+    WRONG,
+    LabelAgreement,
+    ScoreAgreement,
+    label_agreement,
+    score_agreement,
+)
+from steelyard.stats.judged.alt_test import AltTest, alternative_annotator
+from steelyard.stats.judged.bias import Effect, Position, one_order_position, swapped_position
 from steelyard.stats.judged.ceiling import Ceiling, label_ceiling, score_ceiling
-from steelyard.stats.judged.confusion import DROP, WRONG, LabelAgreement, label_agreement
-from steelyard.stats.judged.errorregression import Effect
-from steelyard.stats.judged.position import Position, one_order_position, swapped_position
-from steelyard.stats.judged.proportions import share_by_unit
 from steelyard.stats.judged.reruns import self_agreement
-from steelyard.stats.judged.scoreagreement import ScoreAgreement, score_agreement
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 from steelyard.stats.prediction_powered.mean import mean_verdict
 
@@ -225,13 +229,13 @@ def _abstained(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:
     labelled = verdicts.labelled
     unit = None if verdicts.unit is None else verdicts.unit[labelled]
     if not judge.categorical or judge.label is None:
-        return share_by_unit(np.isnan(judge.value[labelled]).astype(np.float64), unit, level)
+        return share_estimate(np.isnan(judge.value[labelled]).astype(np.float64), unit, level)
     missing = (judge.label[labelled] < 0).astype(np.float64)
     if judge.other_order is not None:
         rows = np.arange(len(missing)) if unit is None else unit
         missing = np.concatenate([missing, judge.other_order[labelled] < 0])
         unit = np.tile(rows, 2)
-    return share_by_unit(missing, unit, level)
+    return share_estimate(missing, unit, level)
 
 
 def grade_values(verdicts: Verdicts) -> Floats | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import OF_PAIRS, Verdicts
 from steelyard.judging.card import JudgeCard
 from steelyard.judging.jury import Jury
@@ -20,8 +20,8 @@ from steelyard.judging.verdict import (
     Verdict,
 )
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.alttest import AltTest
-from steelyard.stats.judged.position import RANDOM_SIDES, SWAPPED
+from steelyard.stats.judged.alt_test import AltTest
+from steelyard.stats.judged.bias import RANDOM_SIDES, SWAPPED
 
 ALPHA = 0.05  # above which no sentence says that something sways a judge
 

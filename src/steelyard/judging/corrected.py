@@ -14,20 +14,17 @@ from steelyard.comparison.ranked import PairTest, Ranked
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
+from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
-from steelyard.core.table import Column, Frame, Table, interval_decimals
-from steelyard.core.words import listed, plural
-from steelyard.data.independence import UnitEffect
+from steelyard.core.table import Column, Table, interval_decimals
+from steelyard.core.text import listed, plural
+from steelyard.data.units import UnitEffect
 from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.prediction_powered.jointly import Together
+from steelyard.stats.prediction_powered.joint import Together
 from steelyard.stats.prediction_powered.mean import Corrected
-from steelyard.stats.prediction_powered.representative import Difference
 from steelyard.stats.ranks import ranks
 
 TEST = "max-t"
@@ -94,7 +91,7 @@ class Parts:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Correction(Shown):
+class Correction(Result):
     """Systems by people, from few labels and the verdicts of a judge.
 
     Parameters
@@ -109,8 +106,6 @@ class Correction(Shown):
         Tests of all pairs at once, and places; None where there are none.
     asked
         The pair that was asked for; None: all of them.
-    unlike
-        How labelled rows differ from the others.
     """
 
     judge: str
@@ -124,12 +119,10 @@ class Correction(Shown):
     parts: Parts
     together: Together | None
     asked: CorrectedPair | None = None
-    unlike: tuple[Difference, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     level: float = 0.95
-    anytime: bool = False
     more: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -281,10 +274,6 @@ class Correction(Shown):
         )
         return own if self.overall is None else [*own, ("all", self.overall)]
 
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table as a frame."""
-        return self.table().to_frame(backend)
-
     def summary(self) -> str:
         """Say what the labels alone, the judge alone and both together say, and what is gained."""
         from steelyard.judging.correctionwords import said
@@ -306,13 +295,11 @@ class Correction(Shown):
                 "judge": self.judge,
                 "by": self.by,
                 "lambda": self.weight,
-                "anytime": self.anytime,
                 "overall": None if self.overall is None else self.overall.to_dict(),
                 "systems": [one.to_dict() for one in self.systems],
                 "pairs": [pair.to_dict() for pair in self.pairs],
             },
             "comparison": comparison,
-            "representative": [own.to_dict() for own in self.unlike],
             **self.more,
             "notes": list(self.notes),
             "warnings": list(self.warnings),

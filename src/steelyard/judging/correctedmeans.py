@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Parts
-from steelyard.judging.labelchoice import BY, BY_HUMAN, PROBABILITY, Choice
+from steelyard.judging.labelchoice import BY, PROBABILITY, Choice
 from steelyard.stats.arrays import Floats
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.prediction_powered.jointly import joint_covariance
+from steelyard.stats.estimate import Estimate, symmetric, undefined
+from steelyard.stats.prediction_powered.joint import joint_covariance
 from steelyard.stats.prediction_powered.mean import FEWEST, Corrected, mean_verdict
-from steelyard.stats.prediction_powered.pooled import Pooled, pooled_mean, pooled_weight
 
 SAME_ITEMS, COVARIANCE, BATTLES = "the same items", "both means", "battles of the two"
-POOLED = f"fewer than {FEWEST} labels: weight and noise are those of all systems together"
 _MOST_PAIRED = 60  # systems up to which every pair gets an estimate of its own
 
 
@@ -79,48 +76,17 @@ class Meaner:
         names = self.verdicts.systems
         own = [self.own(place) for place in range(len(names))]
         found = [self._or_why_not(one) for one in own]
-        found, shared = self._pooled(own, found)
         systems = tuple(CorrectedSystem(n, one) for n, one in zip(names, found, strict=True))
-        k = len(names)
         errors = np.array([one.estimate.se if one.estimate.se > 0 else np.nan for one in found])
-        if self.choice.kind == BY_HUMAN:
-            none = np.full((k, k), np.nan)
-            return Parts(systems, (), none, none, none, none,
-                         ("systems are not compared: their errors share labels",))  # fmt: skip
         units = self.verdicts.unit
         codes = np.arange(len(self.verdicts)) if units is None else units
         covariance = joint_covariance(
-            [self._influence(one, result) for one, result in zip(own, found, strict=True)],
+            [one.influence for one in found],
             [codes[one.rows] for one in own],
             errors,
         )
-        freedom = np.array([
-            shared.freedom if f.note == POOLED else self._freedom(one, f)
-            for one, f in zip(own, found, strict=True)
-        ])  # fmt: skip
+        freedom = np.array([self._freedom(one, f) for one, f in zip(own, found, strict=True)])
         return self._with_pairs(systems, own, covariance, freedom)
-
-    def _pooled(self, own: list[Own], found: list[Corrected]) -> tuple[list[Corrected], Pooled]:
-        """Let systems with few labels take the weight, and the noise, of all labels together."""
-        shared = pooled_weight([one.human for one in own], [one.judge for one in own])
-        few = [
-            one.n_labelled < FEWEST and self.unit(rows.rows) is None and _vary(rows)
-            for one, rows in zip(found, own, strict=True)
-        ]
-        # A battle is a row of two systems, whose labels are the same: there is less to pool.
-        points = self.verdicts.right is None
-        if not (points and self.choice.at_random and shared.known and shared.freedom >= FEWEST):
-            return found, shared
-        return [
-            replace(
-                one,
-                estimate=pooled_mean(rows.human, rows.judge, shared, level=self.level,
-                                     population=self.population),
-                weight=shared.weight,
-                note=POOLED,
-            ) if alone and len(rows.rows) > one.n_labelled else one
-            for one, rows, alone in zip(found, own, few, strict=True)
-        ], shared  # fmt: skip
 
     def _or_why_not(self, own: Own) -> Corrected:
         """Correct the mean of a system; undefined where it, or a stratum, has too few labels."""
@@ -132,12 +98,7 @@ class Meaner:
             judged, labels = (int((~np.isnan(x)).sum()) for x in (own.judge, own.human))
             nothing = undefined(str(error), labels)
             return Corrected(nothing, nothing, mean_verdict(own.judge), 0.0, float("nan"), labels,
-                             judged)  # fmt: skip
-
-    def _influence(self, own: Own, found: Corrected) -> Floats:
-        if not found.estimate.known:
-            return np.zeros(len(own.rows))
-        return self.choice.influence(own.human, own.judge, own.rows, found.weight)
+                             judged, influence=np.zeros(len(own.rows)))  # fmt: skip
 
     def _freedom(self, own: Own, found: Corrected) -> float:
         labelled = ~np.isnan(own.human)
@@ -216,11 +177,6 @@ class Meaner:
         return CorrectedPair(v.systems[one], v.systems[other], found, BATTLES)
 
 
-def _vary(own: Own) -> bool:
-    labels = own.human[~np.isnan(own.human)]
-    return len(labels) > 1 and float(np.ptp(labels)) > 0
-
-
 def apart_by_both(
     one: Corrected, other: Corrected, variance: float, freedom: float, level: float
 ) -> Corrected:
@@ -232,9 +188,7 @@ def apart_by_both(
     elif not variance > 0:
         estimate = Estimate(value, n=n, why="no interval: an error of the two is not known")
     else:
-        se = float(np.sqrt(variance))
-        reach = se * float(stdtrit(freedom, 0.5 + level / 2))
-        estimate = Estimate(value, value - reach, value + reach, se, n=n)
+        estimate = symmetric(value, float(np.sqrt(variance)), n, level, freedom)
     people = undefined("labels of the two are on different items", n)
     if one.people.known and other.people.known:
         people = Estimate(one.people.value - other.people.value, n=n,

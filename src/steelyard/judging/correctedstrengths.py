@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Parts
 from steelyard.stats.arrays import Floats
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.stylestrength import styled_strengths
+from steelyard.stats.estimate import Estimate, symmetric, undefined
 from steelyard.stats.prediction_powered.mean import Corrected
-from steelyard.stats.prediction_powered.strengths import PoweredStrengths, powered_strengths
+from steelyard.stats.prediction_powered.strengths import (
+    Strengths,
+    powered_strengths,
+    styled_strengths,
+)
 
 STRENGTHS = "strengths"
 
@@ -40,7 +42,7 @@ def corrected_strengths(
     names = tuple(verdicts.systems[code] for code in met)
     found = powered_strengths(left, right, y, f, k, unit=unit)
     freedom = float(max(found.n_units - k, 1))
-    people: PoweredStrengths | None = None
+    people: Strengths | None = None
     why = ""
     try:
         people = powered_strengths(left, right, y, f, k, unit=unit, weight=0.0)
@@ -50,13 +52,12 @@ def corrected_strengths(
     alone = _judge_alone(left[read], right[read], f[read], k)
     own = np.bincount(np.concatenate([left[labelled], right[labelled]]), minlength=k)
     judged = np.bincount(np.concatenate([left[read], right[read]]), minlength=k)
-    reach = float(stdtrit(freedom, 0.5 + level / 2))
 
-    def estimate(of: PoweredStrengths | None, axis: Floats, n: int) -> Estimate:
+    def estimate(of: Strengths | None, axis: Floats, n: int) -> Estimate:
         if of is None:
             return undefined(why, n)
         value, se = float(axis @ of.log_strength), float(np.sqrt(axis @ of.covariance @ axis))
-        return Estimate(value, value - reach * se, value + reach * se, se, n=n)
+        return symmetric(value, se, n, level, freedom)
 
     def both(axis: Floats, n: int, n_judged: int) -> Corrected:
         return Corrected(
@@ -90,5 +91,5 @@ def _judge_alone(left: Floats, right: Floats, judge: Floats, k: int) -> Floats:
     """Give the strengths by the judge; NaN where somebody wins, or loses, everything."""
     try:
         return styled_strengths(left.astype(int), right.astype(int), judge, k).log_strength
-    except (UsageError, np.linalg.LinAlgError):
+    except UsageError:
         return np.full(k, np.nan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,34 +11,27 @@ import numpy as np
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
 from steelyard.core.rng import Rng, generator
-from steelyard.core.words import listed, plural
-from steelyard.data.independence import UnitEffect
+from steelyard.core.text import listed, plural
+from steelyard.data.units import UnitEffect
 from steelyard.data.verdicts import Opinion, Verdicts
-from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Correction, Parts
+from steelyard.judging.corrected import CorrectedPair, Correction, Parts
 from steelyard.judging.correctedmeans import Meaner
 from steelyard.judging.correctedstrengths import corrected_strengths
 from steelyard.judging.labelchoice import (
     PROBABILITY,
-    RANDOM,
     UNKNOWN,
     Asked,
     Choice,
     choice_of,
     needs_column,
-    unlike,
 )
 from steelyard.judging.options import AUTO, BT, MEAN, CorrectOptions
 from steelyard.judging.run import provenance_of, verdicts_of
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.juries import stacked
-from steelyard.stats.judged.scoreagreement import correlation
-from steelyard.stats.prediction_powered.anytime import anytime_reach
-from steelyard.stats.prediction_powered.jointly import Together, all_together
-from steelyard.stats.prediction_powered.mean import Corrected, with_every_verdict
-from steelyard.stats.prediction_powered.representative import Difference
-
-_SURE = 0.05
+from steelyard.stats.judged.agreement import correlation
+from steelyard.stats.prediction_powered.joint import Together, all_together
+from steelyard.stats.prediction_powered.mean import Corrected
 
 
 @keywords(CorrectOptions)
@@ -52,7 +45,7 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
     options
         See :class:`~steelyard.judging.options.CorrectOptions`; given as keywords.
     rng
-        Draws behind places, and folds where several judges are weighed.
+        Draws behind places.
 
     Examples
     --------
@@ -68,7 +61,8 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
     True
     """
     asked = Asked.parse(options.labels)
-    verdicts, judge, choice, more = _read(sources, asked, options, generator(rng))
+    verdicts, judge, choice = _read(sources, asked, options)
+    notes: list[str] = []
     human = verdicts.people().value
     by = _by(options, verdicts, choice)
     labelled = ~np.isnan(human)
@@ -84,13 +78,9 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
             raise
         by = MEAN  # what was not asked for need not be had
         overall, parts, chosen = _estimated(meaner, by, options)
-        more.append(f"win rates, since there are no strengths: {error}")
-    if options.anytime:
-        overall, parts, chosen = _at_any_time(overall, parts, chosen, options.level)
+        notes.append(f"win rates, since there are no strengths: {error}")
     together = _together(parts, options, generator(rng))
     parts, chosen = _tested(parts, together, chosen)
-    members = [one for one in verdicts.judges if one.name in (options.judge or (judge.name,))]
-    differ = unlike(verdicts, members, labelled) if choice.at_random else ()
     return Correction(
         judge=judge.name,
         labels=options.labels,
@@ -103,30 +93,28 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
         parts=parts,
         together=together,
         asked=chosen,
-        unlike=differ,
-        notes=tuple(more),
+        notes=tuple(notes),
         warnings=(
             *verdicts.notes,
             *parts.notes,
-            *_warnings(asked, differ, parts, overall, human),
+            *_warnings(asked, parts, overall, human),
             *_labels_without_verdict(verdicts, human, judge, options.level),
         ),
         provenance=provenance_of("judge correct", sources, options, rng),
         level=options.level,
-        anytime=options.anytime,
     )
 
 
 def _read(
-    sources: Sequence[Any], asked: Asked, options: CorrectOptions, rng: np.random.Generator
-) -> tuple[Verdicts, Opinion, Choice, list[str]]:
+    sources: Sequence[Any], asked: Asked, options: CorrectOptions
+) -> tuple[Verdicts, Opinion, Choice]:
     """Read verdicts, choose the judge, and find how rows were chosen."""
     reading = options
     if options.judge is not None and options.judges is None:
-        reading = replace(options, judges=tuple(options.judge))
+        reading = replace(options, judges=(options.judge,))
     column = asked.column if asked.kind == PROBABILITY else None
     verdicts = verdicts_of(sources, reading, column)
-    judge, notes = the_judge(verdicts, options.judge, rng)
+    judge = the_judge(verdicts, options.judge)
     if needs_column(asked, verdicts, judge, options) and not isinstance(sources[0], Verdicts):
         assert asked.column is not None
         wanted = (*(options.covariates or ()), asked.column)
@@ -135,33 +123,18 @@ def _read(
         except UsageError as error:
             said = f"labels: no strata in column '{asked.column}' ({error})"
             raise UsageError(said) from None
-        judge, notes = the_judge(verdicts, options.judge, rng)
-    return verdicts, judge, choice_of(asked, verdicts, judge), notes
+        judge = the_judge(verdicts, options.judge)
+    return verdicts, judge, choice_of(asked, verdicts, judge)
 
 
-def the_judge(
-    verdicts: Verdicts, names: Collection[str] | None, rng: np.random.Generator
-) -> tuple[Opinion, list[str]]:
-    """Give the judge that is meant; several are weighed by labels that their fit did not see."""
+def the_judge(verdicts: Verdicts, name: str | None) -> Opinion:
+    """Give the judge that is meant: the one that is named, or the only one."""
     known = [one.name for one in verdicts.judges]
-    if names is None:
-        if len(known) > 1:
-            raise UsageError(
-                f"several judges ({listed(known, 6)}): which one? Name it (judge=NAME), or "
-                "several, which are then weighed by the labels"
-            )
-        return verdicts.judges[0], []
-    missing = [name for name in names if name not in known]
-    if missing:
-        raise UsageError(f"no judge '{missing[0]}'; {hint(missing[0], known)}")
-    own = [verdicts.judge(name) for name in dict.fromkeys(names)]
-    if len(own) == 1:
-        return own[0], []
-    values = np.stack([with_every_verdict(one.value) for one in own])
-    joined = stacked(values, verdicts.people().value, rng)
-    joined[np.isnan([one.value for one in own]).all(axis=0)] = np.nan
-    note = "judges are weighed by least squares, each label by a fit without it"
-    return Opinion(" + ".join(one.name for one in own), joined), [note]
+    if name is not None and name not in known:
+        raise UsageError(f"no judge '{name}'; {hint(name, known)}")
+    if name is None and len(known) > 1:
+        raise UsageError(f"several judges ({listed(known, 6)}): which one? Name it (judge=NAME)")
+    return verdicts.judges[0] if name is None else verdicts.judge(name)
 
 
 def _by(options: CorrectOptions, verdicts: Verdicts, choice: Choice) -> str:
@@ -210,10 +183,8 @@ def _pair(meaner: Meaner, by: str, parts: Parts, names: tuple[str, ...]) -> Corr
     verdicts = meaner.verdicts
     if by == MEAN and verdicts.kind == "pairs":
         return meaner.battles(*(verdicts.systems.index(name) for name in names))
-    for pair in parts.pairs:
-        if {pair.one, pair.other} == set(names):
-            return pair if pair.one == names[0] else turned(pair)
-    raise UsageError("pair: systems can't be compared where labels were chosen by people's labels")
+    pair = next(pair for pair in parts.pairs if {pair.one, pair.other} == set(names))
+    return pair if pair.one == names[0] else turned(pair)
 
 
 def turned(pair: CorrectedPair) -> CorrectedPair:
@@ -228,37 +199,9 @@ def _minus(own: Estimate) -> Estimate:
     return replace(own, value=0.0 - own.value, low=0.0 - own.high, high=0.0 - own.low)
 
 
-def _at_any_time(
-    overall: Corrected | None, parts: Parts, chosen: CorrectedPair | None, level: float
-) -> tuple[Corrected | None, Parts, CorrectedPair | None]:
-    """Widen all intervals, so that they hold however often one looks."""
-
-    def wide(own: Estimate) -> Estimate:
-        if not own.se > 0 or own.n < 2:
-            return own
-        reach = anytime_reach(own.n, level=level) * own.se
-        return replace(own, low=own.value - reach, high=own.value + reach)
-
-    def both(own: Corrected) -> Corrected:
-        return replace(own, estimate=wide(own.estimate), people=wide(own.people))
-
-    parts = replace(
-        parts,
-        systems=tuple(CorrectedSystem(one.system, both(one.found)) for one in parts.systems),
-        pairs=tuple(replace(pair, found=both(pair.found)) for pair in parts.pairs),
-    )
-    return (
-        None if overall is None else both(overall),
-        parts,
-        None if chosen is None else replace(chosen, found=both(chosen.found)),
-    )
-
-
 def _together(parts: Parts, options: CorrectOptions, rng: np.random.Generator) -> Together | None:
-    """Test all pairs at once; while labelling goes on, none is tested."""
+    """Test all pairs at once."""
     if len(parts.systems) < 2 or not parts.pairs or np.isnan(parts.errors).all():
-        return None
-    if options.anytime:
         return None
     values = np.array([one.found.estimate.value for one in parts.systems])
     return all_together(
@@ -304,25 +247,12 @@ def _labels_without_verdict(
     return [f"labels average {where}: its verdicts are not missing at random"]
 
 
-def _warnings(
-    asked: Asked,
-    differ: Sequence[Difference],
-    parts: Parts,
-    overall: Corrected | None,
-    human: Any,
-) -> list[str]:
+def _warnings(asked: Asked, parts: Parts, overall: Corrected | None, human: Any) -> list[str]:
     found = []
     if asked.kind == UNKNOWN:
         found.append(
             "how rows were chosen for labelling is not known: they are taken for a random sample; "
             "intervals miss the truth if they are not"
-        )
-    off = [own.name for own in differ if own.p_adjusted < _SURE]
-    if off:
-        said = "are said to be" if asked.kind == RANDOM else "are taken for"
-        found.append(
-            f"labels {said} a random sample, but labelled rows differ from the others in "
-            f"{listed(off)}: say how they were chosen (labels=...)"
         )
     few = [one.system for one in parts.systems if one.found.note]
     notes = {one.found.note for one in parts.systems if one.found.note}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.core.summary import Told
-from steelyard.core.words import plural
+from steelyard.core.display import Told
+from steelyard.core.text import plural
 from steelyard.judging.cardwords import percent
 from steelyard.judging.corrected import Correction, named, worth_more
 from steelyard.judging.options import BT

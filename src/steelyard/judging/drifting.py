@@ -8,22 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Part, Result, Summary, Told, named, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import named, one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Part, Summary, Told
-from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
 from steelyard.judging.cardwords import percent
 from steelyard.judging.judgeversions import versions_of
 from steelyard.judging.options import DriftOptions
 from steelyard.judging.run import provenance_of, verdicts_of
-from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.position import mean_by_unit
+from steelyard.stats.estimate import Estimate, mean_estimate
 from steelyard.stats.judged.reruns import Drift, drift
 
 
@@ -53,7 +50,7 @@ class JudgeDrift:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DriftReport(Shown):
+class DriftReport(Result):
     """Judges before and after."""
 
     judges: tuple[JudgeDrift, ...]
@@ -96,10 +93,6 @@ class DriftReport(Shown):
             rows.append((one.judge, one.n, one.n_labelled, one.old_accuracy.value,
                          one.new_accuracy.value, *found, one.shift.value))  # fmt: skip
         return Table("Drift", columns, tuple(rows))
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table as a frame."""
-        return self.table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -276,11 +269,11 @@ class _Joined:
         known = ~np.isnan(step)
         shift = Estimate(float("nan"), why="no numbers")
         if known.any():
-            shift = mean_by_unit(step[known], None if unit is None else unit[known], level)
+            shift = mean_estimate(step[known], None if unit is None else unit[known], level)
         rows = (before != MISSING) & (after != MISSING) & (self.human >= 0)
         own = None if unit is None else unit[rows]
         right = [
-            mean_by_unit((codes[rows] == self.human[rows]).astype(np.float64), own, level)
+            mean_estimate((codes[rows] == self.human[rows]).astype(np.float64), own, level)
             if rows.any() else Estimate(float("nan"), why="no row of both has a label")
             for codes in (before, after)
         ]  # fmt: skip

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.verdicts import Verdicts
 from steelyard.formats import files, frames, registry, tables
 from steelyard.formats.load import selection

@@ -1,4 +1,4 @@
-"""All judges as one: whether their vote, or a model of their errors, beats the best of them."""
+"""All judges as one: whether their vote beats the best of them."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import numpy as np
 
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, Opinion, Verdicts
+from steelyard.stats.agreement import label_counts, vote
 from steelyard.stats.arrays import Floats
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.juries import dawid_skene, vote
-from steelyard.stats.judged.proportions import share_by_unit, with_noise
+from steelyard.stats.estimate import Estimate, mean_estimate, share_estimate
 
 FEWEST = 3  # judges
 
 
 @dataclass(frozen=True, slots=True)
 class Jury:
-    """How often the majority of judges, and a model of their errors, are right.
+    """How often the majority of judges is right.
 
     A split jury is half right. ``difference`` is the vote minus the best member, whose name is
     ``best``: chosen on the same labels, so that it looks a little better than it is.
@@ -27,7 +26,6 @@ class Jury:
 
     judges: tuple[str, ...]
     vote: Estimate
-    model: Estimate
     best: str
     best_accuracy: Estimate
     difference: Estimate
@@ -37,7 +35,6 @@ class Jury:
         return {
             "judges": list(self.judges),
             "vote": self.vote.to_dict(),
-            "dawid_skene": self.model.to_dict(),
             "best": self.best,
             "best_accuracy": self.best_accuracy.to_dict(),
             "difference": self.difference.to_dict(),
@@ -60,23 +57,19 @@ def jury(verdicts: Verdicts, level: float) -> Jury | None:
     members = [judge for judge in verdicts.judges if judge.categorical]
     if len(members) < FEWEST or people.label is None or not people.categorical:
         return None
-    labels = np.stack([settled_labels(judge) for judge in members])
-    k = len(verdicts.categories)
+    votes = vote(label_counts([settled_labels(j) for j in members], len(verdicts.categories)))
     shares = verdicts.people_shares()
     known = shares.sum(axis=1) > 0
     human, unit = shares[known], None if verdicts.unit is None else verdicts.unit[known]
     own = [_right(judge, known, human) for judge in members]
     best = int(np.argmax([float(x.mean()) for x in own]))
-    voted = _half_right(vote(labels, k)[known], human)
-    modelled = _half_right(dawid_skene(labels, k).labels[known], human)
-    step = voted - own[best]
+    voted = _share_right(votes[known], human, 0.5)
     return Jury(
         judges=tuple(judge.name for judge in members),
-        vote=_mean(voted, unit, level),
-        model=_mean(modelled, unit, level),
+        vote=share_estimate(voted, unit, level),
         best=members[best].name,
-        best_accuracy=_mean(own[best], unit, level),
-        difference=with_noise(float(step.mean()), step - step.mean(), unit, level),
+        best_accuracy=share_estimate(own[best], unit, level),
+        difference=mean_estimate(voted - own[best], unit, level),
     )
 
 
@@ -89,20 +82,7 @@ def _right(judge: Opinion, known: Any, human: Floats) -> Floats:
     return right
 
 
-def _half_right(said: Any, human: Floats) -> Floats:
-    return _share_right(said, human, 0.5)
-
-
 def _share_right(said: Any, human: Floats, silent: float) -> Floats:
     """Give the share of people's label that a verdict has, of rows without a verdict ``silent``."""
     rows = np.arange(len(human))
     return np.where(said < 0, silent, human[rows, np.maximum(said, 0)])
-
-
-def _mean(values: Floats, unit: Any, level: float) -> Estimate:
-    if not len(values):
-        return undefined("no labelled row")
-    if np.isin(values, (0.0, 1.0)).all():
-        return share_by_unit(values, unit, level)
-    mean = float(values.mean())
-    return with_noise(mean, values - mean, unit, level, least=0.0, most=1.0)

@@ -65,12 +65,10 @@ class JudgeOptions(ReadOptions):
 class CorrectOptions(ReadOptions):
     """What people would say of all rows, from their labels and the verdicts of a judge."""
 
-    judge: Collection[str] | str | None = names(
-        None, "The judge; several are weighed by labels that their fit did not see."
-    )
+    judge: str | None = text(None, "The judge.", metavar="NAME")
     labels: str = text(
         "random", "How rows were chosen for labelling: random, by:COLUMN (or by:verdict), "
-        "probability:COLUMN, by-human (so many of each label), or unknown.", metavar="HOW",
+        "probability:COLUMN, or unknown.", metavar="HOW",
     )  # fmt: skip
     by: str = choice(
         AUTO, (AUTO, MEAN, BT), "Means, or Bradley-Terry strengths of pairs (auto: of pairs)."
@@ -79,14 +77,8 @@ class CorrectOptions(ReadOptions):
     population: str = choice(
         "any", ("any", "fixed"), "Rows are a sample of what could be asked, or (fixed) all of it."
     )
-    anytime: bool = flag("Intervals that hold however often one looks while labelling.")
     level: float = fraction(0.95, _LEVEL)
     draws: int = whole(2000, "Draws behind places and tests of all pairs.", least=100, metavar="K")
-
-    def __post_init__(self) -> None:
-        if isinstance(self.judge, str):
-            object.__setattr__(self, "judge", (self.judge,))
-        super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,15 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, Told, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.oneline import one_line
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.cardwords import percent
 from steelyard.judging.correctedmeans import Meaner
@@ -27,7 +25,9 @@ from steelyard.judging.labelrows import NEXT, PROBABILITY, STATE, rows_to_label
 from steelyard.judging.options import PlanOptions
 from steelyard.judging.run import provenance_of, verdicts_of
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.confusion import label_agreement
+from steelyard.stats.correlation import cell_pearson
+from steelyard.stats.estimate import critical
+from steelyard.stats.judged.agreement import label_agreement
 from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
     labels_for_kappa,
@@ -83,7 +83,7 @@ class Need:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LabelPlan(Shown):
+class LabelPlan(Result):
     """What labels are needed for, and which rows come next.
 
     Parameters
@@ -218,10 +218,9 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     >>> found.needs[0].labels < found.needs[0].people_alone, found.n_next
     (True, 50)
     """
-    reading = options
-    names = None if options.judge is None else (options.judge,)
-    verdicts = verdicts_of(sources, reading)
-    judge, _ = the_judge(verdicts, names, generator(rng))
+    stream = generator(rng)
+    verdicts = verdicts_of(sources, options)
+    judge = the_judge(verdicts, options.judge)
     human = verdicts.people().value
     judged = ~np.isnan(judge.value)
     known = judged & ~np.isnan(human)
@@ -235,7 +234,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     needs = tuple(_needs(verdicts, judge, human, rho, spread, total, options))
     rows, n_next = None, 0
     if options.budget is not None:
-        rows, n_next = rows_to_label(verdicts, judge, human, options.budget, generator(rng))
+        rows, n_next = rows_to_label(verdicts, judge, human, options.budget, stream)
         notes.append(
             f"rows are drawn with the probabilities of the column '{PROBABILITY}', exactly as many "
             "as asked for (systematic sampling in random order); 1 for rows that have a label"
@@ -257,9 +256,7 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
 
 
 def _rho(y: Floats, f: Floats) -> float:
-    if len(y) < FEWEST or np.ptp(y) == 0 or np.ptp(f) == 0:
-        return float("nan")
-    return float(np.corrcoef(y, f)[0, 1])
+    return cell_pearson(y, f)[0] if len(y) >= FEWEST else float("nan")
 
 
 def _spread(y: Floats, judged: Floats, notes: list[str]) -> float:
@@ -393,9 +390,7 @@ def differences(
 
 def _curve(spread: float, rho: float, total: int, level: float) -> list[tuple[int, float, float]]:
     """Give half-widths by the number of labels, with the judge and without it."""
-    from scipy.special import ndtri
-
-    z = float(ndtri(0.5 + level / 2))
+    z = critical(level)
     helped = 0.0 if math.isnan(rho) else max(rho, 0.0)
     steps = np.unique(np.geomspace(min(10, total), total, _CURVE).round().astype(int))
     return [

@@ -6,12 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.core.oneline import named, one_line
+from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
-from steelyard.core.table import Column, Frame, Table
-from steelyard.core.words import listed, plural
+from steelyard.core.table import Column, Table
+from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import Verdicts
 from steelyard.judging.card import JudgeCard
 from steelyard.judging.cardwords import of_all, of_judge, what_to_do
@@ -20,13 +18,13 @@ from steelyard.judging.requirements import FAILS, UNDECIDED, Checked
 from steelyard.judging.verdict import Verdict
 from steelyard.judging.words import told_of_judges
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.alttest import AltTest
+from steelyard.stats.judged.alt_test import AltTest
 
 EXIT_FAILS, EXIT_UNDECIDED = 3, 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class JudgeReport(Shown):
+class JudgeReport(Result):
     """Judges against people.
 
     Parameters
@@ -113,10 +111,6 @@ class JudgeReport(Shown):
         checked = [f"{own.result}: {own.judge} {own.requirement}: {own.found}"
                    for own in self.requirements]  # fmt: skip
         return [self.table(), self.summary(), "\n".join(checked)]
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the table as a frame."""
-        return self.table().to_frame(backend)
 
     @property
     def exit_code(self) -> int:

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_names, keywords
 from steelyard.core.provenance import InputFile, Provenance
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.verdicts import Verdicts
 from steelyard.formats import files
 from steelyard.formats.load import selection
@@ -25,7 +24,7 @@ from steelyard.judging.options import JudgeOptions, ReadOptions
 from steelyard.judging.requirements import HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.judging.results import JudgeReport
 from steelyard.judging.verdict import MOST_EMPTY, decide
-from steelyard.stats.judged.alttest import AltTest, best_constant
+from steelyard.stats.judged.alt_test import AltTest, best_constant
 
 
 def verdicts_of(
@@ -79,7 +78,7 @@ def judge(
     >>> found.cards[0].accuracy.value, found.decisions[0].word
     (0.945, 'believe')
     """
-    bounds.names(require=require)
+    check_names(require=require)
     asked = [parse(text) for text in require]
     before = None if baseline is None else read_baseline(baseline)
     verdicts = verdicts_of(sources, options)

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
+from scipy.special import stdtr
 
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.position import mean_by_unit
-from steelyard.stats.judged.proportions import share_by_unit
+from steelyard.stats.estimate import Estimate, mean_estimate, share_estimate, symmetric, undefined
 from steelyard.stats.paired.corrections import adjust
 
 FEWEST = 10  # rows of a slice below which nothing is said
@@ -66,8 +64,8 @@ def agreement_by_slice(
             if inside.sum() < FEWEST:
                 continue
             unit = None if verdicts.unit is None else verdicts.unit[inside]
-            own = (share_by_unit(score[inside], unit, level) if binary
-                   else mean_by_unit(score[inside], unit, level))  # fmt: skip
+            own = (share_estimate(score[inside], unit, level) if binary
+                   else mean_estimate(score[inside], unit, level))  # fmt: skip
             beyond, p = _against_rest(score, inside, known, verdicts.unit, level)
             found.append((name, value, own, beyond, p))
     tested = np.array([p for *_, p in found])
@@ -126,6 +124,5 @@ def _against_rest(
         return Estimate(value, n=n, why=f"{fewest} units: too few for a test"), float("nan")
     if not se > 0:
         return Estimate(value, n=n, why="no interval: nothing varies"), float("nan")
-    reach = float(stdtrit(fewest - 1, 0.5 + level / 2)) * se
     p = 2 * float(stdtr(fewest - 1, -abs(value) / se))
-    return Estimate(value, value - reach, value + reach, se, n=n), p
+    return symmetric(value, se, n, level, fewest - 1), p

@@ -13,12 +13,8 @@ from steelyard.core.table import Cell
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats.verdicts.around import LENGTH
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.stylestrength import (
-    ControlledWinRate,
-    StyledStrengths,
-    length_controlled,
-    styled_strengths,
-)
+from steelyard.stats.judged.bias import ControlledWinRate, length_controlled
+from steelyard.stats.prediction_powered.strengths import Strengths, styled_strengths
 
 _LEAST = 20  # battles against a baseline that are worth a win rate
 
@@ -29,12 +25,12 @@ class Styled:
 
     systems: tuple[str, ...]
     covariates: tuple[str, ...]
-    people: StyledStrengths | None
-    people_styled: StyledStrengths | None
-    judge: StyledStrengths | None
-    judge_styled: StyledStrengths | None
+    people: Strengths | None
+    people_styled: Strengths | None
+    judge: Strengths | None
+    judge_styled: Strengths | None
 
-    def _fits(self) -> tuple[StyledStrengths | None, ...]:
+    def _fits(self) -> tuple[Strengths | None, ...]:
         return self.people, self.people_styled, self.judge, self.judge_styled
 
     def rows(self) -> list[tuple[Cell, ...]]:
@@ -50,12 +46,13 @@ class Styled:
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
 
-        def told(fit: StyledStrengths | None) -> dict[str, Any] | None:
+        def told(fit: Strengths | None) -> dict[str, Any] | None:
             if fit is None:
                 return None
             strengths = dict(zip(self.systems, map(float, fit.log_strength), strict=True))
             errors = dict(zip(self.systems, map(float, fit.errors), strict=True))
-            return {"strengths": strengths, "se": errors, "effects": fit.to_dict()}
+            effects = {name: effect.to_dict() for name, effect in fit.effects.items()}
+            return {"strengths": strengths, "se": errors, "effects": effects}
 
         names = ("people", "people_styled", "judge", "judge_styled")
         fits = {name: told(fit) for name, fit in zip(names, self._fits(), strict=True)}
@@ -89,13 +86,12 @@ def styled(
     scaled = {name: _scaled(x[whole]) for name, x in covariates.items()}
     notes: list[str] = []
 
-    def fit(points: Floats, own: Mapping[str, Floats] | None) -> StyledStrengths | None:
+    def fit(points: Floats, own: Mapping[str, Floats] | None) -> Strengths | None:
         try:
             return styled_strengths(left, right, points[whole], len(met), own, unit=unit,
                                     level=level)  # fmt: skip
-        except (UsageError, np.linalg.LinAlgError) as error:
-            said = str(error) if isinstance(error, UsageError) else "systems never meet"
-            notes.append(f"strengths with style: {said}")
+        except UsageError as error:
+            notes.append(f"strengths with style: {error}")
             return None
 
     found = Styled(

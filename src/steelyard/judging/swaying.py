@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
 import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import Opinion, Verdicts
-from steelyard.judging.families import kin
 from steelyard.judging.systemlevel import SystemLevel, system_level
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.errorregression import Effect, regress_errors
+from steelyard.stats.judged.bias import Effect, regress_errors
 
 EXAGGERATION, OWN_FAMILY = "exaggeration", "own family"
 
@@ -22,31 +22,32 @@ def bias_columns(
     judge: Opinion,
     own: Mapping[str, str],
     systems: SystemLevel | None = None,
-) -> tuple[dict[str, Floats], list[str]]:
+) -> dict[str, Floats]:
     """Give what a judge's errors are regressed on: covariates, exaggeration, its own family.
 
-    ``systems`` are how it orders them, if that is known already.
+    ``own`` are patterns of the systems of a judge's family; ``systems`` are how it orders them, if
+    that is known already.
     """
-    found: dict[str, Floats] = dict(verdicts.covariates)
-    notes: list[str] = []
+    columns: dict[str, Floats] = dict(verdicts.covariates)
     if verdicts.left is None:
-        return found, notes
+        return columns
     level = (systems or system_level(verdicts, people, judge)).people
     strength = np.nan_to_num(
         level, nan=float(np.nanmean(level)) if not np.isnan(level).all() else 0
     )
-    family = kin(judge.name, verdicts.systems, own)
-    mine = np.array([system in family for system in verdicts.systems], dtype=np.float64)
-    if verdicts.right is not None:
-        found[EXAGGERATION] = strength[verdicts.left] - strength[verdicts.right]
-        if family and len(family) < len(verdicts.systems):
-            found[OWN_FAMILY] = mine[verdicts.left] - mine[verdicts.right]
-    elif family and len(family) < len(verdicts.systems):
-        found[EXAGGERATION] = strength[verdicts.left]
-        found[OWN_FAMILY] = mine[verdicts.left]
-    if OWN_FAMILY in found and judge.name not in own:
-        notes.append(f"its family is guessed from names: {', '.join(family)}")
-    return found, notes
+    patterns = own[judge.name].split("|") if judge.name in own else []
+    family = np.array([any(fnmatchcase(x, p) for p in patterns) for x in verdicts.systems])
+    favoured = bool(family.any() and not family.all())
+
+    def of_rows(by_system: Floats) -> Floats:
+        right = 0.0 if verdicts.right is None else by_system[verdicts.right]
+        return np.asarray(by_system[verdicts.left] - right)
+
+    if verdicts.right is not None or favoured:
+        columns[EXAGGERATION] = of_rows(strength)
+    if favoured:
+        columns[OWN_FAMILY] = of_rows(family.astype(np.float64))
+    return columns
 
 
 def effects_of(
@@ -58,17 +59,17 @@ def effects_of(
     level: float,
 ) -> tuple[tuple[Effect, ...], list[str]]:
     """Regress errors on what should not matter; what can't be told apart is left out and said."""
-    columns, notes = bias_columns(verdicts, people, judge, own, systems)
+    columns = bias_columns(verdicts, people, judge, own, systems)
     errors = judge.value - people.value
     known = ~np.isnan(errors)
     kept = {name: x for name, x in columns.items() if _varies(x[known])}
     if not kept:
-        return (), notes
+        return (), []
     unit = verdicts.unit
     try:
-        return regress_errors(errors, kept, unit=unit, level=level), notes
+        return regress_errors(errors, kept, unit=unit, level=level), []
     except UsageError as error:
-        return (), [*notes, f"no regression of its errors: {error}"]
+        return (), [f"no regression of its errors: {error}"]
 
 
 def _varies(values: Floats) -> bool:

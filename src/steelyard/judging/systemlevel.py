@@ -10,9 +10,10 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.believable import Gap, believable_gap, system_means
-from steelyard.stats.judged.stylestrength import styled_strengths
+from steelyard.stats.correlation import cell_pearson
+from steelyard.stats.judged.gap import Gap, believable_gap, system_means
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, spa
+from steelyard.stats.prediction_powered.strengths import styled_strengths
 
 _LEAST_ITEMS = 2
 
@@ -94,7 +95,6 @@ def system_level(verdicts: Verdicts, people: Opinion, judge: Opinion) -> SystemL
         soft = _soft(verdicts, people.value, judge.value)
     known = ~(np.isnan(theirs) | np.isnan(ours))
     agreed = pairwise_accuracy(theirs[known], ours[known])
-    varied = known.sum() > 2 and np.ptp(theirs[known]) > 0 and np.ptp(ours[known]) > 0
     return SystemLevel(
         systems=systems,
         people=theirs,
@@ -104,9 +104,7 @@ def system_level(verdicts: Verdicts, people: Opinion, judge: Opinion) -> SystemL
         alike=agreed.value,
         n_pairs=agreed.n_pairs,
         spa=soft,
-        correlation=float(np.corrcoef(theirs[known], ours[known])[0, 1])
-        if varied
-        else float("nan"),
+        correlation=cell_pearson(theirs, ours)[0] if known.sum() > 2 else float("nan"),
         gap=believable_gap(means),
     )
 
@@ -122,7 +120,7 @@ def _strengths(verdicts: Verdicts, points: Floats, both: Any) -> Floats:
     result = np.full(k, np.nan)
     try:
         found = styled_strengths(place[left], place[right], own, int(met.sum()))
-    except (UsageError, np.linalg.LinAlgError):
+    except UsageError:
         return system_means(np.concatenate([left, right]), *(np.concatenate([own, 1 - own]),) * 2,
                             k).human  # fmt: skip
     result[met] = found.log_strength

@@ -23,12 +23,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.judging.card import JudgeCard
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.judged.alttest import AltTest
-from steelyard.stats.judged.position import FIXED
-from steelyard.stats.judged.scoreagreement import CONSTANT_JUDGE
+from steelyard.stats.judged.agreement import CONSTANT_JUDGE
+from steelyard.stats.judged.alt_test import AltTest
+from steelyard.stats.judged.bias import FIXED
 from steelyard.stats.prediction_powered.labels import labels_for_kappa
 
 BELIEVE = "believe"

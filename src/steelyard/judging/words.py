@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural, sentence
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, plural, sentence
 from steelyard.judging.cardwords import of_all, of_judge, what_to_do
 from steelyard.judging.verdict import BELIEVE, CORRECT, DO_NOT, RANKING, TOO_LITTLE
 

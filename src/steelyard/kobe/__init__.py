@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steelyard.core.publicnames import loaded_from
+from steelyard.core.lazy import loaded_from
 
 if TYPE_CHECKING:
     from steelyard.kobe.annotating import annotate as annotate

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.kobe import confidence
 from steelyard.kobe.confidence import Around, Model, features, model
 from steelyard.kobe.explaining import Evidence, Finding, explain

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.words import plural
+from steelyard.core.options import check_instance, check_text
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations, EntityMention, Sentence
@@ -57,8 +57,8 @@ def annotate(
         The reference that becomes ``ref``; by default the first.
     """
     es = as_evalset(es)
-    bounds.instance(KobeOptions, "KobeOptions", optional=True, options=options)
-    bounds.text(src=src, tgt=tgt)
+    check_instance(KobeOptions, "KobeOptions", optional=True, options=options)
+    check_text(src=src, tgt=tgt)
     how = (options or KobeOptions()).settled()
     _need_no_scoring(how)
     if reference is not None and reference not in es.references:

@@ -13,7 +13,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.formats import files
 from steelyard.formats.entityfiles import EntityAnnotations, Sentence
 from steelyard.formats.folders import koberelease

@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.kobe.explaining import Evidence, Finding
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.mention import Mention
@@ -154,14 +154,7 @@ def _is_word(mention: Mention, forms: Forms) -> bool:
 
 
 def _is_small(mention: Mention) -> bool:
-    """Tell whether a number is often put in other words: up to twelve, in words also fractions.
-
-    Examples
-    --------
-    >>> numbers = (("7", "num:7"), ("полтора", "num:1.5"), ("1.5", "num:1.5"), ("30", "num:30"))
-    >>> [_is_small(Mention(0, 1, text, one, "number")) for text, one in numbers]
-    [True, True, False, False]
-    """
+    """Tell whether a number is often put in other words: up to twelve, in words also fractions."""
     number = str(mention.id).removeprefix("num:")
     if not any(c.isdecimal() for c in mention.text):
         number = number.partition(".")[0]

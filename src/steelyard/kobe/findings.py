@@ -8,12 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from steelyard.core import bounds
-from steelyard.core.oneline import named, one_line
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
+from steelyard.core.display import Result, Summary, named, one_line
+from steelyard.core.options import check_share
 from steelyard.core.table import Column, Frame, Table, frame
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.kobe import words
 from steelyard.kobe.alarms import AddedEntity, Alarm, Explained, LostEntity
 from steelyard.kobe.explaining import KINDS, Finding
@@ -94,7 +92,7 @@ class CategoryRecall(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class KobeReport(Shown):
+class KobeReport(Result):
     """How well systems keep the entities of a source (or of a reference).
 
     Parameters
@@ -265,7 +263,7 @@ class KobeReport(Shown):
 
         What is found and scored stays as it is.
         """
-        bounds.share(optional=True, min_confidence=least)
+        check_share(optional=True, min_confidence=least)
         return replace(self, shown=replace(self.shown, least=least))
 
     def cut_note(self) -> str:

@@ -6,9 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import Options, choice, flag, source, text, whole
+from steelyard.core.options import (
+    Options,
+    as_tuple,
+    check_choice,
+    check_instance,
+    choice,
+    flag,
+    source,
+    text,
+    whole,
+)
 from steelyard.kobe.base.records import TIERS
 
 if TYPE_CHECKING:
@@ -55,8 +64,8 @@ class LinkOptions(Options):
     names: Literal["auto", "on", "off"] = choice("auto", ("auto", "on", "off"))
 
     def __post_init__(self) -> None:
-        for tier in bounds.listed(tiers=self.tiers):
-            bounds.choice(TIERS, tiers=tier)
+        for tier in as_tuple(tiers=self.tiers):
+            check_choice(TIERS, tiers=tier)
         super().__post_init__()
 
     def signature(self) -> str:
@@ -117,7 +126,7 @@ class KobeOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        bounds.instance(LinkOptions, "LinkOptions", link=self.link)
+        check_instance(LinkOptions, "LinkOptions", link=self.link)
         if self.links is not None and self.linker is not None:
             raise UsageError("links=... and linker=...: expected one of them")
         if (self.links or self.linker) is not None and self.link != LinkOptions():

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.core.words import plural
+from steelyard.core.options import as_list, check_instance, check_text
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats.load import Source, as_evalset
@@ -84,12 +84,12 @@ def kobe_metric(
     KobeReport
         The scores in words, by category, and what was lost or added.
     """
-    bounds.instance(KobeOptions, "KobeOptions", optional=True, options=options)
+    check_instance(KobeOptions, "KobeOptions", optional=True, options=options)
     options, es = options or KobeOptions(), as_evalset(es)
     annotated = options.links is not None or isinstance(linker, AnnotatedLinker)
     options = options.settled(linked=annotated)
     if not annotated or options.language_filter != "off":  # or else nobody asks for languages
-        bounds.text(src=src, tgt=tgt)
+        check_text(src=src, tgt=tgt)
         src, tgt = normalise(str(src)), normalise(str(tgt))
     linker = chosen_linker(options, kb, linker, es.language_pair)
     linked = link_set(es, (src, tgt), options, linker)
@@ -273,8 +273,8 @@ def _named(
     """Give texts by name; those of one system alone have none yet."""
     named = dict(texts) if isinstance(texts, Mapping) else {alone: texts}
     for name, own in named.items():
-        bounds.text(name=name)
-        bounds.items(str, **{what: own})
+        check_text(name=name)
+        as_list(str, **{what: own})
     return named
 
 
@@ -311,7 +311,7 @@ def score(
     >>> report = sy.kobe.score(["Wien, 3. März"], ["Vienna, 4 March"], src="de", tgt="en")
     ... # doctest: +SKIP
     """
-    bounds.items(str, sources=sources)
+    as_list(str, sources=sources)
     named = _named("outputs", outputs, "system")
     refs = {} if references is None else _named("references", references, "ref")
     for what, texts in (("system", named), ("reference", refs)):

@@ -16,14 +16,12 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.core.oneline import one_line
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile, Provenance, origin, sha256
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.formats.textshards import TextRow, TextShard, read_rows
 from steelyard.kobe import run
 from steelyard.kobe.explaining import missed_by_all
@@ -48,7 +46,7 @@ Counts = dict[str, dict[str, int]]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class ShardedKobe(Shown):
+class ShardedKobe(Result):
     """Scores of all systems over all shards; there are no scores of segments."""
 
     report: KobeReport

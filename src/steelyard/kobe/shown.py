@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.kobe.alarms import AddedEntity, Alarm, Explained, LostEntity, explain_all
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Pairs

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from steelyard.core.table import Column, Table
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.kobe.alarms import Explained
 from steelyard.kobe.mention import Id, Linker, Mention
 

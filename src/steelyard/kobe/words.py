@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, plural
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:
     from steelyard.kobe.findings import KobeReport, SystemEntities

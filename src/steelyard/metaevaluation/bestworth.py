@@ -6,22 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.data.worth import Worth, measured_here
+from steelyard.data.agreement_curve import curve_of_set
 from steelyard.metaevaluation.cube import Data
 from steelyard.metaevaluation.floor import is_sentinel
 from steelyard.metaevaluation.results import MetaResult
+from steelyard.stats.curves import AgreementCurve
 
 
 def worth_of_best(
     data: Data, human: str, results: Sequence[MetaResult], unit: str, rng: np.random.Generator
-) -> Worth | None:
+) -> AgreementCurve | None:
     """Measure the worth of the metric that the first meta-metric of systems puts first.
 
-    None where systems are not weighed, or are too few (:mod:`steelyard.data.worth`).
+    None where systems are not weighed, or are too few (:mod:`steelyard.data.agreement_curve`).
     """
     own = [
         result.metric
         for result in results
         if result.level == "sys" and not np.isnan(result.value) and not is_sentinel(result.metric)
     ]
-    return measured_here(data.es, human, own[0], rng, unit=unit) if own else None
+    return curve_of_set(data.es, human, own[0], rng, unit=unit) if own else None

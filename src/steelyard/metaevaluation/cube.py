@@ -10,13 +10,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed, plural
-from steelyard.data.choosing import chosen_metrics, need_moments
+from steelyard.core.options import check_names, check_text
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative
 from steelyard.data.overview import direction_warnings, score_facts
+from steelyard.data.selection import chosen_metrics, need_moments
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
 from steelyard.metaevaluation.words import LISTED, quoted
@@ -207,14 +207,14 @@ def the_human(es: EvalSet, human: str | None) -> str:
             known = ", ".join(es.human) or "none"
             raise UsageError(f"name the human score (human=NAME); known as human: {known}")
         return es.human[0]
-    bounds.text(human=human)
+    check_text(human=human)
     es[human]  # an unknown name is an error that shows the known ones
     return human
 
 
 def the_metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> tuple[str, ...]:
     """Give the metrics that are weighed: those named or matched, or all that are not human."""
-    bounds.names(optional=True, metrics=metrics)
+    check_names(optional=True, metrics=metrics)
     if metrics is None:
         names = tuple(name for name in es.metrics if name != human)
     else:

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.metaevaluation.cube import Data
 from steelyard.stats.arrays import Counts
 from steelyard.stats.estimate import undefined
-from steelyard.stats.judged.believable import Gap, believable_gap, system_means
+from steelyard.stats.judged.gap import Gap, believable_gap, system_means
 
 
 def gaps_of(

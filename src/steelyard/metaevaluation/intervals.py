@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.results import MetaResult, units
 from steelyard.metaevaluation.words import LISTED, quoted

@@ -16,7 +16,8 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
-from steelyard.data.independence import (
+from steelyard.data.segments import Segments
+from steelyard.data.units import (
     AUTO,
     DOCUMENT,
     DOMAIN,
@@ -26,7 +27,6 @@ from steelyard.data.independence import (
     least_p,
     units_of,
 )
-from steelyard.data.segments import Segments
 from steelyard.metaevaluation.cube import Data
 from steelyard.metaevaluation.options import POOLED, MetaOptions
 from steelyard.metaevaluation.words import quoted

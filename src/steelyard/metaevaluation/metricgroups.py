@@ -11,9 +11,9 @@ from scipy.special import ndtr
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import Rng, streams
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import AUTO, DOCUMENT, DOMAIN, PROMPT, SEGMENT
+from steelyard.data.units import AUTO, DOCUMENT, DOMAIN, PROMPT, SEGMENT
 from steelyard.metaevaluation.cube import Run, prepare
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.metaevaluation.options import MetaOptions

@@ -1,4 +1,4 @@
-"""Systems that are far from all others by their human score (:mod:`steelyard.stats.outlying`)."""
+"""Systems that are far from all others by their human score (:mod:`steelyard.stats.outliers`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.stats.arrays import Floats
-from steelyard.stats.outlying import outlying
+from steelyard.stats.outliers import robust_deviations
 
 _LISTED = 5  # names that a sentence lists
 
@@ -79,7 +79,7 @@ def find_outliers(
     >>> found.sentence()
     '1 of 6 systems is an outlier by da (F -22.7; robust deviations from the median, beyond 2.5)'
     """
-    found = outlying(scores, cutoff)
+    found = robust_deviations(scores, cutoff)
     flags = found.flags
     far = {name: float(found.deviations[i]) for i, name in enumerate(systems) if flags[i]}
     ordered = sorted(far, key=lambda name: (-abs(far[name]), name))

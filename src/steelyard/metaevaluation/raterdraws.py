@@ -15,9 +15,18 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import FEWEST, SEGMENT, UnitEffect, Units, too_few
 from steelyard.data.judgements import Ratings
-from steelyard.data.whorated import RATER, places, rater_groups, too_few_groups
+from steelyard.data.units import (
+    FEWEST,
+    RATER,
+    SEGMENT,
+    UnitEffect,
+    Units,
+    positions,
+    rater_groups,
+    too_few,
+    too_few_groups,
+)
 from steelyard.metaevaluation.cube import Data, Run
 from steelyard.metaevaluation.intervals import outside, placed, with_intervals, without_interval
 from steelyard.metaevaluation.options import POOLED, MetaOptions
@@ -97,7 +106,10 @@ def _ratings_behind(es: EvalSet, human: str, options: MetaOptions) -> Ratings | 
 def judgements(data: Data, human: str, ratings: Ratings) -> Judgements:
     """Find the rows behind the scores; ratings whose means are others are refused."""
     es = data.es
-    row, column = places(ratings.systems, es.systems), places(ratings.segments, es.segments.ids)
+    row, column = (
+        positions(ratings.systems, es.systems),
+        positions(ratings.segments, es.segments.ids),
+    )
     system, segment = row[ratings.system], column[ratings.segment]
     keep = (system >= 0) & (segment >= 0) & ~np.isnan(ratings.value)
     keep &= ratings.is_item("system", "repeat")

@@ -8,24 +8,20 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.later import Later, known
-from steelyard.core.oneline import named, one_line
+from steelyard.core.lazy import lazy, lazy_field
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, UnitEffect, many
-from steelyard.data.whorated import RATER
-from steelyard.data.worth import Worth
+from steelyard.data.units import RATER, SEGMENT, UnitEffect, many
 from steelyard.metaevaluation import words
 from steelyard.metaevaluation.options import POOLED
 from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
-from steelyard.stats.judged.believable import Gap
+from steelyard.stats.curves import AgreementCurve
+from steelyard.stats.judged.gap import Gap
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
 
@@ -99,8 +95,8 @@ class Significance:
         return own | {"metrics": list(self.metrics), "valid": valid}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class MetaEvaluation(Shown):
+@dataclass(frozen=True, repr=False)
+class MetaEvaluation(Result):
     """How metrics agree with a human score, and what the answer rests on."""
 
     human: str
@@ -118,21 +114,10 @@ class MetaEvaluation(Shown):
     n_cells: int | None = None  # outputs (system, segment) that people scored
     outliers: Outliers | None = None  # by people's scores of systems
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
-    later_worth: Later[Worth | None] = field(default=known(None), compare=False, repr=False)
-    later_gaps: Later[Mapping[str, Gap]] = field(default=known({}), compare=False, repr=False)
-
-    @property
-    def worth(self) -> Worth | None:
-        """What differences of the best metric are worth to people, measured when it is asked."""
-        return self.later_worth()
-
-    @property
-    def gaps(self) -> Mapping[str, Gap]:
-        """Smallest believable gaps of metrics, measured when they are asked for.
-
-        Empty where systems are not weighed.
-        """
-        return self.later_gaps()
+    #: What differences of the best metric are worth to people.
+    worth: AgreementCurve | None = lazy_field(None)  # noqa: RUF009
+    #: Smallest believable gaps of metrics; empty where systems are not weighed.
+    gaps: Mapping[str, Gap] = lazy_field(lazy(dict))
 
     @property
     def resampled_units(self) -> str:
@@ -370,7 +355,7 @@ class _Board:
             notes.append(_about_gaps(whole.gaps))
         # How large a difference counts; the place of all that is measured of differences.
         worth = whole.worth
-        notes += [] if worth is None else [f"a difference: {worth.in_short()}"]
+        notes += [] if worth is None else [f"a difference: {worth.needed_sentence()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]
 
 

@@ -7,18 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.later import Later
-from steelyard.core.later import known as known_as
-from steelyard.core.options import spelled
+from steelyard.core.lazy import lazy
+from steelyard.core.options import check_names, check_text, spelled
+from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
-from steelyard.core.rng import Rng, generator, later_streams
-from steelyard.core.telling import each
-from steelyard.core.words import listed
+from steelyard.core.rng import Rng, generator, streams
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, Units, units_of
-from steelyard.data.whorated import RATER
+from steelyard.data.units import RATER, SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.bestworth import worth_of_best
 from steelyard.metaevaluation.cube import Data, Run, prepare, the_human, the_metrics
@@ -159,11 +156,11 @@ def evaluate(
     ratings, data = people_behind(es, human, options, data)
     units, options = item_units(data, options) or (judged_units(data, own_unit), options)
     warnings += _said_of(units, data, options)
-    draws = later_streams(rng, 2)  # of tests, of resamples
+    draws = streams(rng, 2)  # of tests, of resamples
     raters = weights = None
     if options.intervals is not None:
-        raters = RaterDraws.of(data, human, ratings, options, draws()[1])
-        weights = raters or _resamples(data, options, units, draws()[1])
+        raters = RaterDraws.of(data, human, ratings, options, draws[1])
+        weights = raters or _resamples(data, options, units, draws[1])
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
@@ -174,7 +171,7 @@ def evaluate(
         found = run.results()
         warnings += meta.notes(run.view)
         if options.significance:
-            test, told = compare_metrics(run, found, options, draws()[0])
+            test, told = compare_metrics(run, found, options, draws[0])
             warnings += told
             if test is not None:
                 tests[meta.name] = test
@@ -192,7 +189,7 @@ def evaluate(
             coarser[meta.name] = {result.metric: result.value for result in other}
     warnings += [*without_value(results), *outlier_warnings(far, results)]
     shown = options.provenance(human, [meta.name for meta in metas])
-    own_draws = later_streams(rng, 4)  # of which the last
+    worth_draws = streams(rng, 4)[3]
     weighs = asked not in POOLED and any(result.level == "sys" for result in results)
     return MetaEvaluation(
         human=human,
@@ -210,8 +207,8 @@ def evaluate(
         n_cells=int(np.count_nonzero(data.known)),
         outliers=far,
         source=es,
-        later_worth=Later(lambda: worth_of_best(data, human, results, own_unit, own_draws()[3])),
-        later_gaps=Later(lambda: gaps_of(data, units.codes)) if weighs else known_as({}),
+        worth=lazy(lambda: worth_of_best(data, human, results, own_unit, worth_draws)),
+        gaps=lazy(lambda: gaps_of(data, units.codes)) if weighs else {},
     )
 
 
@@ -299,8 +296,8 @@ def pair_preferences(
     True
     """
     es = as_evalset(es, human)
-    bounds.text(human=human, metric=metric)
-    bounds.names(optional=True, systems=systems)
+    check_text(human=human, metric=metric)
+    check_names(optional=True, systems=systems)
     options = MetaOptions(method=method, unit=unit)
     kept = es if systems is None else es.select(systems=systems)
     data, _ = prepare(kept, human, [metric], keep_references=systems is not None)

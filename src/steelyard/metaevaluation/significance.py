@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.core.errors import DegenerateError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.core.summary import Told
-from steelyard.core.words import all_of, listed, plural, sentence, span
+from steelyard.core.display import Told
+from steelyard.core.text import all_of, listed, plural, sentence, span
 
 if TYPE_CHECKING:
     from steelyard.metaevaluation.outliers import Outliers

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, printable
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import files

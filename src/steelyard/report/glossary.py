@@ -42,7 +42,7 @@ TERMS: dict[str, str] = {
     "epsilon": "differences up to this count as ties",
     "alpha": "Krippendorff's alpha: agreement of raters beyond chance; 1 is perfect, 0 is chance",
     "t": "a paired t-test: is the mean difference of two systems more than chance?",
-    "mood": "a test of medians: does swapping what two systems have move the middle as far?",
+    "mood": "Mood's test of medians, as if segments were not paired",
     "sign": "a sign test: does one system win more segments than chance would give?",
 }  # fmt: skip
 

@@ -24,7 +24,7 @@ import numpy as np
 from steelyard.comparison.ranked import CORPUS
 from steelyard.comparison.results import Comparison
 from steelyard.core.errors import InputError, printable
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
 from steelyard.metaevaluation.results import MetaEvaluation

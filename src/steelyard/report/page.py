@@ -15,21 +15,18 @@ from steelyard.comparison.options import CompareOptions
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
-from steelyard.core import bounds
+from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError, printable
-from steelyard.core.oneline import one_line
-from steelyard.core.options import spelled
+from steelyard.core.options import as_list, bad_value, check_instance, spelled
+from steelyard.core.progress import report_progress
 from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Table
-from steelyard.core.telling import tell
-from steelyard.core.words import listed, plural
-from steelyard.data.choosing import chosen_metrics
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import check
 from steelyard.data.overview import direction_warnings, overview
+from steelyard.data.selection import chosen_metrics
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
 from steelyard.judging.results import JudgeReport
@@ -56,7 +53,7 @@ _COMPARED, _WEIGHED, _PACKED, _WHOLE = 5, 65, 80, 100
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Report(Shown):
+class Report(Result):
     """A report: the page, and the results that it shows."""
 
     html: str
@@ -165,10 +162,10 @@ def make_report(  # noqa: PLR0913 - every option has a default
     'Amber ranks first of 3 systems by mean mqm over 450 segments.'
     """
     options = ReportOptions.of(locals())
-    marks = bounds.items(Mistake, mistakes=mistakes)
-    bounds.instance(Comparison, "a Comparison", optional=True, comparison=comparison)
-    bounds.instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
-    bounds.instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
+    marks = as_list(Mistake, mistakes=mistakes)
+    check_instance(Comparison, "a Comparison", optional=True, comparison=comparison)
+    check_instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
+    check_instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
     given = Given(tuple(marks), comparison, meta, judges=judges, baseline=earlier(baseline))
     known = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
     return write_report(known, human, options, given, rng)
@@ -179,7 +176,7 @@ def earlier(baseline: str | Path | Report | None) -> Memory | None:
     if baseline is None or isinstance(baseline, Report):
         return None if baseline is None else baseline.memory
     if not isinstance(baseline, (str, Path)):
-        raise bounds.fail("baseline", "a path or a Report", baseline)
+        raise bad_value("baseline", "a path or a Report", baseline)
     return read_memory(baseline)
 
 
@@ -228,11 +225,11 @@ def write_report(
     rivals = chosen_metrics(es, asked, human=gold)
     chosen = None if options.metrics is None else rivals
     settings: dict[str, Any] = {"score": main, "human": gold, "alpha": alpha}
-    tell(0, _WHOLE)
+    report_progress(0, _WHOLE)
     if found is None and main is not None and es[main].has_segments:
         found = compare(es, main, alpha=alpha, n_bootstrap=options.n_bootstrap, rng=rng)
         settings["bootstrap"] = options.n_bootstrap
-    tell(_COMPARED, _WHOLE)
+    report_progress(_COMPARED, _WHOLE)
     if meta is None and gold is not None and rivals:
         settings |= {"bootstrap": options.n_bootstrap, "resamples": options.n_resamples}
         meta = meta_evaluate(
@@ -246,7 +243,7 @@ def write_report(
             rng=rng,
             **_levels(es, gold),
         )
-    tell(_WEIGHED, _WHOLE)
+    report_progress(_WEIGHED, _WHOLE)
     many = _many(es if found is None else es.select(systems=found.systems), main, rivals, alpha)
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
@@ -283,7 +280,7 @@ def write_report(
     told = summarise(es, found, meta)
     if changes is not None:
         told = told.and_then(changes.told())
-    tell(_PACKED, _WHOLE)
+    report_progress(_PACKED, _WHOLE)
     return Report(
         html=_page(content, told, title, memory),
         said=told,

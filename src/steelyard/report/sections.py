@@ -22,7 +22,7 @@ from steelyard.core.errors import (
 )
 from steelyard.core.provenance import Provenance
 from steelyard.core.table import Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview

@@ -15,11 +15,11 @@ from steelyard.comparison import words as comparisonwords
 from steelyard.comparison.ranked import PROPORTION
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.words import CORRECTIONS, TESTS, independence, rankings
+from steelyard.core.display import Summary, Told
 from steelyard.core.provenance import installed_version
-from steelyard.core.summary import Summary, Told
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import many
+from steelyard.data.units import many
 from steelyard.metaevaluation import words as metawords
 from steelyard.metaevaluation.results import MetaEvaluation
 

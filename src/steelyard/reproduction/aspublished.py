@@ -9,7 +9,7 @@
 
 None of this is a default anywhere else. The last pairs weigh most, and which pairs are last depends
 on the order of the systems: to rank systems, average over random orders
-(:mod:`steelyard.stats.strength.orders`).
+(:mod:`steelyard.stats.strength.sequential`).
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from scipy.special import bdtr
 
 from steelyard.stats.arrays import Floats
-from steelyard.stats.correlation import kendall_b, settled
+from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.strength import elo, trueskill
-from steelyard.stats.strength.battlelog import score_results
+from steelyard.stats.ranks import levelled
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
-from steelyard.stats.strength.orders import Update
-from steelyard.stats.strength.wins import WinCounts, win_counts
+from steelyard.stats.strength.sequential import EloOptions, SequentialRating, TrueSkillOptions
+from steelyard.stats.strength.wins import WinCounts, score_results, win_counts
 
 Bools = NDArray[np.bool_]
 _SHORT = 16  # stretches of up to this many values are sorted by insertion
@@ -49,7 +48,7 @@ def rank_as_published(scores: Floats) -> dict[str, Floats]:
         "median": np.median(scores, axis=2),
         "bt": -bradley_terry_batch(tables, ties_as="second").ranks,
         "elo": elo_by_pairs(scores),
-        "trueskill": trueskill_by_pairs(scores).mu,
+        "trueskill": trueskill_by_pairs(scores),
     }
 
 
@@ -62,39 +61,31 @@ def elo_by_pairs(scores: Floats) -> Floats:
     >>> elo_by_pairs(scores).round(1).tolist()
     [[1518.9, 1518.9, 1462.2]]
     """
-    tables, systems, _ = scores.shape
-    options = elo.EloOptions()
-    state = np.zeros((1, systems, tables))
-    played = _play(options.update(), state, scores, second=True)
-    return options.finish(state, played)
+    return _play(EloOptions(), scores, second=True)
 
 
-def trueskill_by_pairs(scores: Floats) -> trueskill.Skills:
-    """Rate systems by TrueSkill, pair after pair; ties are ties.
+def trueskill_by_pairs(scores: Floats) -> Floats:
+    """Give TrueSkill's mean skills, pair after pair; ties are ties.
 
     Examples
     --------
-    >>> skills = trueskill_by_pairs(np.array([[[2.0, 2.0], [1.0, 2.0]]]))
-    >>> skills.mu.round(3).tolist()
+    >>> trueskill_by_pairs(np.array([[[2.0, 2.0], [1.0, 2.0]]])).round(3).tolist()
     [[26.114, 23.886]]
     """
-    tables, systems, _ = scores.shape
-    options = trueskill.TrueSkillOptions()
-    state = options.start(systems, tables)
-    played = _play(options.update(), state, scores, second=False)
-    return options.finish(state, played)
+    return _play(TrueSkillOptions(), scores, second=False)
 
 
-def _play(update: Update, state: Floats, scores: Floats, *, second: bool) -> NDArray[np.bool_]:
-    """Play all pairs; changes ``state`` and tells who played: systems x tables.
+def _play(rating: SequentialRating, scores: Floats, *, second: bool) -> Floats:
+    """Play all pairs: ratings of tables x systems.
 
     Pairs come as (0, 1), (0, 2), ..., (1, 2), ..., each with all its segments before the next. The
     ratings of i and j at their turn depend on the pairs (i, j - 1) and (i - 1, j) only, so that all
     pairs with the same i + j, which share no system, can be played at once, in many tables.
     """
     x = np.ascontiguousarray(np.moveaxis(scores, 0, 2))  # systems x segments x tables
-    n, width, _ = x.shape
-    played = np.zeros((n, x.shape[2]), dtype=bool)
+    n, width, tables = x.shape
+    state = rating.start(n, tables)
+    played = np.zeros((n, tables), dtype=bool)
     for total in range(1, 2 * n - 2):
         i = np.arange(max(0, total - n + 1), (total + 1) // 2)
         j = total - i
@@ -102,18 +93,17 @@ def _play(update: Update, state: Floats, scores: Floats, *, second: bool) -> NDA
         present = ~np.isnan(result)
         if second:
             result[result == 0] = -1
-        ties = ((result == 0) & present).any(axis=(0, 2)).tolist()
         weight = None if present.all() else present.astype(np.float64)
         result[~present] = 0
         both = np.stack([i, j])
         own = state[:, both]  # numbers x 2 x pairs x tables
         for s in range(width):
-            update(own, result[:, s], None if weight is None else weight[:, s], ties[s])
+            rating.update(own, result[:, s], None if weight is None else weight[:, s])
         state[:, both] = own
         met = present.any(axis=1)
         played[i] |= met
         played[j] |= met
-    return played
+    return rating.finish(state, played).scores
 
 
 def order_as_published(first: Floats, second: Floats) -> Floats:
@@ -144,7 +134,7 @@ def top_as_published(scores: Floats, n: int) -> Bools:
 def first_of_tied(scores: Floats, n: int) -> Bools:
     """Tell which systems are among the first ``n`` if tied ones stay in their order."""
     result = np.zeros(scores.shape, dtype=bool)
-    order = np.argsort(-settled(scores), axis=1, kind="stable")
+    order = np.argsort(-levelled(scores), axis=1, kind="stable")
     np.put_along_axis(result, order[:, :n], values=True, axis=1)
     return result
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,6 @@ from steelyard.reproduction.search import Data, Places
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
-from steelyard.stats.strength.triples import overturned_pairs
 from steelyard.stats.strength.wins import win_counts
 from steelyard.studies.results import Progress, Study
 from steelyard.studies.systems import disagreement as units
@@ -303,3 +302,46 @@ def _not_comparable() -> Iterator[Row]:
         ("Table 2, an example of strengths by type", "an input: there is nothing to compute"),
     ):
         yield Row.absent(what, None, note)
+
+
+class Overturned(NamedTuple):
+    """Of ``triples`` of a pair and a third system, how many change the order of the pair.
+
+    ``reversed`` puts the loser first, ``levelled`` makes both equal; triples whose pair is equal
+    alone are not counted among any.
+    """
+
+    triples: int
+    reversed: int
+    levelled: int
+
+    @property
+    def changed(self) -> int:
+        """How many are not in their order any more."""
+        return self.reversed + self.levelled
+
+
+def overturned_pairs(points: Floats) -> Overturned:
+    """Count the pairs whose order a third system changes.
+
+    ``points[i, j]`` are the wins of i against j, ties split between them; all pairs met equally
+    often. Then Bradley-Terry orders any three systems by their points among the three, so that no
+    fit is needed (see :func:`steelyard.stats.strength.bradleyterry.segment_points`).
+
+    Examples
+    --------
+    >>> wins = np.array([[0.0, 2, 1], [1, 0, 2], [2, 1, 0]])  # a cycle: with a third, all are equal
+    >>> overturned_pairs(wins)
+    Overturned(triples=3, reversed=0, levelled=3)
+    """
+    n = len(points)
+    ahead = points > points.T
+    counts = [0, 0, 0]
+    for third in range(n):
+        won = points[:, third]
+        lead = points - points.T + won[:, None] - won[None, :]
+        rest = np.arange(n) != third
+        pairs = ahead & rest[:, None] & rest[None, :]
+        kinds = (pairs, pairs & (lead < 0), pairs & (lead == 0))
+        counts = [count + int(kind.sum()) for count, kind in zip(counts, kinds, strict=True)]
+    return Overturned(*counts)

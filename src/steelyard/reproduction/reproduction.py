@@ -13,13 +13,11 @@ from typing import Any, NamedTuple
 
 from scipy.special import ndtri
 
-from steelyard.core.oneline import one_line
+from steelyard.core.display import Result, Summary, Told, one_line
 from steelyard.core.provenance import InputFile, Provenance, origin, sha256
 from steelyard.core.rng import Rng
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary, Told
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"
@@ -231,7 +229,7 @@ _COLUMNS = {name: name for name in _WORDS} | {"note": "explanation"}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Reproduction(Shown):
+class Reproduction(Result):
     """All figures of a paper: published, ours, how they compare, and why not equal."""
 
     paper: str

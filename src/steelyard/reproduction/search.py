@@ -21,7 +21,7 @@ from pathlib import Path
 
 from steelyard.core.download import cache_dir
 from steelyard.core.errors import InputError, UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.formats.folders import mtme
 
 #: The folder in which the public package of WMT test sets comes.

@@ -18,7 +18,7 @@ import numpy as np
 
 from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.folders import mtme

@@ -19,7 +19,7 @@ import numpy as np
 
 from steelyard.core.provenance import InputFile
 from steelyard.core.rng import Rng, generator
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
 from steelyard.metaevaluation.options import Procedure

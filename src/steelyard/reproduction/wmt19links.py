@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats import tables

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
 
+from steelyard.core.progress import each
 from steelyard.core.provenance import installed_version
-from steelyard.core.telling import each
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.scoring.metric import Scored, chosen_references, nearest, target_language
 from steelyard.stats.arrays import Floats

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, need_extra
+from steelyard.core.options import check_text
 from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations
@@ -42,7 +42,7 @@ class Kobe:
     ) -> None:  # fmt: skip
         from steelyard.kobe.options import KobeOptions
 
-        bounds.text(optional=True, tiers=tiers)
+        check_text(optional=True, tiers=tiers)
         self.kb = kb
         if tiers is not None:
             link = options.get("link") or {}

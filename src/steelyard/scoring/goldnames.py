@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import installed_version
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.scoring.metric import Scored, output_rows
 

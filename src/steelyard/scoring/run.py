@@ -8,17 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.oneline import named, one_line
-from steelyard.core.options import spelled
+from steelyard.core.options import as_tuple, check_instance, check_names, spelled
+from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
 from steelyard.core.table import Cell, Column, Frame, Table
-from steelyard.core.telling import each
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.load import JudgementsError, Source, as_evalset
@@ -27,7 +23,7 @@ from steelyard.scoring.metric import Metric, Report, make_metric
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Scores(Shown):
+class Scores(Result):
     """Scores of all systems by some metrics; ``evalset`` holds them and all that was known."""
 
     evalset: EvalSet
@@ -155,14 +151,14 @@ def score(
     chrf: nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:...
     character: nrefs:1|norm:output|match:equal|version:steelyard-...
     """
-    bounds.instance(EntityAnnotations, "annotations", optional=True, annotations=annotations)
+    check_instance(EntityAnnotations, "annotations", optional=True, annotations=annotations)
     es, links = _with_links(source) if annotations is None else (as_evalset(source), annotations)
-    wanted: Sequence[Any] = bounds.listed((str, Metric), metrics=metrics)
-    bounds.names(optional=True, references=references)
-    bounds.instance(Mapping, "options by metric", optional=True, options=options)
+    wanted: Sequence[Any] = as_tuple((str, Metric), metrics=metrics)
+    check_names(optional=True, references=references)
+    check_instance(Mapping, "options by metric", optional=True, options=options)
     given: dict[str, Any] = dict(options or {})
     for own in given.values():
-        bounds.instance(Mapping, "dictionaries by metric", options=own)
+        check_instance(Mapping, "dictionaries by metric", options=own)
     said: list[str] = []
     if links is not None:
         from steelyard.scoring.fidelity import of_annotations

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import MissingDependencyError, ShapeError, UsageError, hint
+from steelyard.core.options import check_flag, check_number, check_text, check_whole
+from steelyard.core.progress import each
 from steelyard.core.provenance import installed_version
-from steelyard.core.telling import each
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Texts
 from steelyard.scoring.metric import Scored, chosen_references, output_rows, target_language
@@ -32,13 +32,13 @@ from steelyard.stats.permutation.corpus import CorpusStatistics
 SURFACE_METRICS = ("bleu", "chrf", "chrf++", "ter")
 #: What sacreBLEU would compute nonsense with otherwise, or fail on; all other options are flags.
 _CHECKS: dict[str, Callable[..., Any]] = {
-    "max_ngram_order": partial(bounds.whole, 1),
-    "char_order": partial(bounds.whole, 1),
-    "word_order": bounds.whole,
-    "beta": partial(bounds.number, 0, strict=True),
-    "smooth_value": partial(bounds.number, 0, optional=True),
-    "tokenize": partial(bounds.text, optional=True),
-    "smooth_method": partial(bounds.text, optional=True),
+    "max_ngram_order": partial(check_whole, 1),
+    "char_order": partial(check_whole, 1),
+    "word_order": check_whole,
+    "beta": partial(check_number, 0, strict=True),
+    "smooth_value": partial(check_number, 0, optional=True),
+    "tokenize": partial(check_text, optional=True),
+    "smooth_method": partial(check_text, optional=True),
 }
 _OURS = ("references", "trg_lang", "force")  # arguments of sacreBLEU that are set here
 
@@ -199,7 +199,7 @@ def _metric(
         if key in _CHECKS:
             _CHECKS[key](**{key: value})
         else:
-            bounds.flag(**{key: value})
+            check_flag(**{key: value})
     limited = {"tokenize": BLEU.TOKENIZERS, "smooth_method": BLEU.SMOOTH_DEFAULTS}
     for key, values in limited.items():
         if options.get(key) is not None and options[key] not in values:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.table import decimals
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:
     from steelyard.scoring.run import Scores

@@ -1,45 +1,50 @@
-r"""Raters with raters: how far people who judged the same things agree, beyond chance.
+"""Agreement of raters, and of a judge with raters, beyond chance.
 
-Judgements come as columns: ``unit`` says what was judged (a code), ``value`` what was said. Units
-with a single judgement have nothing to agree with and take no part; NaN is missing. Every
-coefficient is a ratio of sums over units, so an interval resamples units by counts
-(:func:`bootstrap <steelyard.stats.resampling.bootstrap.segment_counts>`) instead of copying
-judgements.
+Judgements of many raters come as columns: ``unit`` is a code of what was judged, ``value`` the
+judgement, NaN where it is missing. Units with a single judgement are excluded. These coefficients
+are ratios of sums over units, so an interval resamples units by counts.
+
+Judgements of two come as a row each: what people said (a code, or a share of each category where
+they are split) and what the other one said (a code). These coefficients have an influence of every
+row, which gives the interval. Without units the error of kappa is that of Fleiss, Cohen and Everitt
+(1969), that of AC1 is Gwet's (2008).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
-from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice, check_whole
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
+from steelyard.stats.estimate import Codes, Estimate, from_influence, undefined
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
 
 LEVELS = ("nominal", "ordinal", "interval")
+WEIGHTS = ("plain", "linear", "quadratic")
 _CHUNK = 8_000_000  # cells of resampling counts held at a time
+_ONE_CATEGORY = "people and judge both used one category only"
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A coefficient, its 95 % interval (NaN without resamples), and what it rests on.
+    """A coefficient, its 95% interval (NaN without resamples), and what it rests on.
 
     ``n_units`` counts the units with two judgements or more, ``n_values`` their judgements. A
     coefficient that is undefined (nothing judged twice, or nothing varies) is NaN.
     """
 
-    value: float
-    low: float
-    high: float
-    n_units: int
-    n_values: int
+    value: float = float("nan")
+    low: float = float("nan")
+    high: float = float("nan")
+    n_units: int = 0
+    n_values: int = 0
 
     def to_dict(self) -> dict[str, object]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             "value": self.value,
             "ci": None if np.isnan(self.low) else [self.low, self.high],
@@ -48,11 +53,11 @@ class Agreement:
         }
 
 
-_NOTHING = Agreement(float("nan"), float("nan"), float("nan"), n_units=0, n_values=0)
+Coefficient = Callable[[Floats], Floats]  # weights, resamples x units, to one value per resample
 
 
 def krippendorff_alpha(
-    unit: NDArray[np.integer],
+    unit: Codes,
     value: Floats,
     level: str = "interval",
     *,
@@ -69,71 +74,48 @@ def krippendorff_alpha(
 
     where :math:`\delta^2` is 0 or 1 (``nominal``), the squared difference (``interval``), or the
     squared number of values ranked between c and k, with half of each (``ordinal``).
-
-    Parameters
-    ----------
-    unit
-        What was judged: a code per judgement.
-    value
-        The judgement; NaN is missing.
-    level
-        ``nominal``, ``ordinal`` or ``interval``.
-    n_resamples, rng
-        Resamples of units for the interval.
-
-    Examples
-    --------
-    >>> krippendorff_alpha(np.array([0, 0, 1, 1, 2, 2]), np.array([1.0, 1, 2, 2, 3, 3])).value
-    1.0
     """
-    bounds.choice(LEVELS, level=level)
-    codes, values = _shared(unit, value)
-    n_units = int(codes.max(initial=-1)) + 1
-    if not n_units:
-        return _NOTHING
-    alpha = (_interval_alpha if level == "interval" else _counted_alpha)(codes, values, level)
-    return _with_interval(alpha, n_units, len(values), n_resamples, rng)
+    check_choice(LEVELS, level=level)
+    codes, values = _judged_twice(unit, value)
+    if not len(codes):
+        return Agreement()
+    alpha = _interval_alpha(codes, values) if level == "interval" else (
+        _counted_alpha(codes, values, level)
+    )  # fmt: skip
+    return _resampled(alpha, int(codes.max()) + 1, len(values), n_resamples, rng)
 
 
-Coefficient = Callable[[Floats], Floats]  # weights, resamples x units, to one value per resample
+def _judged_twice(unit: Codes, value: Floats) -> tuple[Counts, Floats]:
+    """Keep units with two values or more, numbered from 0."""
+    present = ~np.isnan(value)
+    units, values = unit[present], value[present]
+    _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
+    keep = sizes[codes] > 1
+    return _coded(codes[keep]), values[keep]
 
 
-def _with_interval(
+def _resampled(
     coefficient: Coefficient,
     n_units: int,
     n_values: int,
     n_resamples: int,
     rng: np.random.Generator | None,
 ) -> Agreement:
-    bounds.whole(n_resamples=n_resamples)
+    check_whole(n_resamples=n_resamples)
     value = float(coefficient(np.ones((1, n_units)))[0])
     low = high = float("nan")
     if n_resamples and n_units > 1 and not np.isnan(value):
         stream = np.random.default_rng(0) if rng is None else rng
         step = max(1, _CHUNK // n_units)
-        parts = [
+        values = [
             coefficient(segment_counts(min(step, n_resamples - done), n_units, stream))
             for done in range(0, n_resamples, step)
         ]
-        ends = interval(np.concatenate(parts)[:, None])
-        low, high = (float(end[0]) for end in ends)
-    return Agreement(value=value, low=low, high=high, n_units=n_units, n_values=n_values)
+        low, high = (float(end[0]) for end in interval(np.concatenate(values)[:, None]))
+    return Agreement(value, low, high, n_units, n_values)
 
 
-def _shared(unit: NDArray[np.integer], value: Floats) -> tuple[Counts, Floats]:
-    """Keep units with two known values or more, numbered from 0."""
-    units, values = np.asarray(unit), np.asarray(value, dtype=np.float64)
-    if units.shape != values.shape or units.ndim != 1:
-        raise ShapeError(f"{units.shape} units but {values.shape} values")
-    known = ~np.isnan(values)
-    units, values = units[known], values[known]
-    _, codes, sizes = np.unique(units, return_inverse=True, return_counts=True)
-    keep = sizes[codes] > 1
-    _, codes = np.unique(codes[keep], return_inverse=True)
-    return codes.astype(np.int64), values[keep]
-
-
-def _interval_alpha(codes: Counts, values: Floats, _level: str) -> Coefficient:
+def _interval_alpha(codes: Counts, values: Floats) -> Coefficient:
     x = values - values.mean()  # differences do not change, and squares do not cancel
     size = np.bincount(codes).astype(np.float64)
     total = np.bincount(codes, weights=x)
@@ -155,11 +137,11 @@ def _interval_alpha(codes: Counts, values: Floats, _level: str) -> Coefficient:
 def _counted_alpha(codes: Counts, values: Floats, level: str) -> Coefficient:
     """Alpha of classes or ranks: a class is as far from another as its position says."""
     labels, value = np.unique(values, return_inverse=True)
-    one, other = pairs_within(codes)
-    owner = codes[one]
-    share = 2 / (np.bincount(codes)[owner] - 1)
-    one, other = value[one], value[other]
-    differ = (one != other).astype(np.float64)
+    first, second = pairs_within(codes)
+    pair_unit = codes[first]
+    share = 2 / (np.bincount(codes)[pair_unit] - 1)
+    first, second = value[first], value[second]
+    differ = (first != second).astype(np.float64)
 
     def alpha(weights: Floats) -> Floats:
         result = np.empty(len(weights))
@@ -172,50 +154,14 @@ def _counted_alpha(codes: Counts, values: Floats, level: str) -> Coefficient:
                 # The values ranked from one to the other, both ends by half.
                 middle = np.cumsum(counts) - counts / 2
                 middle -= n / 2
-                distance = (middle[one] - middle[other]) ** 2
+                distance = (middle[first] - middle[second]) ** 2
                 expected = 2 * (n * (counts @ middle**2) - (counts @ middle) ** 2)
-            observed = (n - 1) * ((weight[owner] * share) @ distance)
+            observed = (n - 1) * ((weight[pair_unit] * share) @ distance)
             varies = np.count_nonzero(counts) > 1
             result[row] = 1 - observed / expected if varies else np.nan
         return result
 
     return alpha
-
-
-def cohen_kappa(
-    first: Floats,
-    second: Floats,
-    *,
-    n_resamples: int = 0,
-    rng: np.random.Generator | None = None,
-) -> Agreement:
-    """Cohen's kappa of two raters who put the same units into classes.
-
-    (observed - expected) / (1 - expected), where chance is what independent raters with these
-    shares of classes would agree in. Units that either left out take no part.
-
-    Examples
-    --------
-    >>> round(cohen_kappa(np.array([0.0, 0, 1, 1]), np.array([0.0, 1, 1, np.nan])).value, 4)
-    0.4
-    """
-    a, b = (np.asarray(x, dtype=np.float64) for x in (first, second))
-    if a.shape != b.shape or a.ndim != 1:
-        raise ShapeError(f"one class per unit and rater, got shapes {a.shape} and {b.shape}")
-    both = ~(np.isnan(a) | np.isnan(b))
-    labels, codes = np.unique(np.concatenate([a[both], b[both]]), return_inverse=True)
-    n = int(both.sum())
-    if not n:
-        return _NOTHING
-    one, other = (np.eye(len(labels))[half] for half in (codes[:n], codes[n:]))
-    same = (codes[:n] == codes[n:]).astype(np.float64)
-
-    def kappa(weights: Floats) -> Floats:
-        total = weights.sum(axis=1)
-        chance = ((weights @ one) * (weights @ other)).sum(axis=1) / total**2
-        return _beyond_chance(weights @ same / total, chance)
-
-    return _with_interval(kappa, n, 2 * n, n_resamples, rng)
 
 
 def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
@@ -225,7 +171,7 @@ def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
 
 
 def fleiss_kappa(
-    unit: NDArray[np.integer],
+    unit: Codes,
     value: Floats,
     *,
     n_resamples: int = 0,
@@ -235,28 +181,21 @@ def fleiss_kappa(
 
     The observed agreement is the mean over units of the share of pairs of judgements that are
     alike; chance is the sum of the squared shares of the classes.
-
-    Examples
-    --------
-    >>> unit = np.array([0, 0, 0, 1, 1, 1])
-    >>> round(fleiss_kappa(unit, np.array([1.0, 1, 2, 2, 2, 2])).value, 4)
-    0.25
     """
-    codes, values = _shared(unit, value)
-    n_units = int(codes.max(initial=-1)) + 1
-    if not n_units:
-        return _NOTHING
+    codes, values = _judged_twice(unit, value)
+    if not len(codes):
+        return Agreement()
     labels, classes = np.unique(values, return_inverse=True)
-    counts = np.zeros((n_units, len(labels)))
+    counts = np.zeros((int(codes.max()) + 1, len(labels)))
     np.add.at(counts, (codes, classes), 1)
     size = counts.sum(axis=1)
     alike = ((counts * counts).sum(axis=1) - size) / (size * (size - 1))
 
-    def kappa(weights: Floats) -> Floats:
+    def coefficient(weights: Floats) -> Floats:
         share = ratio(weights @ counts, (weights @ size)[:, None])
         return _beyond_chance(weights @ alike / weights.sum(axis=1), (share * share).sum(axis=1))
 
-    return _with_interval(kappa, n_units, len(values), n_resamples, rng)
+    return _resampled(coefficient, len(counts), len(values), n_resamples, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +203,7 @@ class RankingAgreement:
     """How often two orderings of the same pair of outputs agree.
 
     ``n_units`` counts what is resampled, ``n_values`` the pairs of orderings. ``kappa`` corrects
-    for chance as WMT does: two random judges who tie as often as these people do, and who prefer
+    for chance as WMT does: two random judges who tie as often as these raters do, and who prefer
     either side equally often.
     """
 
@@ -272,7 +211,7 @@ class RankingAgreement:
     kappa: Agreement
 
     def to_dict(self) -> dict[str, object]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {"share": self.share.to_dict(), "kappa": self.kappa.to_dict()}
 
 
@@ -293,14 +232,14 @@ class Orderings:
         default the units.
     """
 
-    rater: NDArray[np.integer]
-    unit: NDArray[np.integer]
+    rater: Codes
+    unit: Codes
     outcome: Floats
-    block: NDArray[np.integer] | None = None
+    block: Codes | None = None
 
 
 def ranking_agreement(
-    given: Orderings,
+    orderings: Orderings,
     *,
     within: bool = False,
     n_resamples: int = 0,
@@ -310,68 +249,207 @@ def ranking_agreement(
 
     With ``within``, a rater's comparisons are compared with the same rater's other ones
     (intra-rater agreement), not with those of others.
-
-    Examples
-    --------
-    >>> rater, unit = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
-    >>> ranking_agreement(Orderings(rater, unit, np.array([1.0, 1, 1, -1]))).share.value
-    0.5
     """
-    known = ~np.isnan(given.outcome)
-    sign = np.sign(given.outcome[known]).astype(np.int64)
-    blocks = _coded((given.unit if given.block is None else given.block)[known])
-    what = _coded(given.unit[known])
-    own = _coded(what * (int(given.rater.max(initial=0)) + 1) + given.rater[known])
-    alike, pairs = _pairs_alike(what, sign)
-    own_alike, own_pairs = _pairs_alike(own, sign)
-    unit_of = _first(own, what)
-    own_alike = group_sums(unit_of, own_alike, len(pairs))
-    own_pairs = group_sums(unit_of, own_pairs, len(pairs))
-    alike = own_alike if within else alike - own_alike
-    pairs = own_pairs if within else pairs - own_pairs
-    owner = _first(what, blocks)
-    n_blocks = int(blocks.max(initial=-1)) + 1
-    same, met = (group_sums(owner, x, n_blocks) for x in (alike, pairs))
-    counted = pairs[what] > 0
-    tied = np.bincount(blocks[counted & (sign == 0)], minlength=n_blocks)
-    judged = np.bincount(blocks[counted], minlength=n_blocks)
-    sums = np.array([same, met, tied, judged], dtype=np.float64)
-    same, met, tied, judged = sums[:, met > 0]
-    if not len(met):
-        return RankingAgreement(_NOTHING, _NOTHING)
+    present = ~np.isnan(orderings.outcome)
+    sign = np.sign(orderings.outcome[present]).astype(np.int64)
+    block = orderings.unit if orderings.block is None else orderings.block
+    blocks, unit = _coded(block[present]), _coded(orderings.unit[present])
+    n_raters = int(orderings.rater.max(initial=0)) + 1
+    by_rater = _coded(unit * n_raters + orderings.rater[present])
+    alike, pairs = _pairs_alike(unit, sign)
+    same_rater = [
+        group_sums(_first(by_rater, unit), counts, len(pairs))
+        for counts in _pairs_alike(by_rater, sign)
+    ]
+    if within:
+        alike, pairs = same_rater
+    else:
+        alike, pairs = alike - same_rater[0], pairs - same_rater[1]
+    unit_block, n_blocks = _first(unit, blocks), int(blocks.max(initial=-1)) + 1
+    counted = pairs[unit] > 0
+    sums = np.stack([
+        group_sums(unit_block, alike, n_blocks),
+        group_sums(unit_block, pairs, n_blocks),
+        group_sums(blocks[counted & (sign == 0)], None, n_blocks),
+        group_sums(blocks[counted], None, n_blocks),
+    ])  # fmt: skip
+    alike, pairs, tied, judged = sums[:, sums[1] > 0]
+    if not len(pairs):
+        return RankingAgreement(Agreement(), Agreement())
 
     def share(weights: Floats) -> Floats:
-        return ratio(weights @ same, weights @ met)
+        return ratio(weights @ alike, weights @ pairs)
 
-    def kappa(weights: Floats) -> Floats:
+    def chance_corrected(weights: Floats) -> Floats:
         tie = ratio(weights @ tied, weights @ judged)
         return _beyond_chance(share(weights), tie**2 + (1 - tie) ** 2 / 2)
 
     streams = (None, None) if rng is None else rng.spawn(2)
     return RankingAgreement(
         *(
-            _with_interval(coefficient, len(met), int(met.sum()), n_resamples, stream)
-            for coefficient, stream in zip((share, kappa), streams, strict=True)
+            _resampled(coefficient, len(pairs), int(pairs.sum()), n_resamples, stream)
+            for coefficient, stream in zip((share, chance_corrected), streams, strict=True)
         )
     )
 
 
-def _coded(labels: NDArray[np.integer]) -> Counts:
+def _coded(labels: Codes) -> Counts:
     codes: Counts = np.unique(labels, return_inverse=True)[1].astype(np.int64)
     return codes
 
 
 def _first(group: Counts, label: Counts) -> Counts:
-    """Give the label of each group, where all members of a group have the same one."""
+    """Return the label of each group, where all members of a group have the same one."""
     result = np.zeros(int(group.max(initial=-1)) + 1, dtype=np.int64)
     result[group] = label
     return result
 
 
 def _pairs_alike(group: Counts, sign: Counts) -> tuple[Floats, Floats]:
-    """Per group, how many pairs of comparisons are alike, and how many pairs there are."""
+    """Count, per group, the pairs of comparisons that are alike, and all pairs."""
     n_groups = int(group.max(initial=-1)) + 1
     counts = np.bincount(group * 3 + sign + 1, minlength=3 * n_groups).reshape(n_groups, 3)
     size = counts.sum(axis=1)
     alike = (counts * (counts - 1)).sum(axis=1) / 2
     return alike, size * (size - 1) / 2
+
+
+def label_counts(labels: Sequence[Codes], n_categories: int) -> NDArray[np.int64]:
+    """Count how many gave each label, categories x rows; codes below 0 are missing."""
+    rows = np.arange(len(labels[0]))
+    counts = np.zeros((n_categories, len(rows)), dtype=np.int64)
+    for codes in labels:
+        present = codes >= 0
+        counts[codes[present], rows[present]] += 1
+    return counts
+
+
+def vote(counts: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return the most frequent label of each row; -1 where several are as frequent."""
+    most = counts.max(axis=0)
+    clear = (most > 0) & ((counts == most).sum(axis=0) == 1)
+    return np.where(clear, counts.argmax(axis=0), -1)
+
+
+def label_shares(labels: Codes | Floats, n_categories: int) -> Floats:
+    """Return labels as shares of categories, rows x categories; 0 where there is none."""
+    if labels.ndim == 2:
+        return np.asarray(labels, dtype=np.float64)
+    shares = np.zeros((len(labels), n_categories))
+    present = np.flatnonzero(labels >= 0)
+    shares[present, labels[present].astype(np.int64)] = 1.0
+    return shares
+
+
+def cohen_kappa(first: Floats, second: Floats) -> Agreement:
+    """Cohen's kappa of two raters who put the same units into classes; NaN is missing."""
+    both = ~(np.isnan(first) | np.isnan(second))
+    n = int(both.sum())
+    classes, codes = np.unique(np.concatenate([first[both], second[both]]), return_inverse=True)
+    estimate = kappa(codes[:n], codes[n:], len(classes))
+    return Agreement(estimate.value, estimate.low, estimate.high, n, 2 * n)
+
+
+def kappa(
+    human: Codes | Floats,
+    judge: Codes,
+    n_categories: int,
+    *,
+    weights: str = "plain",
+    values: Floats | None = None,
+    unit: Codes | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    """Cohen's kappa of two columns without gaps, plain or weighted.
+
+    Undefined where chance alone would always agree: both used one category, and the same. Weights
+    go by the distance of ``values``, by default of places; a category whose value is NaN is as far
+    from all others as the furthest two.
+    """
+    n = len(judge)
+    if not n:
+        return undefined("no row that both judged")
+    people = label_shares(human, n_categories)
+    weight = np.eye(n_categories)
+    if weights != "plain":
+        weight = _closeness(np.arange(n_categories * 1.0) if values is None else values, weights)
+    of_people, of_judge = people.mean(axis=0), np.bincount(judge, minlength=n_categories) / n
+    chance = float(of_people @ weight @ of_judge)
+    if 1 - chance < 1e-12:
+        return undefined(_ONE_CATEGORY, n)
+    drawn = people @ (weight @ of_judge) + (of_people @ weight)[judge] - 2 * chance
+    value, influence = _chance_corrected((people @ weight)[np.arange(n), judge], chance, drawn)
+    return from_influence(value, influence, unit, level, (-1.0, 1.0))
+
+
+def _closeness(values: Floats, weights: str) -> Floats:
+    """Return linear or quadratic weights: 1 for the same value, 0 for the furthest two."""
+    far = np.abs(values[:, None] - values)
+    widest = float(np.nanmax(far, initial=0.0))
+    far = np.nan_to_num(far / widest if widest else far, nan=1.0)
+    np.fill_diagonal(far, 0.0)
+    return 1 - far if weights == "linear" else 1 - far * far
+
+
+def _chance_corrected(
+    agree: Floats, chance: float, drawn: Floats, scale: float = 1.0
+) -> tuple[float, Floats]:
+    """Return 1 - scale (1 - agreement) / (1 - chance), and the influence of each row on it.
+
+    ``agree`` is how far a row agrees, ``drawn`` its influence on the agreement by chance.
+    """
+    apart, room = 1 - float(agree.mean()), 1 - chance
+    influence = scale * (agree - agree.mean() - apart / room * drawn) / room
+    return 1 - scale * apart / room, influence
+
+
+def gwet_ac1(
+    human: Codes | Floats,
+    judge: Codes,
+    n_categories: int,
+    *,
+    unit: Codes | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    """Gwet's AC1 of two columns without gaps, over the categories that occur in them."""
+    n = len(judge)
+    if not n:
+        return undefined("no row that both judged")
+    people, share, agree = _both_shares(human, judge, n_categories)
+    others = max(int((share > 0).sum()), 2) - 1
+    chance = float((share * (1 - share)).sum() / others)
+    drawn = (people @ (1 - share) + (1 - share)[judge]) / others - 2 * chance
+    value, influence = _chance_corrected(agree, chance, drawn)
+    if unit is None and n > 1:
+        influence = influence * np.sqrt(n / (n - 1))  # as Gwet divides
+    return from_influence(value, influence, unit, level, (-1.0, 1.0))
+
+
+def nominal_alpha(
+    human: Codes | Floats,
+    judge: Codes,
+    n_categories: int,
+    *,
+    unit: Codes | None = None,
+    level: float = 0.95,
+) -> Estimate:
+    """Krippendorff's nominal alpha of two columns without gaps."""
+    n = len(judge)
+    if not n:
+        return undefined("no row that both judged")
+    people, share, agree = _both_shares(human, judge, n_categories)
+    chance = float(share @ share)
+    if 1 - chance < 1e-12:
+        return undefined(_ONE_CATEGORY, n)
+    drawn = people @ share + share[judge] - 2 * chance
+    value, influence = _chance_corrected(agree, chance, drawn, scale=(2 * n - 1) / (2 * n))
+    return from_influence(value, influence, unit, level, (-1.0, 1.0))
+
+
+def _both_shares(
+    human: Codes | Floats, judge: Codes, n_categories: int
+) -> tuple[Floats, Floats, Floats]:
+    """Return people's shares by row, the mean share of each category, and how far rows agree."""
+    people = label_shares(human, n_categories)
+    share = (people.mean(axis=0) + np.bincount(judge, minlength=n_categories) / len(judge)) / 2
+    return people, share, people[np.arange(len(judge)), judge]

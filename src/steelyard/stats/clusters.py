@@ -12,9 +12,8 @@ significant and the diagonal is never read. There is no single right way to cut 
 * :func:`wmt_clusters`, :func:`rank_ranges`: what WMT publishes about human evaluation.
 * :func:`walked_ranges`, :func:`range_clusters`: what it has published since 2025.
 
-Published rules differ at the level itself, and so do these functions: :func:`wins`,
-:func:`wmt_clusters`, :func:`rank_ranges`, :func:`walked_ranges` and :func:`neighbour_clusters` ask
-for p < alpha, the others for p <= alpha.
+Published rules differ at the level itself: :func:`wins`, :func:`wmt_clusters`, :func:`rank_ranges`,
+:func:`walked_ranges` and :func:`neighbour_clusters` ask for p < alpha, the others for p <= alpha.
 """
 
 from __future__ import annotations
@@ -24,42 +23,28 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
-from steelyard.core.errors import DegenerateError, ShapeError
+from steelyard.core.errors import DegenerateError
 from steelyard.stats.arrays import Counts, Floats
 
 MAX_LETTERS = 10_000
-_STEPS = 50  # of the search for groups, for each that can be told
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
 Bools = NDArray[np.bool_]
 
 
-def _checked(p: Floats, alpha: float) -> Floats:
-    """Give the matrix of p-values, its diagonal blanked."""
-    matrix = np.array(p, dtype=np.float64)
-    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ShapeError(f"expected a square matrix of p-values, got shape {matrix.shape}")
-    bounds.number(0, 1, alpha=alpha)
-    np.fill_diagonal(matrix, np.nan)
-    return matrix
-
-
 def _significant(p: Floats, alpha: float) -> Bools:
-    """Which pairs differ, p <= alpha; true only above the diagonal, where the better leads."""
-    return np.triu(_checked(p, alpha) <= alpha, 1)
+    """Return which pairs differ, p <= alpha; only above the diagonal, where the better leads."""
+    return np.triu(np.asarray(p) <= alpha, 1)
 
 
 def _beats(p: Floats, alpha: float) -> Bools:
-    """Which row beats which column, p < alpha, in either direction."""
-    return _checked(p, alpha) < alpha
+    """Return which row beats which column, p < alpha, in either direction."""
+    return (np.asarray(p) < alpha) & ~np.eye(len(p), dtype=bool)
 
 
 def _numbered(opens: Bools) -> Counts:
     """Number clusters from 1, given which items open one (the first does anyway)."""
-    opens = opens.copy()
-    opens[:1] = True
-    return np.cumsum(opens, dtype=np.int64)
+    return 1 + np.cumsum(opens, dtype=np.int64) - opens[:1]
 
 
 def greedy_clusters(p: Floats, alpha: float = 0.05) -> Counts:
@@ -68,21 +53,6 @@ def greedy_clusters(p: Floats, alpha: float = 0.05) -> Counts:
     The rule of the WMT metrics task and of soft pairwise accuracy: items that are not
     significantly different may be separated, items of one cluster never differ significantly.
 
-    Parameters
-    ----------
-    p
-        Items x items, best first; ``p[i, j]`` is the p-value of i's lead over j. Only i < j counts.
-    alpha
-        Significant is p <= alpha.
-
-    Returns
-    -------
-    Counts
-        The cluster of each item, from 1.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> p = np.full((4, 4), 0.5)
     >>> p[0, 2:] = 0.01
     >>> greedy_clusters(p).tolist()
@@ -103,9 +73,6 @@ def neighbour_clusters(p: Floats, alpha: float = 0.05) -> Counts:
 
     Items far apart in the ranking can share a cluster although they differ significantly.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> p = np.full((4, 4), 0.5)
     >>> p[0, 2:] = p[2, 3] = 0.01
     >>> neighbour_clusters(p).tolist()
@@ -121,11 +88,8 @@ def never_split_clusters(p: Floats, alpha: float = 0.05) -> Counts:
     """Cut only where everything above differs significantly from everything below.
 
     The finest partition into consecutive groups that keeps every two items together that are not
-    significantly different (p > alpha or NaN). Only i < j counts.
+    significantly different (p > alpha or NaN).
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> p = np.full((4, 4), 0.01)
     >>> p[0, 1] = p[1, 2] = 0.5
     >>> never_split_clusters(p).tolist()
@@ -139,20 +103,17 @@ def never_split_clusters(p: Floats, alpha: float = 0.05) -> Counts:
     return _numbered(opens)
 
 
-def alike_groups(p: Floats, alpha: float = 0.05) -> tuple[tuple[int, ...], ...]:
+def alike_groups(
+    p: Floats, alpha: float = 0.05, *, most: int = MAX_LETTERS
+) -> tuple[tuple[int, ...], ...]:
     """List the largest groups of items among which nothing differs significantly (p <= alpha).
 
     These are the maximal cliques of the graph of pairs that are not significantly different, each
-    a sorted tuple of positions, ordered by best member (then second best, ...). Only i < j counts.
+    a sorted tuple of positions, ordered by best member (then second best, ...). Items are added one
+    by one: with each item, a group is kept, extended, or cut to what is alike the new item. The
+    number of groups never falls, so the search ends as soon as there are more than ``most``, with
+    a DegenerateError: differences so scattered cannot be summed up in groups.
 
-    Raises
-    ------
-    DegenerateError
-        If there are more than 10,000: differences so scattered cannot be summed up in groups.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> p = np.full((4, 4), 0.5)
     >>> p[0, 2:] = 0.01
     >>> alike_groups(p)
@@ -160,16 +121,31 @@ def alike_groups(p: Floats, alpha: float = 0.05) -> tuple[tuple[int, ...], ...]:
     """
     differ = _significant(p, alpha)
     alike = ~(differ | differ.T)
-    np.fill_diagonal(alike, False)
-    found: list[tuple[int, ...]] = []
-    for clique in _maximal_cliques(alike):
-        if clique is None or len(found) == MAX_LETTERS:
+    # A set of items is a number with a bit for each.
+    near = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in alike]
+    groups = {0} if len(alike) else set()
+    for item in range(len(alike)):
+        earlier = near[item] & ((1 << item) - 1)
+        cut = {group & earlier for group in groups}
+        groups = {group for group in groups if group & ~earlier} | {
+            group | 1 << item for group in cut if _is_maximal(group, earlier, near)
+        }
+        if len(groups) > most:
             raise DegenerateError(
-                f"the {len(alike)} items form more than {MAX_LETTERS:,} groups without a "
+                f"the {len(alike)} items form more than {most:,} groups without a "
                 "significant difference; letters can't sum them up, clusters can"
             )
-        found.append(tuple(_bits(clique)))
-    return tuple(sorted(found))
+    return tuple(sorted(tuple(_bits(group)) for group in groups))
+
+
+def _is_maximal(group: int, candidates: int, near: list[int]) -> bool:
+    """Return whether no other candidate is alike all members of the group."""
+    others = candidates & ~group
+    for member in _bits(group):
+        if not others:
+            break
+        others &= near[member]
+    return not others
 
 
 def _bits(items: int) -> Iterator[int]:
@@ -180,55 +156,12 @@ def _bits(items: int) -> Iterator[int]:
         items ^= lowest
 
 
-def _maximal_cliques(alike: Bools) -> Iterator[int | None]:
-    """Bron and Kerbosch's search with a pivot, on a stack: a clique may be deeper than Python's.
-
-    Sets are numbers with a bit for each item. At worst the search is exponential: it gives up with
-    None once it has taken many more steps than groups can be told.
-    """
-    packed = np.packbits(alike, axis=1, bitorder="little")
-    neighbours = [int.from_bytes(row.tobytes(), "little") for row in packed]
-    if not neighbours:
-        return
-    stack = [(0, (1 << len(neighbours)) - 1, 0)]
-    for _ in range(_STEPS * MAX_LETTERS):
-        if not stack:
-            return
-        clique, open_, done = stack.pop()
-        if not open_:
-            if not done:  # else it is part of a clique that was seen before
-                yield clique
-            continue
-        # Any maximal clique holds the pivot or an item that the pivot is not alike.
-        for v in _bits(open_ & ~neighbours[_pivot(open_, done, neighbours)]):
-            stack.append((clique | 1 << v, open_ & neighbours[v], done & neighbours[v]))
-            open_ ^= 1 << v
-            done |= 1 << v
-    if stack:
-        yield None
-
-
-def _pivot(open_: int, done: int, neighbours: list[int]) -> int:
-    """Give the item that is alike most of the open ones."""
-    most, pivot, size = -1, 0, open_.bit_count()
-    for v in _bits(open_ | done):
-        shared = (open_ & neighbours[v]).bit_count()
-        if shared > most:
-            most, pivot = shared, v
-            if shared == size:
-                break
-    return pivot
-
-
 def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
     """Compact letter display: two items share a letter iff they do not differ significantly.
 
     Each of the :func:`alike_groups` gets a letter: a, b, ..., z, aa, ab, ... With more than 26
     groups, letters are separated by commas, because "aab" could be read in two ways.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> p = np.full((4, 4), 0.5)
     >>> p[0, 2:] = 0.01
     >>> compact_letters(p)
@@ -241,7 +174,7 @@ def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
         for item in group:
             letters[item].append(letter)
     separator = "," if len(groups) > len(_ALPHABET) else ""
-    return tuple(separator.join(own) for own in letters)
+    return tuple(separator.join(item) for item in letters)
 
 
 def _letter(number: int) -> str:
@@ -257,12 +190,8 @@ def _letter(number: int) -> str:
 def wins(p: Floats, alpha: float = 0.05) -> Counts:
     """Count the items that each beats: entries of its row with p < alpha.
 
-    ``p`` is one-sided, row better than column, in both directions. Applied to ``p.T`` this counts
-    losses.
+    ``p`` is one-sided, row better than column, in both directions; ``p.T`` counts losses.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> wins(np.array([[0.5, 0.2, 0.01], [0.8, 0.5, 0.02], [0.99, 0.98, 0.5]])).tolist()
     [1, 1, 0]
     """
@@ -270,41 +199,23 @@ def wins(p: Floats, alpha: float = 0.05) -> Counts:
 
 
 def wmt_clusters(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
-    """Clusters as WMT publishes them for human evaluation: first and last rank, for each item.
+    """Return the first and last rank of each item's cluster, as WMT does for human evaluation.
 
     A cluster ends after the k-th of N items if that item beats N - k others: as many as stand
-    below it. Which ones they are, and what the items above it beat, is not asked.
+    below it. Which ones they are, and what the items above it beat, does not count. ``p`` is as for
+    :func:`wins`.
 
-    Parameters
-    ----------
-    p
-        Items x items, best first; one-sided, row better than column, in both directions.
-    alpha
-        Significant is p < alpha.
-
-    Returns
-    -------
-    list of (first, last)
-        The first and the last rank of the cluster in which each item is, from 1.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> wmt_clusters(np.array([[0.5, 0.2, 0.01], [0.8, 0.5, 0.02], [0.99, 0.98, 0.5]]))
     [(1, 2), (1, 2), (3, 3)]
     """
     won = wins(p, alpha)
-    n = len(won)
-    ends = won == np.arange(n - 1, -1, -1)
+    ends = won == np.arange(len(won) - 1, -1, -1)
     return spans(np.asarray(np.cumsum(ends) - ends, dtype=np.int64))
 
 
 def spans(cluster: Counts) -> list[tuple[int, int]]:
-    """First and last place of the cluster of each item, given the (rising) number of its cluster.
+    """Return first and last rank of each item's cluster, given rising numbers of clusters.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> spans(np.array([1, 1, 2]))
     [(1, 2), (1, 2), (3, 3)]
     """
@@ -314,13 +225,10 @@ def spans(cluster: Counts) -> list[tuple[int, int]]:
 
 
 def rank_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
-    """Range of ranks that each item could hold: from 1 + its losses to N - its wins.
+    """Return the ranks that each item could hold: from 1 + its losses to N - its wins.
 
-    ``p`` is one-sided, row better than column, in both directions; significant is p < alpha.
+    ``p`` is as for :func:`wins`.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> rank_ranges(np.array([[0.5, 0.2, 0.01], [0.8, 0.5, 0.2], [0.99, 0.8, 0.5]]))
     [(1, 2), (1, 3), (2, 3)]
     """
@@ -331,45 +239,37 @@ def rank_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
 
 
 def walked_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
-    """Range of ranks of each item: up to the first one that beats it, down to the first it beats.
+    """Return each item's ranks: up to the first one that beats it, down to the first it beats.
 
     The rule of WMT25. An item further away that is not beaten does not widen the range, unlike in
-    :func:`rank_ranges`. ``p`` is one-sided, row better than column; only i < j counts.
+    :func:`rank_ranges`. Only i < j counts.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> p = np.full((4, 4), 0.5)
     >>> p[0, 1] = p[1, 3] = 0.01
     >>> walked_ranges(p)
     [(1, 1), (2, 3), (1, 4), (3, 4)]
     """
     beats = np.triu(_beats(p, alpha), 1)
-    n = len(beats)
-    found = []
-    for i in range(n):
+    ranges = []
+    for i in range(len(beats)):
         above, below = np.flatnonzero(beats[:i, i]), np.flatnonzero(beats[i, i + 1 :])
         first = int(above[-1]) + 2 if len(above) else 1
-        last = i + int(below[0]) + 1 if len(below) else n
-        found.append((first, last))
-    return found
+        last = i + int(below[0]) + 1 if len(below) else len(beats)
+        ranges.append((first, last))
+    return ranges
 
 
 def range_clusters(ranges: Sequence[tuple[int, int]]) -> Counts:
     """Cut after the k-th item if all ranges above end there and all below start later (WMT25).
 
-    Examples
-    --------
     >>> range_clusters([(1, 2), (1, 2), (3, 4), (3, 4)]).tolist()
     [1, 1, 2, 2]
     >>> range_clusters([(1, 2), (2, 3), (2, 3)]).tolist()
     [1, 1, 1]
     """
-    first, last = (np.array([own[end] for own in ranges], dtype=np.int64) for end in (0, 1))
-    n = len(first)
-    opens = np.zeros(n, dtype=bool)
-    if n:
-        places = np.arange(1, n)
-        lowest = np.minimum.accumulate(first[::-1])[::-1]
-        opens[1:] = (np.maximum.accumulate(last)[:-1] <= places) & (lowest[1:] > places)
+    first, last = np.array(ranges, dtype=np.int64).reshape(-1, 2).T
+    opens = np.zeros(len(first), dtype=bool)
+    border = np.arange(1, len(first))
+    lowest = np.minimum.accumulate(first[::-1])[::-1]
+    opens[1:] = (np.maximum.accumulate(last)[:-1] <= border) & (lowest[1:] > border)
     return _numbered(opens)

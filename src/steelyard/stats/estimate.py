@@ -1,4 +1,8 @@
-"""A number with its interval, or the reason why there is none."""
+"""A number with its interval, or the reason why there is none.
+
+Every estimate of judged data is a value plus the influence of each row on it. The influences,
+summed by unit where rows share one, give the standard error and the interval.
+"""
 
 from __future__ import annotations
 
@@ -6,22 +10,25 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv, ndtri, stdtrit
+
+from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.paired.corrections import wilson_interval
+
+Codes = NDArray[np.integer]
 _NAN = float("nan")
+_ROUNDING = 1e-12  # a standard error below this is rounding
+ONE_UNIT = "no interval: all rows share one unit"
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A value, its interval and standard error, and how many it rests on.
 
-    NaN is undefined, and ``why`` then says so in words; an interval may be undefined where the
-    value is not (one unit, no spread to be had).
-
-    Examples
-    --------
-    >>> Estimate(0.5, 0.4, 0.6, n=80).to_dict()
-    {'value': 0.5, 'ci': [0.4, 0.6], 'se': nan, 'n': 80, 'why': None}
-    >>> undefined("one category only").known
-    False
+    NaN is undefined, and ``why`` then gives the reason; an interval may be undefined where the
+    value is not.
     """
 
     value: float
@@ -42,7 +49,7 @@ class Estimate:
         return not (math.isnan(self.low) or math.isnan(self.high))
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             "value": self.value,
             "ci": [self.low, self.high] if self.bounded else None,
@@ -53,5 +60,117 @@ class Estimate:
 
 
 def undefined(why: str, n: int = 0) -> Estimate:
-    """Give an estimate that is none, with the reason."""
+    """Return an estimate without a value, with the reason."""
     return Estimate(_NAN, n=n, why=why)
+
+
+def critical(level: float, freedom: float = math.inf) -> float:
+    """Return how many standard errors an interval reaches: of t, or of the normal distribution."""
+    tail = 0.5 + level / 2
+    return float(ndtri(tail) if math.isinf(freedom) else stdtrit(freedom, tail))
+
+
+def symmetric(
+    value: float, se: float, n: int, level: float = 0.95, freedom: float = math.inf
+) -> Estimate:
+    """Return a value with the interval that its standard error gives."""
+    reach = critical(level, freedom) * se
+    return Estimate(value, value - reach, value + reach, se, n=n)
+
+
+def unit_error(influence: Floats, unit: Codes | None) -> tuple[float, int]:
+    """Return the standard error of a mean of influences, and the number of units."""
+    n = len(influence)
+    if unit is None:
+        return float(np.sqrt(influence @ influence) / n), n
+    _, codes = np.unique(unit, return_inverse=True)
+    n_units = int(codes.max(initial=-1)) + 1
+    if n_units < 2:
+        return _NAN, n_units
+    sums = group_sums(codes, influence, n_units)
+    return float(np.sqrt(sums @ sums * n_units / (n_units - 1)) / n), n_units
+
+
+def from_influence(
+    value: float,
+    influence: Floats,
+    unit: Codes | None,
+    level: float = 0.95,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """Return a value with the interval of its influences: normal, or t where there are units.
+
+    ``limits`` are those of the value. Rows that show no noise at all would make an interval of no
+    width; it reaches as far as :func:`unseen_share` rows could take the value instead.
+    """
+    n, (least, most) = len(influence), limits
+    if math.isnan(value):
+        return undefined("undefined", n)
+    se, n_units = unit_error(influence, unit)
+    if math.isnan(se):
+        return Estimate(value, n=n, why=ONE_UNIT)
+    if se < _ROUNDING and math.isfinite(least) and math.isfinite(most):
+        share = unseen_share(n_units, level)
+        return Estimate(
+            value, value - share * (value - least), value + share * (most - value), 0.0, n=n
+        )
+    reach = se * critical(level, math.inf if unit is None else n_units - 1)
+    return Estimate(value, max(least, value - reach), min(most, value + reach), se, n=n)
+
+
+def mean_estimate(
+    values: Floats,
+    unit: Codes | None,
+    level: float = 0.95,
+    limits: tuple[float, float] = (-math.inf, math.inf),
+) -> Estimate:
+    """Return the mean of one or more values with its interval."""
+    mean = float(values.mean())
+    return from_influence(mean, values - mean, unit, level, limits)
+
+
+def share_estimate(values: Floats, unit: Codes | None, level: float = 0.95) -> Estimate:
+    """Return the mean of values between 0 and 1.
+
+    Of zeros and ones the interval is Wilson's; where rows share a unit, that of as many independent
+    rows as would have the same noise (never more than there are).
+    """
+    n = len(values)
+    if not n:
+        return undefined("nothing to count")
+    if not np.isin(values, (0.0, 1.0)).all():
+        return mean_estimate(values, unit, level, (0.0, 1.0))
+    if unit is None:
+        return wilson(float(values.sum()), n, level)
+    share = float(values.mean())
+    se, n_units = unit_error(values - share, unit)
+    if n_units < 2:
+        return Estimate(share, n=n, why=ONE_UNIT)
+    effective = min(float(n), share * (1 - share) / se**2) if se > 0 else float(n_units)
+    interval = wilson(share * effective, effective, level)
+    return Estimate(share, interval.low, interval.high, se, n=n)
+
+
+def wilson(successes: float, n: float, level: float = 0.95) -> Estimate:
+    """Return a share with Wilson's interval."""
+    if n <= 0:
+        return undefined("nothing to count")
+    low, high = wilson_interval(successes, n, level)
+    share = successes / n
+    return Estimate(share, float(low), float(high), math.sqrt(share * (1 - share) / n), n=round(n))
+
+
+def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
+    """Return a share with its exact interval, for few or one-sided counts."""
+    if n <= 0:
+        return undefined("nothing to count")
+    tail = (1 - level) / 2
+    low = float(betaincinv(successes, n - successes + 1, tail)) if successes else 0.0
+    high = float(betaincinv(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
+    share = successes / n
+    return Estimate(share, low, high, math.sqrt(share * (1 - share) / n), n=n)
+
+
+def unseen_share(n: float, level: float = 0.95) -> float:
+    """Return the share of rows that may be unlike all n that were seen: Wilson's, of none in n."""
+    return float(wilson_interval(0, n, level)[1])

@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.oneline import named, one_line
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
-from steelyard.core.table import Cell, Frame, Table
-from steelyard.core.words import all_of, plural
+from steelyard.core.table import Cell, Table
+from steelyard.core.text import all_of, plural
 from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
 from steelyard.studies.words import SAID
@@ -63,7 +61,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Study(Shown):
+class Study(Result):
     """Tables by name (``parts``), curves, and what else a machine may want (``facts``)."""
 
     name: str
@@ -102,10 +100,6 @@ class Study(Shown):
                 return curve
         known = [curve.name for curve in self.curves]
         raise UsageError(f"no curve '{name}' in this study; {hint(name, known)}")
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the first table as a pandas or polars frame."""
-        return self.table().to_frame(backend)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.table import MISSING, Table
-from steelyard.core.words import all_of, plural, sentence
+from steelyard.core.text import all_of, plural, sentence
 
 if TYPE_CHECKING:
     from steelyard.studies.results import Study

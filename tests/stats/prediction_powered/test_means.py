@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from tests.stats.judged import realdata
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.prediction_powered.anytime import anytime_interval
-from steelyard.stats.prediction_powered.mean import corrected_mean, people_alone
-from steelyard.stats.prediction_powered.probabilities import weighted_mean
-from steelyard.stats.prediction_powered.rogangladen import rogan_gladen
-from steelyard.stats.prediction_powered.stratified import stratified_mean
+from steelyard.stats.prediction_powered.mean import (
+    corrected_mean,
+    people_alone,
+    stratified_mean,
+    weighted_mean,
+)
 
 
 def drawn(seed: int, n: int = 40, more: int = 160):
@@ -243,29 +244,3 @@ def test_coverage_with_known_probabilities() -> None:
         found = weighted_mean(human, judge, pi).estimate
         hits += found.low <= 0.5 <= found.high
     assert 0.925 < hits / 600 < 0.975
-
-
-def test_rogan_gladen(shared: Path) -> None:
-    found = rogan_gladen(0.432703, 899, 0.704918, 61, 0.666667, 39)
-    assert (found.value, found.se) == pytest.approx((0.370362, 0.132019), abs=2e-5)
-    assert (found.low, found.high) == pytest.approx((0.101222, 0.633590), abs=2e-5)
-    assert not rogan_gladen(0.4, 100, 0.4, 20, 0.5, 20).known  # knows less than nothing
-    assert not rogan_gladen(0.4, 100, 0.8, 0, 0.8, 20).known
-    with pytest.raises(UsageError, match="sensitivity"):
-        rogan_gladen(0.4, 100, 0.8, 20, 1.5, 20)
-
-
-def test_looking_after_every_label() -> None:
-    """The fixed interval is wrong at some time in a third of runs, this one in few."""
-    rng = np.random.default_rng(0)
-    missed = fixed = 0
-    for _ in range(300):
-        values = (rng.random(400) < 0.5).astype(float)
-        low, high = anytime_interval(values)
-        missed += bool(((low > 0.5) | (high < 0.5))[19:].any())
-        t = np.arange(1, 401)
-        mean = np.cumsum(values) / t
-        reach = 1.96 * np.sqrt(mean * (1 - mean) / t)
-        fixed += bool((np.abs(mean - 0.5) > reach)[19:].any())
-    assert missed / 300 < 0.05 + 3 * math.sqrt(0.05 * 0.95 / 300)
-    assert fixed / 300 > 0.2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steelyard.stats.resampling import keyed as keyedunits
 from steelyard.stats.resampling.keyed import _AT_LEAST, KeyedUnits, keyed_counts, units_ahead
-from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
+from steelyard.stats.strength.wins import Battles, UnitCounts, battle_pairs
 
 BITS = 2**64
 

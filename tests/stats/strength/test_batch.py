@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
-from steelyard.core.errors import ShapeError, UsageError
+from steelyard.stats.ranks import ranks
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
-from steelyard.stats.strength import bradleyterry as module
-from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
-from steelyard.stats.strength.fits import TIES, chord, newton
+from steelyard.stats.strength.bradleyterry import (
+    TIES,
+    bradley_terry,
+    bradley_terry_batch,
+    information,
+    resampled_strengths,
+    segment_points,
+)
 from steelyard.stats.strength.wins import WinCounts, resampled_wins, win_counts
 
 
@@ -56,7 +62,7 @@ def test_the_limit_is_where_a_vanishing_prior_leads():
     np.testing.assert_allclose(fit.strength, nearly.strength, atol=1e-3)
 
 
-def test_chunks_and_starts_change_nothing(monkeypatch):
+def test_starts_change_nothing():
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(5, 40)) + np.arange(5)[:, None] / 5
     counts = resampled_wins(scores, segment_counts(20, 40, rng))
@@ -65,9 +71,6 @@ def test_chunks_and_starts_change_nothing(monkeypatch):
     start = bradley_terry(data.wins, data.ties).log_strength
     warm = bradley_terry_batch(counts, start=start)
     np.testing.assert_allclose(warm.strength, whole.strength, atol=1e-10)
-    monkeypatch.setattr(module, "_CELLS", 75)
-    small = bradley_terry_batch(counts)
-    np.testing.assert_allclose(small.strength, whole.strength, atol=1e-12)
     prior = bradley_terry_batch(counts, prior=0.1, start=start)
     np.testing.assert_allclose(
         prior.strength, bradley_terry_batch(counts, prior=0.1).strength, atol=1e-10
@@ -93,14 +96,6 @@ def test_empty_batches():
     assert empty.ranks.shape == (0, 3)
     one = bradley_terry_batch(WinCounts(np.zeros((2, 1, 1)), np.zeros((2, 1, 1))))
     assert one.strength.tolist() == [[1], [1]]
-    with pytest.raises(UsageError, match="treatment of ties"):
-        bradley_terry_batch(WinCounts(np.zeros((0, 3, 3)), np.zeros((0, 3, 3))), ties_as="no")
-    with pytest.raises(ShapeError, match="resamples x systems"):
-        bradley_terry_batch(WinCounts(np.zeros((3, 3)), np.zeros((3, 3))))
-    with pytest.raises(ShapeError, match="each of 3 systems"):
-        bradley_terry_batch(
-            WinCounts(np.ones((1, 3, 3)), np.zeros((1, 3, 3))), start=np.array([0.0, 1.0, np.nan])
-        )
 
 
 @pytest.mark.thorough
@@ -128,8 +123,7 @@ def test_intervals_over_segments_cover_and_those_over_battles_do_not():
         gaps = batch.log_strength[:, [n - 1]] - batch.log_strength[:, [0]]
         low, high = interval(gaps)
         by_segment += low[0] <= gap <= high[0]
-        assert fit.covariance is not None
-        c = fit.covariance
+        c = np.linalg.inv(information(fit.log_strength[None], counts.met[None])[0][0])
         error = np.sqrt(c[0, 0] + c[n - 1, n - 1] - 2 * c[0, n - 1])
         estimate = fit.log_strength[n - 1] - fit.log_strength[0]
         by_battle += abs(estimate - gap) <= 1.96 * error
@@ -137,25 +131,54 @@ def test_intervals_over_segments_cover_and_those_over_battles_do_not():
     assert by_battle / trials < 0.9
 
 
-@given(st.integers(0, 2**32), st.integers(2, 8), st.sampled_from([3, 40]))
-def test_one_matrix_for_all_resamples(seed, n, n_segments):
-    """From a start, many systems are fitted with the information of the mean table."""
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=(n, n_segments)) + np.linspace(0, 1, n)[:, None]
-    counts = resampled_wins(scores, segment_counts(6, n_segments, rng))
-    whole = win_counts(scores)
-    start = bradley_terry(whole.wins, prior=0.1).log_strength
-    expected = bradley_terry_batch(counts)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MANY", 2)
-        found = bradley_terry_batch(counts, start=start)
-    np.testing.assert_array_equal(found.connected, expected.connected)
-    np.testing.assert_allclose(found.strength, expected.strength, atol=1e-9)
-    np.testing.assert_allclose(found.log_strength, expected.log_strength, atol=1e-8)
+# ---------------------------------------------------------------- points
+
+SCORES = st.tuples(st.integers(1, 6), st.integers(1, 8)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.integers(0, 6).map(float))
+)
 
 
-def test_a_start_far_away_is_left_to_newton():
-    wins = np.array([[[0.0, 50, 60], [2, 0, 40], [1, 3, 0]]])
-    start = np.array([-9.0, 0.0, 9.0])
-    theta, _ = chord(wins, start)
-    np.testing.assert_allclose(theta, newton(wins)[0], atol=1e-9)
+@pytest.mark.parametrize("ties_as", ["half", "second"])
+@settings(max_examples=40)
+@given(scores=SCORES, tolerance=st.sampled_from([0.0, 1.0]))
+def test_points_rank_as_bradley_terry(scores, tolerance, ties_as):
+    points = segment_points(scores, ties_as=ties_as, tolerance=tolerance).sum(axis=1)
+    counts = win_counts(scores, tolerance=tolerance)
+    fit = bradley_terry(counts.wins, counts.ties, ties_as=ties_as)
+    assert ranks(points).tolist() == fit.ranks.tolist()
+    if ties_as == "half":
+        assert points == pytest.approx(counts.wins.sum(axis=1) + counts.ties.sum(axis=1) / 2)
+    weak = bradley_terry(counts.wins, counts.ties, ties_as=ties_as, prior=0.7)
+    assert ranks(points).tolist() == weak.ranks.tolist()
+
+
+@pytest.mark.parametrize("ties_as", ["half", "second"])
+@given(scores=SCORES, tolerance=st.sampled_from([0.0, 1.0]))
+def test_points_are_counted_one_by_one(scores, tolerance, ties_as):
+    found = segment_points(scores, ties_as=ties_as, tolerance=tolerance)
+    for i, own in enumerate(scores):
+        for s, value in enumerate(own):
+            expected = 0.0
+            for j, rival in enumerate(scores[:, s]):
+                if value - rival > tolerance:
+                    expected += 1
+                elif i != j and abs(value - rival) <= tolerance:
+                    expected += 0.5 if ties_as == "half" else float(j < i)
+            assert found[i, s] == expected
+
+
+def drawn(scores, size=30):
+    return segment_counts(size, scores.shape[1], np.random.default_rng(2))
+
+
+@pytest.mark.parametrize("ties_as", ["half", "second"])
+@settings(max_examples=40)
+@given(scores=SCORES, tolerance=st.sampled_from([0.0, 1.0]))
+def test_strengths_of_resamples_are_those_of_their_tables(scores, tolerance, ties_as):
+    """Also where a resample does not connect all systems."""
+    counts = drawn(scores)
+    tables = resampled_wins(scores, counts, tolerance=tolerance)
+    expected = bradley_terry_batch(tables, ties_as=ties_as).strength
+    start = np.zeros(len(scores))
+    found = resampled_strengths(scores, counts, start, ties_as=ties_as, tolerance=tolerance)
+    np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -16,15 +16,23 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
 
-from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.strength.battlelog import Battles, battle_counts, battle_pairs
+from steelyard.core.errors import UsageError
 from steelyard.stats.strength.bradleyterry import (
+    METHODS,
+    TIE_MODELS,
+    TIES,
     bradley_terry,
     bradley_terry_pairs,
     win_probability,
 )
-from steelyard.stats.strength.fits import TIE_MODELS, TIES
-from steelyard.stats.strength.wins import expected_wins, pair_wins, win_counts
+from steelyard.stats.strength.wins import (
+    Battles,
+    battle_counts,
+    battle_pairs,
+    expected_wins,
+    pair_wins,
+    win_counts,
+)
 
 NAN = float("nan")
 
@@ -148,44 +156,17 @@ def test_against_the_likelihood(ties_as, n):
         theta, parameter, value = maximum(wins, ties, ties_as)
         np.testing.assert_allclose(fit.log_strength, theta, atol=2e-4)
         assert fit.tie_parameter == pytest.approx(parameter, rel=1e-3, nan_ok=True)
-        assert fit.log_likelihood >= value - 1e-9
-        own = log_likelihood(fit.log_strength, wins, ties, ties_as, fit.tie_parameter)
-        assert fit.log_likelihood == pytest.approx(own, rel=1e-12)
-
-
-@pytest.mark.parametrize("ties_as", TIES)
-def test_covariance_against_differences_of_the_likelihood(ties_as):
-    wins, ties = random_table(4, 5, games=50)
-    fit = bradley_terry(wins, ties, ties_as=ties_as)
-    model = ties_as in TIE_MODELS
-    at = np.append(fit.log_strength, math.log(fit.tie_parameter)) if model else fit.log_strength
-
-    def value(x):
-        return log_likelihood(x[:4], wins, ties, ties_as, math.exp(x[4]) if model else None)
-
-    h, k = 1e-3, len(at)
-    hessian = np.empty((k, k))
-    for a in range(k):
-        for b in range(k):
-            u, v = h * np.eye(k)[a], h * np.eye(k)[b]
-            corners = value(at + u + v) - value(at + u - v) - value(at - u + v) + value(at - u - v)
-            hessian[a, b] = corners / (4 * h * h)
-    expected = np.linalg.pinv(-hessian, rcond=1e-6)[:4, :4]
-    assert fit.covariance is not None
-    np.testing.assert_allclose(fit.covariance, expected, rtol=1e-3, atol=1e-6)
-    np.testing.assert_allclose(fit.covariance.sum(axis=0), 0, atol=1e-9)
+        fitted = log_likelihood(fit.log_strength, wins, ties, ties_as, fit.tie_parameter)
+        assert fitted >= value - 1e-9
 
 
 @given(tables(), st.sampled_from(["half", "drop", "second"]))
 def test_methods_agree_and_nothing_but_the_scale_is_lost(table, ties_as):
     wins, ties = table
     newton = bradley_terry(wins, ties, ties_as=ties_as)
-    newman = bradley_terry(wins, ties, ties_as=ties_as, method="newman")
     mm = bradley_terry(wins, ties, ties_as=ties_as, method="mm")
-    np.testing.assert_allclose(newman.log_strength, newton.log_strength, atol=1e-9)
     np.testing.assert_allclose(mm.strength, newton.strength, atol=0.02)
-    np.testing.assert_array_equal(newman.ranks, newton.ranks)
-    assert newton.components == newman.components == mm.components
+    assert newton.components == mm.components
     known = ~np.isnan(newton.strength)
     if known.any():
         assert newton.strength[known].sum() == pytest.approx(1)
@@ -203,7 +184,7 @@ def test_methods_agree_and_nothing_but_the_scale_is_lost(table, ties_as):
 def test_the_papers_iteration_stops_where_the_papers_code_does():
     """A transcription of equations 3 and 4 and of the stopping rule."""
     wins, _ = random_table(5, 1, games=50)
-    strength, steps = [0.5] * 5, 0
+    strength = [0.5] * 5
     while True:
         new = [
             sum(wins[i])
@@ -214,15 +195,13 @@ def test_the_papers_iteration_stops_where_the_papers_code_does():
         ]
         new = [x / sum(new) for x in new]
         change = sum((a - b) ** 2 for a, b in zip(new, strength, strict=True))
-        strength, steps = new, steps + 1
+        strength = new
         if change < 1e-9:
             break
     fit = bradley_terry(wins, ties_as="drop", method="mm")
-    assert fit.iterations == steps
     np.testing.assert_allclose(fit.strength, strength, rtol=1e-12)
     exact = bradley_terry(wins, ties_as="drop")
     assert 1e-6 < np.abs(fit.log_strength - exact.log_strength).max() < 1e-2
-    assert exact.iterations <= 6
 
 
 @given(tables(), st.sampled_from([t for t in TIES if t != "second"]), st.integers(0, 2**32))
@@ -254,61 +233,35 @@ def test_a_prior_is_an_opponent_whom_everybody_beats_half_of_the_time(table, tie
     np.testing.assert_allclose(
         fit.log_strength, whole.log_strength[:n] - whole.log_strength[:n].mean(), atol=1e-9
     )
-    assert whole.covariance is not None
-    assert fit.covariance is not None
-    if not math.isinf(fit.tie_parameter):
-        for i in range(n):
-            for j in range(n):
-                gap = np.zeros(n + 1)
-                gap[i] += 1
-                gap[j] -= 1
-                own = gap[:n] @ fit.covariance @ gap[:n]
-                assert own == pytest.approx(gap @ whole.covariance @ gap, rel=1e-6, abs=1e-9)
 
 
 @given(tables(largest=9, ties=False))
 def test_pairs_give_what_tables_give(table):
     wins, ties = table
-    for method in ("newton", "newman", "mm"):
+    for method in METHODS:
         one = bradley_terry(wins, method=method)
         other = bradley_terry_pairs(pair_wins(wins, ties), method=method)
         np.testing.assert_array_equal(one.strength, other.strength)
         np.testing.assert_array_equal(one.ranks, other.ranks)
 
 
-def test_very_many_systems_on_a_sparse_graph():
-    """6,000 systems in a ring with some chords: no table is made, and strengths come back."""
-    n, rng = 6000, np.random.default_rng(0)
-    theta = rng.normal(scale=0.5, size=n)
-    i = np.concatenate([np.arange(n), rng.integers(0, n, 8 * n)])
-    j = np.concatenate([(np.arange(n) + 1) % n, rng.integers(0, n, 8 * n)])
-    i, j = i[i != j], j[i != j]
-    chance = 1 / (1 + np.exp(theta[j] - theta[i]))
-    battles = Battles(
-        np.concatenate([i, i]),
-        np.concatenate([j, j]),
-        np.concatenate([chance, chance]),  # shares: the fit must recover the strengths
-        n,
-    )
-    fit = bradley_terry_pairs(battle_pairs(battles))
-    assert fit.covariance is None
-    np.testing.assert_allclose(fit.log_strength, theta - theta.mean(), atol=1e-8)
-    tied = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n)
-    with pytest.raises(UsageError, match="up to 5,000 systems"):
-        bradley_terry_pairs(battle_pairs(tied), ties_as="davidson", prior=0.1)
+def test_more_systems_than_a_table_holds():
+    n = 6000
+    left, right = np.arange(n), (np.arange(n) + 1) % n
+    ring = battle_pairs(Battles(left, right, np.ones(n), n))
+    with pytest.raises(UsageError, match="up to 5,000 systems, got 6,000"):
+        bradley_terry_pairs(ring)
+    np.testing.assert_allclose(bradley_terry_pairs(ring, method="mm").strength, 1 / n)
 
 
 # ---------------------------------------------------------------- edges, by hand
 
 
-@pytest.mark.parametrize("method", ["newton", "newman", "mm"])
+@pytest.mark.parametrize("method", METHODS)
 def test_strengths_of_two_systems_are_their_shares_of_wins(method):
     fit = bradley_terry([[0, 7], [3, 0]], method=method)
     np.testing.assert_allclose(fit.strength, [0.7, 0.3], rtol=1e-12)
     assert fit.ranks.tolist() == [1, 2]
-    assert fit.covariance is not None
-    # The variance of a log odds is 1/7 + 1/3; each centred log-strength has a quarter of it.
-    np.testing.assert_allclose(fit.covariance[0], [10 / 84, -10 / 84], rtol=1e-6)
 
 
 def test_tie_policies_of_two_systems_by_hand():
@@ -332,7 +285,6 @@ def test_all_ties():
         assert fit.ranks.tolist() == [1, 1, 1]
         assert fit.unbeaten == fit.winless == fit.unmet == ()
     assert bradley_terry(wins, ties, ties_as="davidson").tie_parameter == math.inf
-    assert bradley_terry(wins, ties, ties_as="davidson").log_likelihood == 0
     dropped = bradley_terry(wins, ties, ties_as="drop")
     assert np.isnan(dropped.strength).all()
     assert np.isnan(dropped.ranks).all()
@@ -346,7 +298,6 @@ def test_a_model_of_ties_without_ties():
         fit = bradley_terry(wins, ties_as=ties_as)
         np.testing.assert_allclose(fit.strength, plain.strength)
         assert fit.tie_parameter == none
-        assert fit.log_likelihood == pytest.approx(plain.log_likelihood)
 
 
 def test_a_system_that_always_wins_and_one_that_always_loses():
@@ -354,7 +305,7 @@ def test_a_system_that_always_wins_and_one_that_always_loses():
     wins[0, 1:] = 5  # always wins
     wins[1:3, 3] = 5  # 3 always loses
     wins[1, 2], wins[2, 1] = 3, 1
-    for method in ("newton", "newman", "mm"):
+    for method in METHODS:
         fit = bradley_terry(wins, method=method)
         assert fit.strength.tolist() == pytest.approx([NAN, 0.75, 0.25, NAN], nan_ok=True)
         assert fit.ranks.tolist() == [1, 2, 3, 4]
@@ -401,7 +352,7 @@ def test_winless_systems_that_only_tie_are_named():
     wins = np.array([[0.0, 4, 4, 4], [2, 0, 4, 4], [0, 0, 0, 0], [0, 0, 0, 0]])
     ties = np.zeros((4, 4))
     ties[2, 3] = ties[3, 2] = 4
-    for method in ("newton", "newman", "mm"):
+    for method in METHODS:
         fit = bradley_terry(wins, ties, ties_as="drop", method=method)
         assert fit.winless == (2, 3)
         assert fit.strength.tolist() == pytest.approx([2 / 3, 1 / 3, NAN, NAN], nan_ok=True)
@@ -446,42 +397,18 @@ def test_extreme_but_connected_tables_converge():
     chain = np.diag(np.full(n - 1, 1e6), 1) + np.diag(np.ones(n - 1), -1)
     fit = bradley_terry(chain)
     np.testing.assert_allclose(np.diff(fit.log_strength), -math.log(1e6), rtol=1e-9)
-    np.testing.assert_allclose(
-        bradley_terry(chain, method="newman").log_strength, fit.log_strength, atol=1e-6
-    )
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "message"),
-    [
-        (lambda: bradley_terry([[0, 1]]), ShapeError, "systems x systems"),
-        (lambda: bradley_terry(np.zeros((2, 2)), np.zeros((3, 3))), ShapeError, "2 systems"),
-        (lambda: bradley_terry(np.zeros((2, 2)), [[0, 1], [0, 0]]), ShapeError, "symmetric"),
-        (lambda: bradley_terry([[0, -1], [1, 0]]), UsageError, "at least 0"),
-        (lambda: bradley_terry([[0.0, NAN], [1.0, 0.0]]), UsageError, "at least 0"),
-        (lambda: bradley_terry([[0.0, np.inf], [1.0, 0.0]]), UsageError, "at least 0"),
-        (lambda: bradley_terry([[1, 1], [1, 0]]), UsageError, "itself"),
-        (lambda: bradley_terry([[0]], ties_as="halve"), UsageError, "did you mean 'half'"),
-        (lambda: bradley_terry([[0]], method="newtom"), UsageError, "did you mean 'newton'"),
-        (lambda: bradley_terry([[0]], prior=-1), UsageError, "at least 0"),
-        (lambda: bradley_terry([[0]], prior=NAN), UsageError, "at least 0"),
-        (
-            lambda: bradley_terry([[0]], ties_as="davidson", method="mm"),
-            UsageError,
-            "by newton, not by mm",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused(call, error, message):
-    with pytest.raises(error, match=message):
-        call()
+def test_models_of_ties_have_one_method():
+    with pytest.raises(UsageError, match="by newton, not by mm"):
+        bradley_terry([[0]], ties_as="davidson", method="mm")
 
 
 # ---------------------------------------------------------------- the paper
 
 
 def strengths(scores, **options):
-    counts = win_counts(scores)
+    counts = win_counts(np.array(scores, dtype=float))
     return bradley_terry(counts.wins, counts.ties, **options)
 
 
@@ -575,9 +502,6 @@ def test_llmfao_strengths(llmfao):
         assert fit.connected
         share = expected[key] / expected[key].sum()
         np.testing.assert_allclose(fit.strength, share, rtol=0, atol=1e-9)
-    fit = bradley_terry(counts.wins, counts.ties, method="newman")
-    share = expected["bradley_terry"] / expected["bradley_terry"].sum()
-    np.testing.assert_allclose(fit.strength, share, rtol=0, atol=1e-9)
 
 
 def test_llmfao_counts(llmfao):

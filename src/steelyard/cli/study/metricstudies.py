@@ -207,8 +207,8 @@ def _decided(
     path: str, inputs: tuple[str, ...], options: InputOptions, metrics: tuple[str, ...] | None
 ) -> tuple[Any, Any]:
     """Read a list of pairs, with texts and scores of metrics."""
-    from steelyard.data.choosing import chosen_metrics
     from steelyard.data.judgements import BattleLog
+    from steelyard.data.selection import chosen_metrics
     from steelyard.human.darr import DARR
     from steelyard.human.options import HumanOptions
     from steelyard.human.outputpairs import pairs_of_battles

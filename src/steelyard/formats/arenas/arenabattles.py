@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.formats import repeats
 from steelyard.formats.judged import battlelogs
 from steelyard.formats.rawtable import RawTable, from_rows

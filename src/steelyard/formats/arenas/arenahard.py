@@ -7,7 +7,7 @@ as in the benchmark's own tables. What a game without a verdict costs is also se
 
 from __future__ import annotations
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.arenas.arenabattles import BATTLES, Battles, Verdict, judge_of
 from steelyard.formats.format import ForeignFormat

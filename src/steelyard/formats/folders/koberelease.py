@@ -20,7 +20,7 @@ from steelyard.core import provenance
 from steelyard.core.errors import InputError, UsageError, hint, printable
 from steelyard.core.provenance import InputFile
 from steelyard.core.table import dumps
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.formats import entityfiles, files, tables
 from steelyard.formats.cells import brief
 from steelyard.formats.entityfiles import SIDES, EntityAnnotations, Sentence

@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.formats import files
 from steelyard.formats.folders import mtme
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import Ratings
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number

@@ -22,7 +22,7 @@ from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import BETTER, WORSE
-from steelyard.stats.strength.battlelog import MOST_WEIGHT
+from steelyard.stats.strength.wins import MOST_WEIGHT
 
 WORDS = {
     **dict.fromkeys(("left", "model_a"), 1.0),

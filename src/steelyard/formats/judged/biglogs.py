@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import OutOfMemoryError, SteelyardError
-from steelyard.core.resume import write_whole
+from steelyard.core.parallel import write_whole
 from steelyard.formats import bigtables, duck
 from steelyard.formats.bigtables import Column, Scan
 from steelyard.formats.cells import sql_blank, sql_number
@@ -32,7 +32,7 @@ from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import BattleColumns, LogColumns
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import KeyedUnits, units_ahead
-from steelyard.stats.strength.battlelog import MOST_WEIGHT, Battles
+from steelyard.stats.strength.wins import MOST_WEIGHT, Battles
 
 _IN_FILE, _IN_TIME = "file, row", "t NULLS LAST, file, row"
 _JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from steelyard.core.errors import InputError, hint
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.formats import files, roles
 from steelyard.formats.cells import parse_number

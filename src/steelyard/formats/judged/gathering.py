@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments, Texts

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import Ratings
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import errorlists

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.formats import files, guessing, roles, tables
 from steelyard.formats.cells import GAPS, label, parse_number

@@ -35,8 +35,14 @@ from steelyard.formats.judged.foreignlogs import read_foreign
 from steelyard.formats.streams import kept, on_disk
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.keyed import KeyedUnits
-from steelyard.stats.strength.battlelog import Battles, UnitCounts, battle_pairs
-from steelyard.stats.strength.wins import PairWins, WinCounts, pair_tables
+from steelyard.stats.strength.wins import (
+    Battles,
+    PairWins,
+    UnitCounts,
+    WinCounts,
+    battle_pairs,
+    pair_tables,
+)
 
 _LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
 _MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.format import SetFormat

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.table import dumps
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats import files

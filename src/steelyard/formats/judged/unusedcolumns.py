@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.formats import roles
 from steelyard.formats.rawtable import RawTable
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from steelyard.core.errors import InputError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.formats import files
 from steelyard.formats.streams import on_disk
 

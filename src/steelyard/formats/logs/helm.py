@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from typing import Any
 
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import scoretables
 from steelyard.formats.format import ForeignFormat

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.formats import cells, roles
 from steelyard.formats.cells import brief
 from steelyard.formats.rawtable import RawTable, Stated

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import scoretables
 from steelyard.formats.format import ForeignFormat

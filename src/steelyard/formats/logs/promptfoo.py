@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.table import dumps
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files, scoretables
 from steelyard.formats.cells import brief

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.table import missing
-from steelyard.core.words import listed, plural
+from steelyard.core.text import listed, plural
 from steelyard.formats import files, roles
 from steelyard.formats.rawtable import RawTable
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files, roles
 from steelyard.formats.format import ForeignTable

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, Floats
 from steelyard.data.verdicts import MISSING, Opinion
 from steelyard.formats.verdicts.sayings import PairColumn, Scale, pair_labels

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.verdicts import Bools
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.verdicts.columns import Keys

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import InputError, UsageError, need_extra
+from steelyard.core.options import check_number
 from steelyard.core.provenance import installed_version
 from steelyard.kobe.base.index import Index, index_names, named
 from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, RECORDS, folding_version
@@ -236,7 +236,7 @@ class Limits:
     min_prior: float = 0.0
 
     def __post_init__(self) -> None:
-        bounds.number(min_prior=self.min_prior)
+        check_number(min_prior=self.min_prior)
 
     def __str__(self) -> str:
         """Give the limits as text, the same in every process."""

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, need_extra
-from steelyard.core.resume import BAD_HEADER
+from steelyard.core.parallel import BAD_HEADER
 
 
 class Ids:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.formats import files
 from steelyard.kobe.base.headers import language_of
 from steelyard.kobe.base.lines import ColumnSource

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.formats.cells import brief
 from steelyard.kobe.mention import Id, Linker, Mention, Mentions
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.telling import each
+from steelyard.core.options import bad_value
+from steelyard.core.progress import each
 from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entityfiles import SIDES
@@ -47,7 +47,7 @@ def chosen_linker(
     """
     if linker is not None:
         if not callable(getattr(linker, "link", None)):
-            raise bounds.fail("linker", "an object with a method 'link'", linker)
+            raise bad_value("linker", "an object with a method 'link'", linker)
         if options.links is not None or options.linker is not None:
             raise UsageError("a linker, and another one in options: expected one of them")
         return linker

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.metaevaluation.benchmark.results import Column, Standing
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
 from steelyard.metaevaluation.cube import HINT, Data

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from steelyard.core.oneline import named, one_line
+from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.ranking import Place, ranked, ranking
-from steelyard.core.showing import Shown
-from steelyard.core.summary import Summary
-from steelyard.core.table import Cell, Frame, Table
+from steelyard.core.table import Cell, Table
 from steelyard.core.table import Column as TableColumn
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.metaevaluation.benchmark.words import told_of_benchmark
 from steelyard.metaevaluation.results import Significance
 from steelyard.stats.metametrics.swap_tests import Null
@@ -99,7 +96,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class BenchmarkResult(Shown):
+class BenchmarkResult(Result):
     """A leaderboard over several sets, and what it rests on."""
 
     benchmark: str
@@ -152,10 +149,6 @@ class BenchmarkResult(Shown):
         ranks = ranked(values, higher_is_better=not by_rank)
         for one, rank in zip(self.standings, ranks, strict=True):
             yield Place(one.metric, rank, one.average, tier=one.rank)
-
-    def to_frame(self, backend: str | None = None) -> Frame:
-        """Give the leaderboard as a pandas or polars frame."""
-        return self.table().to_frame(backend)
 
     def table(self, most: int = 12) -> Table:
         """Give the leaderboard; tasks get columns of their own where there are not too many."""

@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import SteelyardError, UsageError
+from steelyard.core.options import check_instance, check_text
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.words import plural
-from steelyard.data.choosing import matching
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
+from steelyard.data.selection import matching
 from steelyard.metaevaluation.benchmark.parts import (
     PartTask,
     Weighed,
@@ -77,11 +77,11 @@ def run_benchmark(
         What the parts run on; the result does not depend on it.
     """
     inputs, options = inputs or Inputs(), options or MetaOptions()
-    bounds.instance(Benchmark, "a Benchmark", benchmark=benchmark)
-    bounds.instance(Inputs, "Inputs", inputs=inputs)
-    bounds.instance(MetaOptions, "MetaOptions", options=options)
-    bounds.text(optional=True, human=human)
-    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    check_instance(Benchmark, "a Benchmark", benchmark=benchmark)
+    check_instance(Inputs, "Inputs", inputs=inputs)
+    check_instance(MetaOptions, "MetaOptions", options=options)
+    check_text(optional=True, human=human)
+    check_instance(Workers, "Workers", optional=True, workers=workers)
     options.check_unit()
     options = replace(options, epsilon=None, threshold=None, pa_ties="strict")
     # One seed per set, whichever sets are there: every task of a set sees the same swaps.

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import as_list, check_choice, check_flag, check_instance, check_number
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import toml
 from steelyard.formats.folders import mtme
@@ -56,10 +56,10 @@ class Task:
     def __post_init__(self) -> None:
         if not isinstance(self.by, MetaMetric):
             metametric(self.by)
-        bounds.choice(LEVELS, optional=True, level=self.level)
-        bounds.choice(GROUPS, optional=True, group_by=self.group_by)
-        bounds.number(0, strict=True, weight=self.weight)
-        bounds.flag(pooled=self.pooled, domains=self.domains, both_humans=self.both_humans)
+        check_choice(LEVELS, optional=True, level=self.level)
+        check_choice(GROUPS, optional=True, group_by=self.group_by)
+        check_number(0, strict=True, weight=self.weight)
+        check_flag(pooled=self.pooled, domains=self.domains, both_humans=self.both_humans)
 
     @property
     def meta(self) -> MetaMetric:
@@ -95,9 +95,9 @@ class Inputs:
     add: Sequence[tuple[str | None, str]] = ()
 
     def __post_init__(self) -> None:
-        bounds.instance((str, Path), "a path", optional=True, folder=self.folder)
-        bounds.instance(Mapping, "sets by name", sets=self.sets)
-        bounds.items(tuple, add=self.add)
+        check_instance((str, Path), "a path", optional=True, folder=self.folder)
+        check_instance(Mapping, "sets by name", sets=self.sets)
+        as_list(tuple, add=self.add)
 
     def find(
         self, benchmark: Benchmark, test: SetSpec, human: str | None

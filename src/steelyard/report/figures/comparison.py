@@ -13,7 +13,7 @@ import numpy as np
 from steelyard.comparison.ranked import CORPUS, Ranked
 from steelyard.comparison.results import Comparison, RankedSystems
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.report.figures import style
 from steelyard.report.figures.pairmatrices import (

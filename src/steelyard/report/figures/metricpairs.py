@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.metaevaluation.results import MetaEvaluation, Significance
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import boundaries, cell_size, name_axes

@@ -17,8 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import OutOfMemoryError, UsageError, hint, need_extra, printable
-from steelyard.core.memory import address_space
+from steelyard.core.errors import (
+    OutOfMemoryError,
+    UsageError,
+    address_space,
+    hint,
+    need_extra,
+    printable,
+)
 
 Chart = Any  # altair is an optional dependency, so its type can't be named
 Row = dict[str, Any]
@@ -64,12 +70,8 @@ _INHERITED = frozenset(
 
 def need_plots() -> None:
     """Refuse to draw without the libraries or the address space, before any work is done."""
-    _need_libraries()
-    _need_address_space()
-
-
-def _need_libraries() -> None:
     need_extra("plots", "a figure")
+    _need_address_space()
 
 
 @cache  # what V8 has reserved for the first figure serves the others
@@ -89,7 +91,7 @@ class _Altair:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        _need_libraries()
+        need_extra("plots", "a figure")
         return getattr(import_module("altair"), name)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.segmentgroups import Groups, compare_groups, units_behind
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.metaevaluation.metricgroups import weigh_groups
 from steelyard.metaevaluation.results import MetaEvaluation

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from steelyard.comparison.results import Comparison
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 from steelyard.stats.permutation.pvalues import pair_index
 

@@ -19,15 +19,15 @@ from scipy.special import ndtr, stdtrit
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.segmentgroups import units_behind
-from steelyard.core.summary import Told
+from steelyard.core.display import Told
 from steelyard.core.table import Cell, Column, Table, decimals
-from steelyard.core.words import all_of, listed, plural
+from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import counted
+from steelyard.data.units import counted
 from steelyard.report.memory import Memory, Standing, source_hash
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.paired.clustered import mean_error, t_tails
 from steelyard.stats.paired.corrections import adjust
+from steelyard.stats.paired.tests import mean_error, t_tails
 from steelyard.stats.permutation.pvalues import pair_index
 
 if TYPE_CHECKING:

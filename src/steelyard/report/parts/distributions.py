@@ -11,7 +11,7 @@ from steelyard.comparison.ranked import CORPUS
 from steelyard.comparison.results import Comparison
 from steelyard.core.errors import printable
 from steelyard.core.table import Cell, Column, Table, decimals
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.report.parts.strips import Scale, StripCell, Strips, histogram
 from steelyard.stats.arrays import Floats

@@ -11,14 +11,14 @@ import numpy as np
 
 from steelyard.comparison.scores import LEVEL
 from steelyard.core.errors import printable
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import AUTO, units_of
+from steelyard.data.units import AUTO, units_of
 from steelyard.report.explorer import Mistake
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.arrays import Floats
-from steelyard.stats.paired import clustered
 from steelyard.stats.paired.corrections import adjust_pairs, wilson_interval
+from steelyard.stats.paired.tests import t_test
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -78,7 +78,7 @@ def sentences(
     fewest, worst = f"{share[0]:.1f} % ({systems[0]})", f"{share[-1]:.1f} % ({systems[-1]})"
     units = units_of(es.segments, AUTO, np.ones(es.n_segments, dtype=bool))
     blocks = np.arange(es.n_segments) if units.codes is None else units.codes
-    p = adjust_pairs(clustered.t_test(hit, blocks), "holm", symmetric=True)
+    p = adjust_pairs(t_test(hit, blocks).p, "holm", symmetric=True)
     upper = p[np.triu_indices(len(systems), 1)]
     sure, known = int((upper < 0.05).sum()), int((~np.isnan(upper)).sum())
     pairs = plural(known, "pair")

@@ -8,7 +8,7 @@ import numpy as np
 
 from steelyard.comparison.segmentgroups import Groups
 from steelyard.core.errors import printable
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.metaevaluation.metricgroups import Agreements
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.arrays import Floats

@@ -10,12 +10,12 @@ from scipy.special import stdtrit
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.segmentgroups import compare_groups, units_behind
-from steelyard.core.words import all_of, plural
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.report.parts.groupstrips import system_strips
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.paired.contrasts import Contrast, contrast
 from steelyard.stats.paired.corrections import adjust
+from steelyard.stats.paired.tests import Contrast, contrast
 from steelyard.stats.permutation.pvalues import pair_index
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from steelyard.comparison.scores import LEVEL
-from steelyard.core.bounds import fail
 from steelyard.core.errors import printable
-from steelyard.core.words import all_of, plural
+from steelyard.core.options import bad_value
+from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.human.raters import (
@@ -27,8 +27,8 @@ from steelyard.report.explorer import joined, with_ratings
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.agreement import krippendorff_alpha
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.paired.clustered import mean_error, t_tails
 from steelyard.stats.paired.corrections import adjust
+from steelyard.stats.paired.tests import mean_error, t_tails
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -57,7 +57,7 @@ def add_ratings(
     if isinstance(ratings, (str, Path, Ratings)):
         ratings = [ratings]
     if not isinstance(ratings, (Mapping, Sequence)):
-        raise fail("ratings", _EXPECTED, ratings)
+        raise bad_value("ratings", _EXPECTED, ratings)
     named = ratings.items() if isinstance(ratings, Mapping) else enumerate(ratings, 1)
     for name, one in named:
         if isinstance(one, Ratings):
@@ -65,7 +65,7 @@ def add_ratings(
         elif isinstance(one, (str, Path)):
             es = with_ratings(es, Path(one))
         else:
-            raise fail("ratings", _EXPECTED, one)
+            raise bad_value("ratings", _EXPECTED, one)
     return es
 
 

@@ -6,49 +6,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.position import bias_p
-from steelyard.stats.judged.proportions import with_noise
-
-Codes = NDArray[np.integer]
+from steelyard.stats.estimate import Codes, Estimate, mean_estimate, undefined
+from steelyard.stats.judged.bias import side_p
 
 
 def self_agreement(runs: Floats, *, unit: Codes | None = None, level: float = 0.95) -> Estimate:
-    """Give how often two runs of a judge on a row say the same.
+    """Return how often two runs of a judge on a row say the same, from runs x rows.
 
-    Of a row judged r times, n of them alike, the share of equal pairs is sum n (n - 1) / r (r - 1);
-    the result is the mean over rows judged twice or more.
-
-    Parameters
-    ----------
-    runs
-        Runs x rows: numbers, or codes as numbers; NaN where a run has none.
-
-    Examples
-    --------
-    >>> self_agreement(np.array([[1.0, 2, 3], [1.0, 2, 4], [1.0, 3, np.nan]])).value
-    0.4444444444444444
+    The mean over rows judged twice or more of the share of equal pairs; NaN is a missing run.
     """
-    if runs.ndim != 2:
-        raise ShapeError(f"runs x rows, got {runs.shape}")
-    r = (~np.isnan(runs)).sum(axis=0)
-    again = r > 1
-    if not again.any():
+    n_runs = (~np.isnan(runs)).sum(axis=0)
+    repeated = n_runs > 1
+    if not repeated.any():
         return undefined("no row was judged twice")
-    own = np.sort(runs[:, again], axis=0)  # NaN last
-    alike = np.zeros(own.shape[1])
-    for first in range(len(own)):
-        for second in range(first + 1, len(own)):
-            alike += own[first] == own[second]
-    n = r[again]
-    share = alike / (n * (n - 1) / 2)
-    value = float(share.mean())
-    own_unit = None if unit is None else unit[again]
-    return with_noise(value, share - value, own_unit, level, least=0.0, most=1.0)
+    runs, n_runs = runs[:, repeated], n_runs[repeated]
+    first, second = np.triu_indices(len(runs), 1)
+    alike = (runs[first] == runs[second]).sum(axis=0)
+    units = None if unit is None else unit[repeated]
+    return mean_estimate(alike / (n_runs * (n_runs - 1) / 2), units, level, (0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +43,7 @@ class Drift:
     changed: Estimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             "gained": self.gained,
             "lost": self.lost,
@@ -81,38 +58,25 @@ def drift(
 ) -> Drift:
     """Compare two judges with people on the same rows: exact McNemar, and the paired difference.
 
-    Where rows share units, the p-value is of t with the error by unit instead.
-    Labels are codes, -1 where nothing was said; -2, not understood, is wrong. Verdicts that differ
-    are counted on all rows that both judged, right ones on those with a label.
-
-    Examples
-    --------
-    >>> found = drift(np.array([0, 0, 1, 1, -1]), np.array([0, 1, 0, 1, 0]),
-    ...               np.array([0, 0, 1, 1, 1]))
-    >>> found.gained, found.lost, found.difference.value, found.changed.value
-    (2, 0, 0.5, 0.6)
+    Where rows share units, the p-value is of t with the error by unit instead. Labels are codes, -1
+    where there is none; -2, not understood, is wrong. Verdicts that differ are counted on all rows
+    that both judged, right ones on those with a label.
     """
-    if not human.shape == old.shape == new.shape:
-        raise ShapeError(f"shapes {human.shape}, {old.shape} and {new.shape} differ")
     both = (old != -1) & (new != -1)
     if not both.any():
         nothing = undefined("no row that both judged")
         return Drift(0, 0, float("nan"), nothing, nothing)
     differ = (old[both] != new[both]).astype(np.float64)
-    changed = with_noise(
-        float(differ.mean()),
-        differ - differ.mean(),
-        None if unit is None else unit[both],
-        level,
-        least=0.0,
-        most=1.0,
-    )
+    changed = mean_estimate(differ, None if unit is None else unit[both], level, (0.0, 1.0))
     rows = both & (human >= 0)
     if not rows.any():
         return Drift(0, 0, float("nan"), undefined("no row of both has a label"), changed)
-    was, now = (x[rows] == human[rows] for x in (old, new))
-    step = now.astype(np.float64) - was
-    gained, lost = int((step > 0).sum()), int((step < 0).sum())
-    own = None if unit is None else unit[rows]
-    difference = with_noise(float(step.mean()), step - step.mean(), own, level)
-    return Drift(gained, lost, bias_p(step, own), difference, changed)
+    step = (new[rows] == human[rows]).astype(np.float64) - (old[rows] == human[rows])
+    units = None if unit is None else unit[rows]
+    return Drift(
+        gained=int((step > 0).sum()),
+        lost=int((step < 0).sum()),
+        p=side_p(step, units),
+        difference=mean_estimate(step, units, level),
+        changed=changed,
+    )

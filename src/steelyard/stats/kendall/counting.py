@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError, hint
+from steelyard.core.options import check_number, check_text
 from steelyard.stats.arrays import Counts, Floats, ratio
 
 Worth = float | None
@@ -95,7 +95,7 @@ def count_pairs(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.both_ties.tolist()
     ([2, 0], [1, 0], [0, 1])
     """
-    bounds.number(0, epsilon=epsilon, threshold=threshold)
+    check_number(0, epsilon=epsilon, threshold=threshold)
     if human.ndim != 2 or metric.ndim != 2 or len(human) != len(metric):
         raise ShapeError(f"expected two matrices of one shape, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))
@@ -331,7 +331,7 @@ class TieMatrix:
     both_tie: Worth = None
 
     def __post_init__(self) -> None:
-        bounds.number(optional=True, **asdict(self))
+        check_number(optional=True, **asdict(self))
 
     @property
     def worths(self) -> tuple[Worth, ...]:
@@ -381,7 +381,7 @@ KENDALL: Mapping[str, TieMatrix] = {
 
 def matrix(name: str) -> TieMatrix:
     """Return a variant by name."""
-    bounds.text(name=name)
+    check_text(name=name)
     if name not in KENDALL:
         raise UsageError(f"no Kendall variant '{name}'; {hint(name, KENDALL)}")
     return KENDALL[name]

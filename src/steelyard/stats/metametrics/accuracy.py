@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio, real_array
 from steelyard.stats.kendall.counting import TieMatrix
 from steelyard.stats.metametrics.base import (
@@ -87,7 +87,7 @@ def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") ->
     >>> pairwise_accuracy(np.array([1.0, 2, 2]), np.array([0.1, 0.3, 0.2]))
     Agreement(value=0.6666666666666666, n_pairs=3)
     """
-    bounds.choice(PA_TIES, ties=ties)
+    check_choice(PA_TIES, ties=ties)
     i, j = pair_index(len(human))
     h, m = human[i] - human[j], metric[i] - metric[j]
     agree = np.where(np.isnan(h) | np.isnan(m), np.nan, np.sign(h) == np.sign(m))

@@ -21,8 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import check_choice, check_number
 from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
 from steelyard.stats.kendall.counting import GROUPS, grouped
 from steelyard.stats.metametrics import swap_tests
@@ -49,8 +49,8 @@ class TieRules:
     pa_ties: str = "strict"
 
     def __post_init__(self) -> None:
-        bounds.number(0, optional=True, epsilon=self.epsilon, threshold=self.threshold)
-        bounds.choice(PA_TIES, pa_ties=self.pa_ties)
+        check_number(0, optional=True, epsilon=self.epsilon, threshold=self.threshold)
+        check_choice(PA_TIES, pa_ties=self.pa_ties)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +309,7 @@ class MetaMetric:
 
     def level(self, asked: str | None = None) -> str:
         """Return the level that is asked for, or the default."""
-        bounds.choice(LEVELS, optional=True, level=asked)
+        check_choice(LEVELS, optional=True, level=asked)
         if asked is None or asked in self.levels:
             return asked or self.levels[0]
         what = "systems" if asked == "seg" else "segments"

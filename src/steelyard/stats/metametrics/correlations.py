@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
+from steelyard.core.options import check_flag, check_number, check_text
 from steelyard.stats import correlation
 from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.calibration import calibrate
@@ -255,9 +255,9 @@ def from_matrix(
     >>> round(half.groups(human, metric, "item", TieRules()).mean, 3)
     0.833
     """
-    bounds.text(name=name)
-    bounds.flag(calibrated=calibrated)
-    bounds.number(0, threshold=threshold)
+    check_text(name=name)
+    check_flag(calibrated=calibrated)
+    check_number(0, threshold=threshold)
     kind = Calibrated if calibrated else Variant
     return kind(name, matrix.lowest, threshold=threshold, matrix=matrix)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import as_tuple, check_text
 from steelyard.stats import correlation
 from steelyard.stats.kendall.counting import KENDALL
 from steelyard.stats.metametrics.accuracy import Accuracy, Spa
@@ -66,7 +66,7 @@ OTHER_NAMES = {
 
 def metametric(name: str) -> MetaMetric:
     """Return a meta-metric by name."""
-    bounds.text(name=name)
+    check_text(name=name)
     if name not in METAMETRICS:
         raise UsageError(f"no meta-metric '{name}'; {hint(name, METAMETRICS, OTHER_NAMES)}")
     return METAMETRICS[name]
@@ -74,5 +74,5 @@ def metametric(name: str) -> MetaMetric:
 
 def chosen(by: str | MetaMetric | Iterable[str | MetaMetric]) -> list[MetaMetric]:
     """Return meta-metrics by their names, one or several."""
-    asked = bounds.listed((str, MetaMetric), by=by)
+    asked = as_tuple((str, MetaMetric), by=by)
     return [meta if isinstance(meta, MetaMetric) else metametric(meta) for meta in asked]

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from steelyard.core import bounds
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation.pvalues import block_sums, pair_index, pairwise_pvalues, sided
 from steelyard.stats.permutation.signdraws import random_singles
@@ -74,7 +74,7 @@ class Null:
 
     def compare(self, alternative: str = "greater") -> MetricComparison:
         """Count the draws whose difference is at least the observed one, or is undefined."""
-        bounds.choice(ALTERNATIVES, alternative=alternative)
+        check_choice(ALTERNATIVES, alternative=alternative)
         size, k = len(self.values), len(self.differences)
         a, b = pair_index(size)
         observed = self.values[a] - self.values[b]
@@ -109,7 +109,7 @@ class Swaps:
     def signs(self, n_systems: int, n_segments: int) -> Iterator[Singles]:
         """Yield batches of signs: systems (one where all have the same) x draws x segments."""
         scheme, rng = self.scheme, self.rng
-        bounds.choice(SCHEMES, scheme=scheme)
+        check_choice(SCHEMES, scheme=scheme)
         for start in range(0, self.n, _BATCH):
             k = min(_BATCH, self.n - start)
             signs = np.ones((1, k, n_segments), dtype=np.float32)
@@ -271,7 +271,7 @@ def compare_items(
     their values there, so the null distribution of the difference of means is that of the paired
     permutation test, which needs no draws. Segments undefined for either metric are excluded.
     """
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     share = np.where(np.isnan(values), np.nan, values * weights)
     total = np.nansum(np.where(np.isnan(values), np.nan, weights), axis=-1)
     means = ratio(np.nansum(share, axis=-1), total)
@@ -292,7 +292,7 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
     >>> float(p[0, 1]), float(p[1, 0])
     (0.25, 1.0)
     """
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     flat = right.reshape(len(right), -1).astype(np.float32)
     both = (flat @ flat.T).astype(np.float64)
     n_right = np.diag(both)

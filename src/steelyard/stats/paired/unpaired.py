@@ -1,152 +1,161 @@
-r"""Tests of all pairs of samples that are not paired, but share units: documents, raters.
+r"""Tests of all pairs of samples that are not paired, but may share units: documents, raters.
 
 Where people rate different segments of different systems, observations cannot be paired, yet those
-of one document still hang together, within a system and across. Both statistics here, a difference
-of means and the chance that one system's rating is above another's, are (nearly) sums of what each
-observation adds, so all that varies together is added up before it is squared: with :math:`u_d`
-what the observations of unit d add, both samples', the variance is :math:`\sum_d u_d^2 f_d`.
-The factors :math:`f_d` (G / (G - 1) for G units of equal size) make up for means that are drawn to
-large units; together with the degrees of freedom they are those of
-:mod:`steelyard.stats.paired.clustered`, for two samples, and depend on sizes alone.
+of one document still hang together, within a system and across. Both statistics by unit here, a
+difference of means and the chance that one system's rating is above another's, are (nearly) sums of
+what each observation adds, so all that varies together is added up before it is squared: with
+:math:`u_d` what the observations of unit d add, both samples', the variance is
+:math:`\sum_d u_d^2 f_d`. The factors :math:`f_d` (G / (G - 1) for G units of equal size) make up
+for means that are drawn to large units; together with the degrees of freedom they are those of
+:mod:`steelyard.stats.resampling.cluster_df`, for two samples, and depend on sizes alone.
+
+All tests take one array per system (NaN is left out), with codes of units that mean the same in
+all, and return systems x systems one-sided p-values: ``p[i, j]`` is small where i is above j. The
+diagonal is NaN. Where all values of a pair are the same, p is 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import exp, lgamma, log
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
-from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
-from steelyard.stats.paired.clustered import crossed, t_tails
+from steelyard.stats.paired.tests import crossed, t_tails
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.resampling.unitfreedom import satterthwaite
+from steelyard.stats.resampling.cluster_df import satterthwaite
 
+_EXACT_PRODUCT = 400  # product of two samples' sizes up to which all ways to split are counted
 _NOISE = 1e-13  # of the size of values: what rounding may leave of an error of 0
 
-
-@dataclass(frozen=True, slots=True)
-class _Sample:
-    """A sample: its known values, and the codes of their units, of one or of three kinds."""
-
-    values: Floats
-    codes: tuple[Counts, ...]
+Bools = NDArray[np.bool_]
 
 
-def rank_sum_matrix(samples: Sequence[Floats], units: Sequence[Counts]) -> Floats:
-    r"""Test every pair of samples by ranks: ``p[i, j]`` is small where i tends to be larger than j.
+def rank_sum_test(samples: Sequence[Floats]) -> Floats:
+    """Mann-Whitney test of every pair of samples of independent values.
 
-    One-sided tests of :math:`\theta`, the chance that a value of i is above one of j (ties count
-    half), against 1/2. Each value adds how far its place in the other sample is from its mean, and
+    Samples whose sizes have a product of up to 400 (20 and 20, say) are tested exactly, over all
+    ways to split the ranks as they are, ties included; larger ones by the normal distribution, with
+    the corrections for ties and for continuity. NaN with an empty sample.
+    """
+    ordered = [np.sort(x[~np.isnan(x)]) for x in samples]
+    p = np.full((len(ordered), len(ordered)), np.nan)
+    for i, j in _pairs(len(ordered)):
+        if ordered[i].size and ordered[j].size:
+            p[i, j], p[j, i] = _rank_sum(ordered[i], ordered[j])
+    return p
+
+
+def _rank_sum(x: Floats, y: Floats) -> tuple[float, float]:
+    """Both one-sided p-values of two sorted samples."""
+    n, m = len(x), len(y)
+    below = np.searchsorted(y, x, side="left").sum() + np.searchsorted(y, x, side="right").sum()
+    lead = below / 2 - n * m / 2  # how far U is from what equal samples would give
+    both = np.sort(np.concatenate([x, y]), kind="stable")  # two sorted runs: merged, not sorted
+    ends = np.flatnonzero(np.r_[both[1:] != both[:-1], True])
+    runs = np.diff(np.r_[-1, ends]).astype(np.float64)
+    total = n + m
+    spread = n * m / 12 * (total + 1 - (runs**3 - runs).sum() / (total * max(total - 1, 1)))
+    if spread <= 0:
+        return 1.0, 1.0
+    if n * m <= _EXACT_PRODUCT:
+        doubled = np.repeat(2 * ends - runs + 3, runs.astype(np.int64)).astype(np.int64)
+        return _split_tails(doubled, n, n * (n + 1) + round(below))
+    scale = np.sqrt(spread)
+    return float(ndtr(-(lead - 0.5) / scale)), float(ndtr((lead + 0.5) / scale))
+
+
+def _split_tails(doubled: Counts, n: int, won: int) -> tuple[float, float]:
+    """P(sum >= won) and P(sum <= won) of n of these (doubled) ranks, whichever they are.
+
+    ``ways[k, w]`` counts the choices of k ranks with the sum w; all are equally likely.
+    """
+    fewer = min(n, len(doubled) - n)
+    reach = won if fewer == n else int(doubled.sum()) - won
+    ways = np.zeros((fewer + 1, int(np.sort(doubled)[len(doubled) - fewer :].sum()) + 1))
+    ways[0, 0] = 1
+    for rank in doubled.tolist():
+        ways[1:, rank:] += ways[:-1, : ways.shape[1] - rank].copy()
+    share = ways[fewer] / ways[fewer].sum()
+    at_least = min(float(share[reach:].sum()), 1.0)
+    at_most = min(float(share[: reach + 1].sum()), 1.0)
+    return (at_least, at_most) if fewer == n else (at_most, at_least)
+
+
+def rank_sum_test_by_unit(samples: Sequence[Floats], units: Sequence[Counts]) -> Floats:
+    r"""Test :math:`\theta`, the chance that a value of i is above one of j, against 1/2, by unit.
+
+    Ties count half. Each value adds how far its place in the other sample is from its mean, and
     these are added up by unit, whichever sample they are of (Obuchowski 1997). Few units leave that
     variance too small: samples that hardly overlap have places that hardly vary. So it is no less
     than what places in both samples together would give, which are as good if nothing differs, and
-    p is no less than what exchanging whole units between the samples could find.
-
-    Parameters
-    ----------
-    samples
-        One array per system; NaN is left out.
-    units
-        Codes of the values' units, one array per system. A code means the same unit in all.
-
-    Returns
-    -------
-    Floats
-        Systems x systems. NaN on the diagonal, and for pairs of which either sample has fewer than
-        two units: one unit says nothing of how units differ. 1 where all values of a pair are the
-        same.
-
-    Examples
-    --------
-    >>> samples = [np.array([3.0, 4, 5, 6]), np.array([1.0, 2, 3, 4])]
-    >>> rank_sum_matrix(samples, [np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2])]).round(4).tolist()
-    [[nan, 0.25], [0.9149, nan]]
+    p is no less than what exchanging whole units between the samples could find. NaN where either
+    sample has fewer than two units: one unit says nothing of how units differ.
     """
-    known, count = _aligned(samples, [units])
-    n = len(known)
-    p = np.full((n, n), np.nan)
-    order = [np.argsort(each.values, kind="stable") for each in known]
-    ordered = [each.values[by] for each, by in zip(known, order, strict=True)]
-    codes = [each.codes[0][by] for each, by in zip(known, order, strict=True)]
-    sizes = [group_sums(each, None, count[0]) for each in codes]
+    known, (n_units, *_) = _aligned(samples, [units])
+    p = np.full((len(known), len(known)), np.nan)
+    order = [np.argsort(sample.values, kind="stable") for sample in known]
+    ordered = [sample.values[by] for sample, by in zip(known, order, strict=True)]
+    codes = [sample.codes[0][by] for sample, by in zip(known, order, strict=True)]
+    sizes = [group_sums(code, None, n_units) for code in codes]
     # What places in their own sample add, whatever the other one.
-    own = [
-        group_sums(by, _places(x, x) - 0.5, count[0]) / max(len(x), 1)
-        for by, x in zip(codes, ordered, strict=True)
+    alone = [
+        group_sums(code, _places(x, x) - 0.5, n_units) / max(len(x), 1)
+        for code, x in zip(codes, ordered, strict=True)
     ]
-    for i, j in _pairs(n):
+    for i, j in _pairs(len(known)):
         x, y = ordered[i], ordered[j]
         if not (x.size and y.size):
             continue
         above = _places(y, x)
         theta, n_x, n_y = float(above.mean()), len(x), len(y)
-        one = group_sums(codes[i], above - theta, count[0]) / n_x
-        two = group_sums(codes[j], _places(x, y) - (1 - theta), count[0]) / n_y
-        together = n_y * one + n_x * own[i] - n_x * two - n_y * own[j]
-        leads = np.stack([one - two, together / (n_x + n_y)])
+        first = group_sums(codes[i], above - theta, n_units) / n_x
+        second = group_sums(codes[j], _places(x, y) - (1 - theta), n_units) / n_y
+        together = n_y * first + n_x * alone[i] - n_x * second - n_y * alone[j]
+        leads = np.stack([first - second, together / (n_x + n_y)])
         variances, freedom = _variances(leads, sizes[i], sizes[j])
         error = float(np.sqrt(variances.max()))
         if np.isnan(error):
             continue
-        found = _tails(theta - 0.5, 0.0 if error <= _NOISE else error, freedom)
+        tails = _tails(theta - 0.5, 0.0 if error <= _NOISE else error, freedom)
         least = _least(sizes[i] > 0, sizes[j] > 0)
-        p[i, j], p[j, i] = (max(tail, least) for tail in found)
+        p[i, j], p[j, i] = (max(tail, least) for tail in tails)
     return p
 
 
 def unpaired_means_test(
     values: Sequence[Floats], units: Sequence[Counts], others: Sequence[Counts] | None = None
 ) -> Floats:
-    """Test the means of every pair of samples: ``p[i, j]`` is small where i has the larger one.
+    """t-test of the means of every pair of samples, with errors by units of one kind, or of two.
 
-    One-sided t-tests with errors by units, or by units of two kinds that cross, as documents and
-    raters: see :func:`steelyard.stats.paired.clustered.two_way_mean_error`.
-
-    Parameters
-    ----------
-    values
-        One array per system; NaN is left out.
-    units, others
-        Codes of the values' units, one array per system. A code means the same unit in all.
-
-    Returns
-    -------
-    Floats
-        Systems x systems. NaN on the diagonal, and for pairs of which either sample has fewer than
-        two units (of either kind). Samples that are constant give 0 and 1, or 1 twice where they
-        are the same.
-
-    Examples
-    --------
-    >>> values = [np.array([3.0, 4, 5, 6]), np.array([1.0, 2, 3, 4])]
-    >>> documents = [np.array([0, 0, 1, 1]), np.array([0, 0, 1, 2])]
-    >>> unpaired_means_test(values, documents).round(4).tolist()
-    [[nan, 0.075], [0.925, nan]]
+    Units of two kinds cross, as documents and raters do: see
+    :func:`steelyard.stats.paired.tests.two_way_mean_error`. NaN where either sample has fewer than
+    two units (of either kind). Samples that are constant and differ give 0 and 1.
     """
-    known, count = _aligned(values, [units] if others is None else [units, others])
-    n = len(known)
-    p = np.full((n, n), np.nan)
-    mean = [each.values.mean() if each.values.size else np.nan for each in known]
-    noise = [_NOISE * np.abs(each.values).max(initial=0.0) for each in known]
+    known, n_units = _aligned(values, [units] if others is None else [units, others])
+    p = np.full((len(known), len(known)), np.nan)
+    mean = [sample.values.mean() if sample.values.size else np.nan for sample in known]
+    noise = [_NOISE * np.abs(sample.values).max(initial=0.0) for sample in known]
     sizes, leads = [], []
-    for each, centre in zip(known, mean, strict=True):
-        rest, size = (each.values - centre) / max(len(each.values), 1), len(count)
-        sizes.append([group_sums(each.codes[k], None, count[k]) for k in range(size)])
-        leads.append([group_sums(each.codes[k], rest, count[k]) for k in range(size)])
-    for i, j in _pairs(n):
-        found = [
+    for sample, centre in zip(known, mean, strict=True):
+        rest = (sample.values - centre) / max(len(sample.values), 1)
+        kinds = list(zip(sample.codes, n_units, strict=True))
+        sizes.append([group_sums(code, None, n) for code, n in kinds])
+        leads.append([group_sums(code, rest, n) for code, n in kinds])
+    for i, j in _pairs(len(known)):
+        by_kind = [
             _variances((a - b)[None], *both)
             for a, b, *both in zip(leads[i], leads[j], sizes[i], sizes[j], strict=True)
         ]
-        variance, freedom = float(found[0][0][0]), found[0][1]
+        variance, freedom = float(by_kind[0][0][0]), by_kind[0][1]
         if others is not None:  # the sum less what lies in both, but never less than either
-            one, two, both_ways = (float(each[0]) for each, _ in found)
-            variance = float(np.max([one + two - both_ways, one, two]))
-            freedom = min(freedom, found[1][1])
+            first, second, shared = (float(variances[0]) for variances, _ in by_kind)
+            variance = float(np.max([first + second - shared, first, second]))
+            freedom = min(freedom, by_kind[1][1])
         slack = max(noise[i], noise[j])
         gap, error = float(mean[i] - mean[j]), float(np.sqrt(variance))
         if error <= slack:
@@ -155,24 +164,27 @@ def unpaired_means_test(
     return p
 
 
+class _Sample(NamedTuple):
+    """The known values of a sample, and the codes of their units, of one or of three kinds."""
+
+    values: Floats
+    codes: tuple[Counts, ...]
+
+
 def _aligned(
     values: Sequence[Floats], kinds: Sequence[Sequence[Counts]]
 ) -> tuple[list[_Sample], list[int]]:
     """Drop what is missing, count codes from 0, and add those of both kinds together."""
-    n = [len(each) for each in values]
-    ends = np.cumsum([0, *n])
-    for units in kinds:
-        if [len(each) for each in units] != n:
-            raise ShapeError(f"samples of {n} values, units of {[len(each) for each in units]}")
-    whole = [np.concatenate([*units, np.zeros(0, np.int64)]) for units in kinds]
-    if len(whole) == 2:
-        whole.append(crossed(whole[0], whole[1]))
-    codes = [np.unique(each, return_inverse=True)[1].astype(np.int64) for each in whole]
+    ends = np.cumsum([0, *(len(sample) for sample in values)])
+    stacked = [np.concatenate([*units, np.zeros(0, np.int64)]) for units in kinds]
+    if len(stacked) == 2:
+        stacked.append(crossed(stacked[0], stacked[1]))
+    codes = [np.unique(kind, return_inverse=True)[1].astype(np.int64) for kind in stacked]
     samples = []
-    for k, each in enumerate(values):
-        here = ~np.isnan(each)
-        samples.append(_Sample(each[here], tuple(c[ends[k] : ends[k + 1]][here] for c in codes)))
-    return samples, [int(each.max(initial=-1)) + 1 for each in codes]
+    for sample, start, end in zip(values, ends, ends[1:], strict=False):
+        known = ~np.isnan(sample)
+        samples.append(_Sample(sample[known], tuple(code[start:end][known] for code in codes)))
+    return samples, [int(code.max(initial=-1)) + 1 for code in codes]
 
 
 def _pairs(n: int) -> Iterator[tuple[int, int]]:
@@ -187,7 +199,7 @@ def _places(ordered: Floats, values: Floats) -> Floats:
 
 
 def _variances(leads: Floats, x: Floats, y: Floats) -> tuple[Floats, float]:
-    """Give the variances of differences, and their degrees of freedom.
+    """Return the variances of differences, and their degrees of freedom.
 
     ``leads`` are rows of what each unit adds, ``x`` and ``y`` how many observations of either
     sample it has; NaN where either sample lies in fewer than two units.
@@ -203,19 +215,8 @@ def _variances(leads: Floats, x: Floats, y: Floats) -> tuple[Floats, float]:
     return leads[:, held] ** 2 @ factor, _freedom(a, b, factor, np.array([1 / n, 1 / m]))
 
 
-def _least(x: NDArray[np.bool_], y: NDArray[np.bool_]) -> float:
-    """Smallest p of exchanging units, given which of them the samples have.
-
-    A unit that both have could have had them the other way round; those of one sample alone could
-    have been any of all that are of one alone.
-    """
-    both, first, second = (np.count_nonzero(each) for each in (x & y, x & ~y, y & ~x))
-    ways = lgamma(first + second + 1) - lgamma(first + 1) - lgamma(second + 1)
-    return exp(-both * log(2) - ways)
-
-
 def _freedom(a: Floats, b: Floats, factor: Floats, each: Floats) -> float:
-    """Give the smaller degrees of freedom of two models, as for one sample.
+    """Return the smaller degrees of freedom of two models, as for one sample.
 
     ``a`` and ``b`` are the shares of two samples in the units, ``each`` that of an observation.
     """
@@ -230,6 +231,17 @@ def _freedom(a: Floats, b: Floats, factor: Floats, each: Floats) -> float:
     inner[0, 1] = inner[1, 0] = inner[2, 3] = inner[3, 2] = -1
     alike = satterthwaite((factor * (a * a + b * b))[None], factors[None], inner[None])
     return float(min(free[0], alike[0]))
+
+
+def _least(x: Bools, y: Bools) -> float:
+    """Smallest p of exchanging units, given which of them the samples have.
+
+    A unit that both have could have had them the other way round; those of one sample alone could
+    have been any of all that are of one alone.
+    """
+    both, first, second = (np.count_nonzero(kind) for kind in (x & y, x & ~y, y & ~x))
+    ways = lgamma(first + second + 1) - lgamma(first + 1) - lgamma(second + 1)
+    return exp(-both * log(2) - ways)
 
 
 def _tails(lead: float, error: float, freedom: float) -> tuple[float, float]:

@@ -24,8 +24,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice, check_whole
 from steelyard.core.rng import Rng, generator
 from steelyard.stats.arrays import Counts, Floats, own_floats, weighted_sums
 from steelyard.stats.permutation.lattice import as_lattice, lattice_tails
@@ -242,8 +242,8 @@ def corpus_pvalues(
     >>> result.p.tolist(), result.how
     ([[0.5, 0.125], [0.875, 0.5]], 'enumeration')
     """
-    bounds.choice(TAILS, tail=tail)
-    bounds.whole(2, n_resamples=n_resamples)
+    check_choice(TAILS, tail=tail)
+    check_whole(2, n_resamples=n_resamples)
     size = len(stats.values)
     p = np.full((size, size), 0.5 if tail == "mid" else 1.0)
     n = np.zeros((size, size), dtype=np.int64)

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import bounds
 from steelyard.core.errors import ShapeError
+from steelyard.core.options import check_choice, check_number, check_whole
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.stats.arrays import Counts, Floats, real_array
 from steelyard.stats.permutation.enumeration import enumeration_work
@@ -99,10 +99,10 @@ class SignFlips:
     step: float | None = None
 
     def __post_init__(self) -> None:
-        bounds.choice(METHODS, method=self.method)
-        bounds.choice(TAILS, tail=self.tail)
-        bounds.whole(1, n_resamples=self.n_resamples)
-        bounds.number(0, strict=True, optional=True, step=self.step)
+        check_choice(METHODS, method=self.method)
+        check_choice(TAILS, tail=self.tail)
+        check_whole(1, n_resamples=self.n_resamples)
+        check_number(0, strict=True, optional=True, step=self.step)
         check_rng(self.rng)
 
 
@@ -163,8 +163,10 @@ def stacked_pvalues(
             whole[place] = result
     others = [place for place in range(len(stack)) if place not in whole]
     way = _Way("characteristic", partial(product_tails, series=True), stacked_tails, _ROWS)
-    # Whole numbers tie where scores do on paper, also where a lattice is not worth its transform.
-    left = [stack[place] if (whole_numbers := lattices[place]) is None else whole_numbers
+    # Whole numbers tie where scores do on paper. Many of them would be taken for a lattice again.
+    n_units = stack[0].shape[1] if blocks is None else len(np.unique(blocks))
+    exact = n_units <= NARROW or chosen.step is not None
+    left = [stack[place] if (numbers := lattices[place]) is None or not exact else numbers
             for place in others]  # fmt: skip
     results = _assemble(left, blocks, way, chosen.tail)
     found = dict(zip(others, results, strict=True))
@@ -321,7 +323,7 @@ def _square(
 
 def sided(p: Floats, alternative: str) -> Floats:
     """Make p-values of an alternative of those that row is better than column, ties in full."""
-    bounds.choice(ALTERNATIVES, alternative=alternative)
+    check_choice(ALTERNATIVES, alternative=alternative)
     if alternative == "two-sided":
         p = np.minimum(1.0, 2 * np.minimum(p, p.T))
     else:

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.telling import tell
+from steelyard.core.progress import each
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation import steps
 from steelyard.stats.permutation.enumeration import enumerate_rows, enumerated, sums_bits
@@ -56,6 +56,7 @@ NARROW = 24  # segments up to which many pairs are enumerated together
 _ENUMERATE_BITS = 36  # ... if many are of one size: logarithm of the number of sums
 _MANY = 64  # differences from which on they are not few
 _FEW = 24  # ... that rule out most scales of what is nearly whole
+_TOGETHER = 20_000  # pairs between two reports of progress
 _HELD = 400_000  # differences of pairs in doubt, at a time
 
 Series = tuple[Floats, Floats]
@@ -70,15 +71,17 @@ def stacked_tails(
     """
     above, error, doubt = series_tails(matrices, i, j)
     at = np.zeros_like(above)
-    done, whole = 0, int(np.count_nonzero(doubt))
-    for own, gap in pair_rows(matrices, i, j, doubt, _HELD):
-        if gap.shape[1] <= NARROW:
-            above[own], at[own] = enumerate_rows(gap, gap.sum(axis=1))
-            error[own] = 0.0
-        else:
-            above[own], at[own], error[own] = product_tails(gap, series=(above[own], error[own]))
-        done += len(gap)
-        tell(done, whole)
+    open_pairs = np.flatnonzero(doubt)
+    for part in each(np.array_split(open_pairs, len(open_pairs) // _TOGETHER + 1)):
+        wanted = np.zeros(doubt.shape, dtype=np.bool_)
+        wanted.flat[part] = True
+        for own, gap in pair_rows(matrices, i, j, wanted, _HELD):
+            if gap.shape[1] <= NARROW:
+                above[own], at[own] = enumerate_rows(gap, gap.sum(axis=1))
+                error[own] = 0.0
+            else:
+                series = above[own], error[own]
+                above[own], at[own], error[own] = product_tails(gap, series=series)
     return above, at, error
 
 

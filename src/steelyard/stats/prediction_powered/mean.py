@@ -6,27 +6,41 @@ on labelled rows L and the others U: whatever the judge gets wrong on average is
 labels. :math:`\lambda` is how much the judge is worth listening to: 0 for one that knows nothing,
 when people alone are left. The gain is that of the correlation, no more. The difference of two
 systems is the mean of differences on the same items.
+
+Labels may be a random sample of all rows, or of each stratum: then
+:math:`\theta = \sum_k a_k \theta_k` with the shares a of all rows, each part with a weight of its
+own. With known probabilities :math:`\pi_i` and the indicator :math:`\xi_i` of a label it is the
+mean of :math:`\lambda f_i + \xi_i (y_i - \lambda f_i) / \pi_i`. Every estimate comes with the
+influence of each row, from which its error follows, and what it shares with other estimates.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
+from scipy.special import expit
 
-from steelyard.core import bounds
-from steelyard.core.errors import ShapeError
+from steelyard.core.errors import UsageError
+from steelyard.core.text import listed
 from steelyard.stats.arrays import Floats
-from steelyard.stats.estimate import Estimate, undefined
-from steelyard.stats.judged.proportions import clopper_pearson, noise_by_unit
+from steelyard.stats.correlation import cell_pearson
+from steelyard.stats.estimate import (
+    ONE_UNIT,
+    Codes,
+    Estimate,
+    clopper_pearson,
+    critical,
+    symmetric,
+    undefined,
+    unit_error,
+)
 
 FEWEST = 15  # labels below which a line through them says nothing of its own noise
-POPULATIONS = ("any", "fixed")
-Codes = NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,7 @@ class Corrected:
 
     ``weight`` is lambda; 0 means that the judge was of no use, or could not be used (``note``).
     ``rho`` is the correlation of judge and people on labelled rows, NaN where undefined.
+    ``influence`` is what each row adds to the estimate; it sums to 0.
     """
 
     estimate: Estimate
@@ -45,21 +60,22 @@ class Corrected:
     n_labelled: int
     n_judged: int
     note: str = ""
+    influence: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        own = self.estimate.to_dict()
+        """Return what ``--json`` prints."""
+        estimate = self.estimate.to_dict()
         return {
-            "corrected": own["value"],
-            "ci": own["ci"],
-            "se": own["se"],
+            "corrected": estimate["value"],
+            "ci": estimate["ci"],
+            "se": estimate["se"],
             "human": self.people.to_dict(),
             "judge": self.judge,
             "lambda": self.weight,
             "rho": self.rho,
             "n_labelled": self.n_labelled,
             "n_judged": self.n_judged,
-            "why": own["why"],
+            "why": estimate["why"],
             "note": self.note or None,
         }
 
@@ -69,42 +85,15 @@ def with_every_verdict(judge: Floats) -> Floats:
 
     Labels correct any prediction, so that coverage does not depend on which rows lack a verdict. A
     label is never left out because the judge failed on its row.
-
-    Examples
-    --------
-    >>> with_every_verdict(np.array([1.0, np.nan, 0.0])).tolist()
-    [1.0, 0.5, 0.0]
     """
     missing = np.isnan(judge)
-    return np.where(missing, mean_verdict(judge) if not missing.all() else 0.0, judge)
+    return np.where(missing, 0.0 if missing.all() else mean_verdict(judge), judge)
 
 
 def mean_verdict(judge: Floats) -> float:
-    """Give the mean of the verdicts that there are; NaN without any."""
-    read = judge[~np.isnan(judge)]
-    return float(read.mean()) if len(read) else math.nan
-
-
-def tuned_weight(human: Floats, judged: Floats, others: Floats) -> float:
-    """Give the lambda with the least noise, between 0 and 1.
-
-    Cov(y, f) over (1 + n / N) Var(f); the covariance from labels (over n), the variance from all
-    rows (over one less than there are).
-
-    Examples
-    --------
-    >>> f = np.array([0.0, 1, 0, 1])
-    >>> tuned_weight(f, f, np.tile(f, 100)) > 0.9, tuned_weight(1 - f, f, f)
-    (True, 0.0)
-    """
-    n, more = len(human), len(others)
-    if not n or not more:
-        return 0.0
-    spread = float(np.concatenate([judged, others]).var(ddof=1))
-    if spread <= 0:
-        return 0.0
-    shared = float(((human - human.mean()) * (judged - judged.mean())).mean())
-    return min(1.0, max(0.0, shared / ((1 + n / more) * spread)))
+    """Return the mean of the verdicts that there are; NaN without any."""
+    present = judge[~np.isnan(judge)]
+    return float(present.mean()) if len(present) else math.nan
 
 
 def corrected_mean(
@@ -117,104 +106,93 @@ def corrected_mean(
     weight: float | None = None,
     population: str = "any",
 ) -> Corrected:
-    """Correct a judge's mean by labels that were chosen at random.
+    """Correct a judge's mean by labels that were chosen at random, NaN where there is none.
 
-    Parameters
-    ----------
-    human
-        Labels, NaN where there is none.
-    judge
-        Verdicts as numbers; NaN (no verdict) counts as the mean verdict.
-    unit
-        What rows share, labelled or not; None: rows are independent.
-    level
-        Of the intervals.
-    small
-        t intervals that know that the line was fitted (n - 2 degrees of freedom, and what labels
-        that differ from the rest in the judge's eyes add); False: the normal interval of PPI++.
-    weight
-        Lambda; None: the best one.
-    population
-        ``any``: rows are a sample of what could be asked; ``fixed``: the rows at hand are all that
-        is asked about.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.normal(size=1000)
-    >>> judge = truth + 0.5 * rng.normal(size=1000) + 3
-    >>> human = np.where(np.arange(1000) < 100, truth, np.nan)
-    >>> found = corrected_mean(human, judge)
-    >>> bool(found.estimate.low < truth.mean() < found.estimate.high)
-    True
-    >>> found.estimate.se < found.people.se, 0.5 < found.weight < 1
-    (True, True)
+    A missing verdict counts as the mean verdict. ``small`` gives t intervals for a fitted line (n -
+    2 degrees of freedom, plus what labels that differ from the rest in the judge's eyes add);
+    without it they are the normal ones of PPI++. ``weight`` is lambda, by default the best one. A
+    ``fixed`` population has no rows but those at hand.
     """
-    bounds.choice(POPULATIONS, population=population)
-    if human.shape != judge.shape or human.ndim != 1:
-        raise ShapeError(f"{human.shape} labels but {judge.shape} verdicts")
-    alone, judged = mean_verdict(judge), int((~np.isnan(judge)).sum())
+    verdict, n_judged = mean_verdict(judge), int((~np.isnan(judge)).sum())
     prediction = with_every_verdict(judge)
-    labelled, rest = ~np.isnan(human), np.isnan(human)
-    y, f, others = human[labelled], prediction[labelled], prediction[rest]
+    labelled = ~np.isnan(human)
+    y, f, others = human[labelled], prediction[labelled], prediction[~labelled]
     n, more = len(y), len(others)
-    units = None if unit is None else (unit[labelled], unit[rest])
     people = people_alone(y, None if unit is None else unit[labelled], level)
     if not n:
-        nothing = undefined("no label of people")
-        return Corrected(nothing, nothing, alone, 0.0, math.nan, 0, judged)
-    rho = _rho(y, f)
+        return Corrected(people, people, verdict, 0.0, math.nan, 0, n_judged,
+                         influence=np.zeros(more))  # fmt: skip
+    rho = cell_pearson(y, f)[0] if n > 2 else math.nan
     note = _why_not(y, f, more, weight)
     if note:
-        return Corrected(people, people, alone, 0.0, rho, n, judged, note)
-    lam = tuned_weight(y, f, others) if weight is None else weight
-    residuals = y - lam * f
-    off = residuals - residuals.mean()
-    value = lam * float(others.mean()) + float(residuals.mean())
-    # What each row adds to the estimate; labels of a population that is known whole add less.
-    of_labels, of_rest = off / n, lam * (others - others.mean()) / more
-    unsure = 1.0
-    if population == "fixed":
-        unsure = more / (n + more)
-        of_labels, of_rest = of_labels * math.sqrt(unsure), np.zeros(more)
-    leverage = 0.0
+        influence = _line(human, prediction, 0.0)[1]
+        return Corrected(people, people, verdict, 0.0, rho, n, n_judged, note, influence)
+    lam = _tuned_weight(y, f, others) if weight is None else weight
+    value, influence = _line(human, prediction, lam)
+    scaled, leverage = influence, 0.0
     if small:
-        of_labels = of_labels * math.sqrt(n / (n - 2))
-        of_rest = of_rest * math.sqrt(more / (more - 1)) if more > 1 else of_rest
+        scaled = _unbiased(influence, labelled, 2)
+        off = (n * influence[labelled]) @ (n * influence[labelled])
         apart = float(others.mean() - f.mean()) ** 2 / float(((f - f.mean()) ** 2).sum())
-        leverage = unsure * float(off @ off) / (n - 2) * apart
-    variance, freedom = _noise(of_labels, of_rest, units)
-    se = math.sqrt(variance + leverage)
-    if math.isnan(se):
-        why = "no interval: all rows share one unit"
-        estimate = Estimate(value, n=n, why=why)
-        return Corrected(estimate, people, alone, lam, rho, n, judged)
-    tail = 0.5 + level / 2
-    reach = se * float(stdtrit(min(freedom, n - 2.0), tail) if small else ndtri(tail))
-    estimate = Estimate(value, value - reach, value + reach, se, n=n)
-    return Corrected(estimate, people, alone, lam, rho, n, judged)
+        leverage = float(off) / (n - 2) * apart
+    if population == "fixed":  # the other rows are known, and labels add what is left open
+        share = more / (n + more)
+        scaled = np.where(labelled, scaled * math.sqrt(share), 0.0)
+        leverage *= share
+    variance, freedom = float(scaled @ scaled), math.inf
+    if unit is not None:
+        error, n_units = unit_error(scaled * len(scaled), unit)
+        variance = error * error
+        # Only units with labels tell how noisy labels are.
+        freedom = float(min(n_units, len(np.unique(unit[labelled]))) - 1)
+    if math.isnan(variance):
+        estimate = Estimate(value, n=n, why=ONE_UNIT)
+    else:
+        freedom = min(freedom, n - 2.0) if small else math.inf
+        estimate = symmetric(value, math.sqrt(variance + leverage), n, level, freedom)
+    return Corrected(estimate, people, verdict, lam, rho, n, n_judged, influence=influence)
 
 
-def _noise(
-    of_labels: Floats, of_rest: Floats, units: tuple[Codes, Codes] | None
-) -> tuple[float, float]:
-    """Give the variance of a sum of influences, and its degrees of freedom."""
-    if units is None:
-        return float(of_labels @ of_labels + of_rest @ of_rest), math.inf
-    together = np.concatenate([of_labels, of_rest])
-    se, groups = noise_by_unit(together * len(together), np.concatenate(units))
-    # Only units with labels tell how noisy labels are.
-    return se * se, float(min(groups, len(np.unique(units[0]))) - 1)
+def _line(human: Floats, prediction: Floats, weight: float) -> tuple[float, Floats]:
+    """Return the mean of rows that random labels correct, and what each row adds to it."""
+    labelled = ~np.isnan(human)
+    residuals = human[labelled] - weight * prediction[labelled]
+    value = float(residuals.mean())
+    influence = np.zeros(len(human))
+    influence[labelled] = (residuals - value) / len(residuals)
+    if weight:
+        others = prediction[~labelled]
+        value += weight * float(others.mean())
+        influence[~labelled] = weight * (others - others.mean()) / len(others)
+    return value, influence
 
 
-def _rho(y: Floats, f: Floats) -> float:
-    if len(y) < 3 or np.ptp(y) == 0 or np.ptp(f) == 0:
-        return math.nan
-    return float(np.corrcoef(y, f)[0, 1])
+def _unbiased(influence: Floats, labelled: NDArray[np.bool_], lost: int) -> Floats:
+    """Scale influences so that their squares sum to an unbiased variance.
+
+    ``lost`` degrees of freedom went into the mean of the labels, and the line.
+    """
+    n = int(labelled.sum())
+    more = len(labelled) - n
+    rest = more / (more - 1) if more > 1 else 1.0
+    return influence * np.where(labelled, math.sqrt(n / (n - lost)), math.sqrt(rest))
+
+
+def _tuned_weight(human: Floats, judged: Floats, others: Floats) -> float:
+    """Return the lambda with the least noise, between 0 and 1.
+
+    Cov(y, f) over (1 + n / N) Var(f); the covariance from labels (over n), the variance from all
+    rows (over one less than there are).
+    """
+    spread = float(np.concatenate([judged, others]).var(ddof=1))
+    if spread <= 0:
+        return 0.0
+    shared = float(((human - human.mean()) * (judged - judged.mean())).mean())
+    return min(1.0, max(0.0, shared / ((1 + len(human) / len(others)) * spread)))
 
 
 def _why_not(y: Floats, f: Floats, more: int, weight: float | None) -> str:
-    """Say why the judge is not used; nothing where it is."""
+    """Return why the judge is not used; nothing where it is."""
     if not more:
         return "every row has a label: people alone"
     if np.ptp(y) == 0:
@@ -229,36 +207,182 @@ def _why_not(y: Floats, f: Floats, more: int, weight: float | None) -> str:
 
 
 def people_alone(human: Floats, unit: Codes | None = None, level: float = 0.95) -> Estimate:
-    """Give the mean of labels: t, by unit; exact for few ones and zeros, or for one class.
+    """Return the mean of labels: t, by unit; exact for few ones and zeros, or for one class.
 
     Fewer than fifteen labels between 0 and 1 that are not ones and zeros have no interval: one from
     their spread would be too short.
-
-    Examples
-    --------
-    >>> found = people_alone(np.array([1.0, 1, 1, 0, 1]))
-    >>> found.value, round(found.low, 3), round(found.high, 3)
-    (0.8, 0.284, 0.995)
-    >>> people_alone(np.array([1.0, 0.5, 0])).why
-    'no interval: 3 labels, fewer than 15'
     """
     n = len(human)
     if not n:
         return undefined("no label of people")
     mean = float(human.mean())
-    binary = bool(np.isin(human, (0.0, 1.0)).all())
-    inside = bool((human >= 0).all() and (human <= 1).all())
-    if binary and unit is None and (n < FEWEST or np.ptp(human) == 0):
+    same = bool(np.ptp(human) == 0)
+    if np.isin(human, (0.0, 1.0)).all() and unit is None and (n < FEWEST or same):
         return clopper_pearson(int(human.sum()), n, level)
-    if inside and n < FEWEST:
+    if n < FEWEST and ((human >= 0) & (human <= 1)).all():
         return Estimate(mean, n=n, why=f"no interval: {n} labels, fewer than {FEWEST}")
-    if n < 2 or np.ptp(human) == 0:
+    if same:
         why = "no interval: all labels are the same" if n > 1 else "no interval: one label"
         return Estimate(mean, n=n, why=why)
-    se, groups = noise_by_unit(human - mean, unit)
+    se, n_units = unit_error(human - mean, unit)
     if math.isnan(se):
         return Estimate(mean, n=n, why="no interval: all labels share one unit")
     if unit is None:
         se *= math.sqrt(n / (n - 1))
-    reach = float(stdtrit(groups - 1, 0.5 + level / 2)) * se
-    return Estimate(mean, mean - reach, mean + reach, se, n=n)
+    return symmetric(mean, se, n, level, n_units - 1)
+
+
+def stratified_mean(
+    human: Floats,
+    judge: Floats,
+    stratum: Codes,
+    *,
+    names: Sequence[str] | None = None,
+    unit: Codes | None = None,
+    level: float = 0.95,
+) -> Corrected:
+    """Correct a judge's mean by labels that are random within strata, as fifty of each verdict.
+
+    Taken for a random sample instead, such labels give intervals that miss the truth half of the
+    time. ``names`` are those of strata, for messages. Rows that share a unit count as such where
+    that makes more noise.
+    """
+    prediction, labelled = with_every_verdict(judge), ~np.isnan(human)
+    codes, code = np.unique(stratum, return_inverse=True)
+    counts = np.bincount(code[labelled], minlength=len(codes))
+    if (counts < 2).any():
+        called = [str(c) if names is None else names[c] for c in codes]
+        few = [f"'{called[k]}' ({counts[k]})" for k in np.flatnonzero(counts < 2)]
+        raise UsageError(
+            f"labels by stratum: expected two or more in each, but {listed(few)}: no label there "
+            "tells how wrong the judge is"
+        )
+    share = np.bincount(code) / len(code)
+    means, noise, freedoms, weights = (np.zeros(len(codes)) for _ in range(4))
+    influence = np.zeros(len(human))
+    for k in range(len(codes)):
+        rows = np.flatnonzero(code == k)
+        means[k], adds, variance, weights[k], freedoms[k] = _stratum(human[rows], prediction[rows])
+        influence[rows] = share[k] * adds
+        noise[k] = share[k] ** 2 * variance
+    value = float(share @ means)
+    # The shares of strata are those of a sample, too.
+    influence += (means[code] - value) / len(human)
+    variance = float(noise.sum() + share @ (means - value) ** 2 / len(human))
+    labels = human[labelled]
+    n = len(labels)
+    if not variance > 0:
+        weights[:] = 0.0
+        estimate = Estimate(value, n=n, why="no interval: labels of every stratum are the same")
+        note = ""
+    else:
+        uncertain = float((noise**2 / freedoms).sum())
+        freedom = variance**2 / uncertain if uncertain > 0 else math.inf
+        estimate = _share_interval(value, math.sqrt(variance), labels, level, freedom)
+        estimate = _with_units(estimate, influence, labelled, unit, level)
+        note = "labels are random within strata; the mean of people alone does not weigh them"
+    return Corrected(
+        estimate=estimate,
+        people=people_alone(labels, None, level),
+        judge=mean_verdict(judge),
+        weight=float(share @ weights),
+        rho=math.nan,
+        n_labelled=n,
+        n_judged=int((~np.isnan(judge)).sum()),
+        note=note,
+        influence=influence,
+    )
+
+
+def _stratum(human: Floats, prediction: Floats) -> tuple[float, Floats, float, float, float]:
+    """Return mean, influences, variance, weight and degrees of freedom of one stratum."""
+    labelled = ~np.isnan(human)
+    y, f, others = human[labelled], prediction[labelled], prediction[~labelled]
+    usable = len(y) >= FEWEST and len(others) > 1 and np.ptp(f) > 0 and np.ptp(y) > 0
+    weight = _tuned_weight(y, f, others) if usable else 0.0
+    mean, influence = _line(human, prediction, weight)
+    lost = 2 if weight else 1  # degrees of freedom: the mean, and the line
+    scaled = _unbiased(influence, labelled, lost)
+    variance = float(scaled @ scaled)
+    if variance == 0 and np.isin(y, (0.0, 1.0)).all():
+        # All alike: as noisy as if one more of either kind had been seen (Agresti and Coull).
+        p = (float(y.sum()) + 1) / (len(y) + 2)
+        variance = p * (1 - p) / (len(y) + 2)
+    return mean, influence, variance, weight, float(len(y) - lost)
+
+
+def _share_interval(
+    value: float, se: float, labels: Floats, level: float, freedom: float
+) -> Estimate:
+    """Return an interval; of a share inside 0 and 1 on the scale of log-odds.
+
+    Strata of a rare verdict give shares near an end, where an even interval misses too often.
+    """
+    n = len(labels)
+    if not ((labels >= 0) & (labels <= 1)).all() or not 0 < value < 1:
+        return symmetric(value, se, n, level, freedom)
+    centre = math.log(value / (1 - value))
+    reach = critical(level, freedom) * se / (value * (1 - value))
+    return Estimate(value, float(expit(centre - reach)), float(expit(centre + reach)), se, n=n)
+
+
+def _with_units(
+    estimate: Estimate,
+    influence: Floats,
+    labelled: NDArray[np.bool_],
+    unit: Codes | None,
+    level: float,
+) -> Estimate:
+    """Let rows that share a unit count as such, where that makes more noise."""
+    if unit is None or len(np.unique(unit)) == len(unit):
+        return estimate
+    se, _ = unit_error(influence * len(influence), unit)
+    if math.isnan(se):
+        return Estimate(estimate.value, n=estimate.n, why=ONE_UNIT)
+    if se <= estimate.se:
+        return estimate
+    freedom = max(len(np.unique(unit[labelled])) - 1, 1)
+    return symmetric(estimate.value, se, estimate.n, level, freedom)
+
+
+def weighted_mean(
+    human: Floats,
+    judge: Floats,
+    probability: Floats,
+    *,
+    unit: Codes | None = None,
+    level: float = 0.95,
+) -> Corrected:
+    """Correct a judge's mean by labels with known probabilities, as a plan of labels gives them."""
+    if not ((probability > 0) & (probability <= 1)).all():
+        raise UsageError("probabilities of labels: expected a number above 0, up to 1, in each row")
+    verdict, n_judged = mean_verdict(judge), int((~np.isnan(judge)).sum())
+    labelled, f = ~np.isnan(human), with_every_verdict(judge)
+    n, total = int(labelled.sum()), len(human)
+    if n < 2:
+        nothing = undefined(f"{n} labels, expected two or more", n)
+        return Corrected(nothing, nothing, verdict, 0.0, math.nan, n, n_judged,
+                         influence=np.zeros(total))  # fmt: skip
+    people = np.where(labelled, np.nan_to_num(human) / probability, 0.0)
+    noise = f * (labelled / probability - 1)
+    off = noise - noise.mean()
+    spread = float(off @ off)
+    lam = float(off @ (people - people.mean())) / spread if spread > 0 else 0.0
+    rows = people - lam * noise
+    value, alone = float(rows.mean()), float(people.mean())
+    se, n_units = unit_error(rows - value, unit)
+    freedom = math.inf
+    if unit is None:
+        se *= math.sqrt(total / (total - 1))
+    elif n_units > 1:
+        freedom = n_units - 1
+    return Corrected(
+        estimate=symmetric(value, se, n, level, freedom),
+        people=symmetric(alone, unit_error(people - alone, unit)[0], n, level),
+        judge=verdict,
+        weight=lam,
+        rho=math.nan,
+        n_labelled=n,
+        n_judged=n_judged,
+        influence=(rows - value) / total,
+    )

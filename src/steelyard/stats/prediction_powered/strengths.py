@@ -1,44 +1,95 @@
 r"""Bradley-Terry strengths by people, from few labelled battles and many judged ones.
 
 The loss :math:`\lambda / N \sum_U l(f) + 1 / n \sum_L [l(y) - \lambda l(f)]`, with
-:math:`l(o) = \log(1 + e^\eta) - o \eta` and :math:`\eta = s_l - s_r`, is convex for lambda between
-0 and 1; ties are half a win. Its least point is the strengths of people, whatever the judge gets
-wrong.
+:math:`l(o) = \log(1 + e^\eta) - o \eta` and :math:`\eta = s_l - s_r + x' b`, is convex for lambda
+between 0 and 1; ties are half a win. Its least point is the strengths of people, whatever the judge
+gets wrong. With a lambda of 0 it is the plain fit, in which x may hold the style of answers
+(length, format). Strengths with and without style stand beside each other; neither is the truth.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats
-from steelyard.stats.strength.pairdesign import PairDesign, centring, pinned
+from steelyard.stats.estimate import Codes, Estimate, symmetric
+from steelyard.stats.strength.clustered_errors import PairDesign, centring, pinned
 
 _STEPS, _TOLERANCE = 100, 1e-10
 _FAR = 30.0  # log-strengths beyond it have no finite maximum behind them
 _START, _RIDGE = 0.5, 1e-3  # where lambda is tuned from
-Codes = NDArray[np.integer]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PoweredStrengths:
-    """Log-strengths that sum to zero, their covariance, and the weight of the judge."""
+class Strengths:
+    """Log-strengths that sum to zero, effects of covariates, and the covariance of both.
+
+    ``weight`` is that of the judge, lambda; ``n_units`` counts the units with labels.
+    """
 
     log_strength: Floats
     covariance: Floats
-    weight: float
-    n_labelled: int
-    n_judged: int
-    n_units: int
+    effects: Mapping[str, Estimate] = field(default_factory=dict)
+    weight: float = 0.0
+    n_labelled: int = 0
+    n_judged: int = 0
+    n_units: int = 0
 
     @property
     def errors(self) -> Floats:
         """Standard errors of the log-strengths."""
-        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
+        variances = np.diagonal(self.covariance)[: len(self.log_strength)]
+        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+
+
+def styled_strengths(
+    left: Codes,
+    right: Codes,
+    points: Floats,
+    n_systems: int,
+    covariates: Mapping[str, Floats] | None = None,
+    *,
+    unit: Codes | None = None,
+    level: float = 0.95,
+) -> Strengths:
+    """Fit strengths, and effects of covariates (differences of left and right), together.
+
+    ``points`` are those of the left system: 1, 0.5, 0, or a probability. Rows with a NaN are
+    excluded; all systems must be joined by pairs.
+    """
+    names = list(covariates or {})
+    style = np.stack(list(covariates.values()), axis=1) if covariates else np.zeros((len(left), 0))
+    keep = ~(np.isnan(points) | np.isnan(style).any(axis=1)) & (left != right)
+    if not keep.any():
+        raise UsageError("no pair of two systems has an outcome and all covariates")
+    for name, column in zip(names, style[keep].T, strict=True):
+        if not column.any():
+            raise UsageError(f"covariate '{name}' is zero in all pairs: nothing differs in it")
+    design = PairDesign(left[keep], right[keep], n_systems, style[keep])
+    none = np.zeros(0, dtype=np.int64)
+    rest = PairDesign(none, none, n_systems, style[:0])
+    fit = _Fit(design, points[keep], points[keep], rest, np.empty(0))
+    theta = fit.solve(0.0, np.zeros(design.width))
+    covariance, n_units = fit.covariance(theta, 0.0, None if unit is None else unit[keep])
+    centre = centring(design.width, n_systems)
+    covariance = centre @ covariance @ centre
+    n = int(keep.sum())
+    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    return Strengths(
+        log_strength=(centre @ theta)[:n_systems],
+        covariance=covariance,
+        effects={
+            name: symmetric(float(theta[i]), float(errors[i]), n, level)
+            for i, name in enumerate(names, n_systems)
+        },
+        n_labelled=n,
+        n_units=n_units,
+    )
 
 
 def powered_strengths(
@@ -50,37 +101,13 @@ def powered_strengths(
     *,
     unit: Codes | None = None,
     weight: float | None = None,
-) -> PoweredStrengths:
-    """Fit strengths.
+) -> Strengths:
+    """Fit strengths from points of the left system by people and by a judge, NaN where missing.
 
-    Parameters
-    ----------
-    left, right
-        Codes of systems.
-    human, judge
-        Points of the left one (1, 0.5, 0); NaN where there is none. A battle without a verdict of
-        the judge counts as a tie of the judge: labels correct any prediction, and keep their rows.
-    n_systems
-        How many systems there are.
-    unit
-        What battles share; None: battles are independent.
-    weight
-        Lambda between 0 (people alone) and 1; None: the one with the least noise.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> left, right = np.zeros(400, int), np.ones(400, int)
-    >>> truth = (rng.random(400) < 0.7).astype(float)
-    >>> judge = np.where(rng.random(400) < 0.8, truth, 1 - truth)
-    >>> human = np.where(np.arange(400) < 80, truth, np.nan)
-    >>> found = powered_strengths(left, right, human, judge, 2)
-    >>> people = powered_strengths(left, right, human, judge, 2, weight=0)
-    >>> 0.3 < found.weight < 1, bool(found.errors[0] < people.errors[0])
-    (True, True)
+    A battle without a verdict of the judge counts as a tie of the judge: labels correct any
+    prediction, and keep their rows. ``weight`` is lambda, between 0 (people alone) and 1; by
+    default the one with the least noise.
     """
-    if not left.shape == right.shape == human.shape == judge.shape:
-        raise ShapeError("left, right, labels and verdicts have different shapes")
     usable = left != right
     n_judged = int((usable & ~np.isnan(judge)).sum())
     judge = np.where(np.isnan(judge), 0.5, judge)
@@ -89,21 +116,22 @@ def powered_strengths(
         raise UsageError("no battle has a label of people")
     fit = _Fit(
         PairDesign(left[labelled], right[labelled], n_systems),
+        human[labelled],
+        judge[labelled],
         PairDesign(left[rest], right[rest], n_systems),
-        human[labelled], judge[labelled], judge[rest],
-    )  # fmt: skip
+        judge[rest],
+    )
+    start = np.zeros(n_systems)
     if not rest.any():
         weight = 0.0
     if weight is None:
-        start = fit.solve(_START, np.zeros(n_systems), _RIDGE)
+        start = fit.solve(_START, start, _RIDGE)
         weight = fit.best_weight(start)
-    else:
-        start = np.zeros(n_systems)
     theta = fit.solve(weight, start)
-    units = None if unit is None else (unit[labelled], unit[rest])
+    units = None if unit is None else np.concatenate([unit[labelled], unit[rest]])
     covariance, n_units = fit.covariance(theta, weight, units)
     centre = centring(n_systems, n_systems)
-    return PoweredStrengths(
+    return Strengths(
         log_strength=centre @ theta,
         covariance=centre @ covariance @ centre,
         weight=float(weight),
@@ -117,27 +145,30 @@ class _Fit:
     """The loss on labelled battles and on the others, and its derivatives."""
 
     def __init__(
-        self, labelled: PairDesign, rest: PairDesign, human: Floats, judge: Floats, others: Floats
+        self, labelled: PairDesign, human: Floats, judge: Floats, rest: PairDesign, others: Floats
     ) -> None:
-        self._labelled, self._rest = labelled, rest
-        self._y, self._f, self._others = human, judge, others
-        self._n, self._more, self._k = len(human), len(others), labelled.n_systems
+        self.labelled, self.rest = labelled, rest
+        self.human, self.judge, self.others = human, judge, others
+        self.n, self.more = len(human), max(len(others), 1)
+        self.n_systems = labelled.n_systems
 
-    def solve(self, weight: float, start: Floats, ridge: float = 0.0) -> Floats:
-        """Find the least point by Newton's method."""
-        theta, k = start, self._k
+    def chances(self, theta: Floats) -> tuple[Floats, Floats]:
+        """Return the chances of the left system in labelled battles, and in the others."""
+        return expit(self.labelled.times(theta)), expit(self.rest.times(theta))
+
+    def solve(self, weight: float, theta: Floats, ridge: float = 0.0) -> Floats:
+        """Find the least point by Newton's method, from ``theta`` on."""
         for _ in range(_STEPS):
-            p, q = expit(self._labelled.times(theta)), expit(self._rest.times(theta))
-            pull = self._labelled.transposed((p - self._y) - weight * (p - self._f)) / self._n
-            bend = self._labelled.weighted((1 - weight) * p * (1 - p)) / self._n
-            if self._more:
-                pull = pull + weight / self._more * self._rest.transposed(q - self._others)
-                bend = bend + weight / self._more * self._rest.weighted(q * (1 - q))
-            bend = pinned(bend, k) + ridge * np.eye(k)
+            p, q = self.chances(theta)
+            slope = self.labelled.transposed((p - self.human) - weight * (p - self.judge)) / self.n
+            slope += weight / self.more * self.rest.transposed(q - self.others)
+            bend = self.labelled.weighted((1 - weight) * p * (1 - p)) / self.n
+            bend += weight / self.more * self.rest.weighted(q * (1 - q))
+            bend = pinned(bend, self.n_systems) + ridge * np.eye(len(theta))
             try:
-                step = np.linalg.solve(bend, pull + ridge * theta)
+                step = np.linalg.solve(bend, slope + ridge * theta)
             except np.linalg.LinAlgError:
-                raise self._too_few() from None
+                break
             largest = float(np.abs(step).max())
             theta = theta - step * min(1.0, 2 / largest if largest else 1.0)
             if largest < _TOLERANCE:
@@ -148,65 +179,62 @@ class _Fit:
 
     def _too_few(self) -> UsageError:
         return UsageError(
-            f"{self._n} labelled battles of {self._k} systems: too few for finite strengths (some "
-            "system won, or lost, all of its labelled battles, or is in none)"
+            f"{self.n} battles of {self.n_systems} systems are too few for finite strengths (some "
+            "system won, or lost, all of its battles, or is in none)"
         )
 
     def _inverse(self, theta: Floats) -> Floats:
-        p, q = expit(self._labelled.times(theta)), expit(self._rest.times(theta))
-        bend = self._labelled.weighted(p * (1 - p)) + self._rest.weighted(q * (1 - q))
+        p, q = self.chances(theta)
+        bend = self.labelled.weighted(p * (1 - p)) + self.rest.weighted(q * (1 - q))
+        total = self.n + len(self.others)
         try:
-            inverse = np.linalg.inv(pinned(bend / (self._n + self._more), self._k))
+            return np.asarray(np.linalg.inv(pinned(bend / total, self.n_systems)))
         except np.linalg.LinAlgError:
             raise self._too_few() from None
-        return np.asarray(inverse, dtype=np.float64)
 
     def best_weight(self, theta: Floats) -> float:
-        """Give the lambda with the least trace of the covariance, between 0 and 1."""
+        """Return the lambda with the least trace of the covariance, between 0 and 1."""
         inverse = self._inverse(theta)
-        p, q = expit(self._labelled.times(theta)), expit(self._rest.times(theta))
-        of_people, of_judge, of_rest = p - self._y, p - self._f, q - self._others
-        n, more = self._n, self._more
-        shared = self._labelled.weighted(of_people * of_judge) / n - _outer(
-            self._labelled.transposed(of_people) / n, self._labelled.transposed(of_judge) / n
-        )
-        total = n + more
-        mean = (self._labelled.transposed(of_judge) + self._rest.transposed(of_rest)) / total
-        spread = self._labelled.weighted(of_judge**2) + self._rest.weighted(of_rest**2)
+        p, q = self.chances(theta)
+        of_people, of_judge, of_rest = p - self.human, p - self.judge, q - self.others
+        sum_people, sum_judge = (self.labelled.transposed(x) for x in (of_people, of_judge))
+        # A trace sees the symmetric part alone, so that one of both outer products will do.
+        shared = self.labelled.weighted(of_people * of_judge) / self.n
+        shared -= np.outer(sum_people, sum_judge) / self.n**2
+        total = self.n + self.more
+        mean = (sum_judge + self.rest.transposed(of_rest)) / total
+        spread = self.labelled.weighted(of_judge**2) + self.rest.weighted(of_rest**2)
         spread = (spread - total * np.outer(mean, mean)) / (total - 1)
-        top = 2 * float(np.trace(inverse @ shared @ inverse))
-        bottom = 2 * (1 + n / more) * float(np.trace(inverse @ spread @ inverse))
+        top = float(np.trace(inverse @ shared @ inverse))
+        bottom = (1 + self.n / self.more) * float(np.trace(inverse @ spread @ inverse))
         return min(1.0, max(0.0, top / bottom)) if bottom > 0 else 0.0
 
-    def covariance(
-        self, theta: Floats, weight: float, units: tuple[Codes, Codes] | None
-    ) -> tuple[Floats, int]:
-        """Give the sandwich, by unit, and how many units have labels."""
+    def covariance(self, theta: Floats, weight: float, unit: Codes | None) -> tuple[Floats, int]:
+        """Return the sandwich, by unit, and how many units have labels.
+
+        ``unit`` has the labelled battles first.
+        """
         inverse = self._inverse(theta)
-        p, q = expit(self._labelled.times(theta)), expit(self._rest.times(theta))
-        own, others = (p - self._y) - weight * (p - self._f), weight * (q - self._others)
-        n, more = self._n, self._more
-        if units is None:
-            meat = _spread(self._labelled, own) / n**2
-            meat = meat + (_spread(self._rest, others) / more**2 if more else 0.0)
-            return inverse @ meat @ inverse, n
-        _, codes = np.unique(np.concatenate(units), return_inverse=True)
-        groups = int(codes.max()) + 1
-        pulls = self._labelled.by_unit(own, codes[:n], groups) / n
-        pulls -= np.outer(np.bincount(codes[:n], minlength=groups), pulls.sum(axis=0)) / n
-        if more:
-            rest = self._rest.by_unit(others, codes[n:], groups) / more
-            rest -= np.outer(np.bincount(codes[n:], minlength=groups), rest.sum(axis=0)) / more
-            pulls += rest
-        return inverse @ (pulls.T @ pulls) @ inverse, len(np.unique(codes[:n]))
-
-
-def _outer(one: Floats, other: Floats) -> Floats:
-    """Half of both outer products: what a trace sees is symmetric."""
-    return (np.outer(one, other) + np.outer(other, one)) / 2
+        p, q = self.chances(theta)
+        of_labels = (p - self.human) - weight * (p - self.judge)
+        parts = (
+            (self.labelled, of_labels, self.n),
+            (self.rest, weight * (q - self.others), self.more),
+        )
+        if unit is None:
+            labels, rest = (_spread(design, values) / n**2 for design, values, n in parts)
+            return inverse @ (labels + rest) @ inverse, self.n
+        _, codes = np.unique(unit, return_inverse=True)
+        n_units = int(codes.max()) + 1
+        pulls = np.zeros((n_units, len(theta)))
+        for (design, values, n), code in zip(parts, np.split(codes, [self.n]), strict=True):
+            sums = design.by_unit(values, code, n_units) / n
+            rows = np.bincount(code, minlength=n_units)
+            pulls += sums - np.outer(rows, sums.sum(axis=0)) / n
+        return inverse @ (pulls.T @ pulls) @ inverse, len(np.unique(codes[: self.n]))
 
 
 def _spread(design: PairDesign, values: Floats) -> Floats:
-    """Sum of outer products of the rows, each minus their mean."""
+    """Sum the outer products of the rows, each minus their mean."""
     total = design.transposed(values)
-    return design.weighted(values * values) - np.outer(total, total) / len(values)
+    return design.weighted(values * values) - np.outer(total, total) / max(len(values), 1)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.stats.arrays import Floats
-from steelyard.stats.strength.battlelog import Battles, Codes, pair_codes, pair_places
+from steelyard.stats.strength.wins import Battles, Codes, pair_codes
 
 _UNITS = 2**15  # drawn at a time
 _CELLS = 2**20  # and the cells they have, about
@@ -120,7 +120,7 @@ class KeyedUnits:
         key
             That of the unit of each battle.
         pairs
-            Codes of all pairs that met (:func:`steelyard.stats.strength.battlelog.pair_codes`),
+            Codes of all pairs that met (:func:`steelyard.stats.strength.wins.pair_codes`),
             sorted.
         units
             The different keys, sorted, if they are known.
@@ -229,7 +229,7 @@ def _cells(battles: Battles, pairs: NDArray[np.int64]) -> NDArray[np.int32]:
     """Give the cell of each battle: by a table of all that can happen, as far as that is small."""
     n, n_pairs = battles.n, len(pairs)
     if n > _MOST_LISTED:
-        cell = pair_places(pair_codes(battles), pairs, n)
+        cell = np.searchsorted(pairs, pair_codes(battles)).astype(np.int32)
         lost = (battles.outcome == 0) == (battles.left < battles.right)
         cell += np.where(battles.outcome == 0.5, 2 * n_pairs, lost * n_pairs).astype(np.int32)
         return cell

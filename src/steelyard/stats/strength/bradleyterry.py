@@ -1,43 +1,66 @@
-r"""Strengths of systems from who beat whom: Bradley-Terry, with ties and degenerate tables handled.
+r"""Bradley-Terry strengths from who beat whom, with ties and degenerate tables handled.
 
-The model gives every system a strength such that i beats j with probability
-:math:`\pi_i / (\pi_i + \pi_j)`; :mod:`steelyard.stats.strength.fits` fits it and says what becomes
-of ties. Strengths exist within a strongly connected component of the graph of who beat whom only
+System i beats j with probability :math:`\pi_i / (\pi_i + \pi_j)`. Newton's method on the
+log-strengths :math:`\theta` finds the maximum of the likelihood in a handful of steps, for many
+tables at once; ``mm`` is the minorisation-maximisation of the paired-evaluation paper, which stops
+early and is here for its numbers. What becomes of ties is a choice (``TIES``):
+
+* ``half``: half a win for either side; ``drop``: left out;
+* ``second``: a win of the later system, as the code of the paired-evaluation paper has it. The
+  order of the systems then matters; it is here to reproduce that paper;
+* ``davidson``, ``rao-kupper``: outcomes of their own. With :math:`\delta = \theta_i - \theta_j`,
+  Davidson's wins of i, wins of j and ties have odds :math:`e^{\delta/2} : e^{-\delta/2} : \nu`; Rao
+  and Kupper's i wins with :math:`\sigma(\delta - \eta)`, j with :math:`\sigma(-\delta - \eta)`, and
+  the rest are ties, :math:`\eta \ge 0`. Both likelihoods are concave.
+
+Strengths exist only within a strongly connected component of the graph of who beat whom
 (:mod:`steelyard.stats.strength.connectivity`): outside the main one they are NaN, with ranks where
-the order is known. A prior connects everything: ``prior`` wins and as many losses of every system
-against one imaginary opponent.
+the order is determined. A prior connects everything: ``prior`` wins and as many losses of every
+system against one imaginary opponent.
 
-For intervals, all resamples are fitted together. A resample can fall apart although the data do
-not: a system may win, or lose, everything that was drawn. Its strengths are then the limit of the
-model: 1 in all for the component above everything else, 0 for the rest; where no component is above
-everything else there is no limit, and the strengths are NaN.
+Where every system has every segment, all pairs meet equally often, m times, and the likelihood
+depends on the wins by their row sums :math:`W_i = \sum_{j \neq i} m \, \pi_i / (\pi_i + \pi_j)`
+alone. So the row sums of any number of resamples are one matrix product of counts and points, the
+number of rivals that a system beats on a segment, and no table of wins is made.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit
 
-from steelyard.core import bounds
-from steelyard.core.errors import ShapeError, UsageError
-from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.stats.arrays import Floats, ratio, weighted_sums
 from steelyard.stats.ranks import FITTED, ranks
-from steelyard.stats.strength import fits
-from steelyard.stats.strength.connectivity import Components, all_connected, find_components
-from steelyard.stats.strength.fits import TIE_MODELS, TIES
-from steelyard.stats.strength.wins import PairWins, WinCounts, pair_wins
+from steelyard.stats.strength.connectivity import all_connected, find_components
+from steelyard.stats.strength.wins import (
+    PairWins,
+    WinCounts,
+    margins,
+    pair_wins,
+    resampled_wins,
+)
 
-METHODS = ("newton", "newman", "mm")
-MOST_DENSE = 5_000  # systems up to which tables and covariances are made
-_CELLS = 2_000_000  # cells of win tables fitted at a time
-_MANY = 100  # systems from which solving is what a step costs
+TIES = ("half", "drop", "davidson", "rao-kupper", "second")
+TIE_MODELS = ("davidson", "rao-kupper")
+POINTS = ("half", "second")  # treatments of ties under which every pair meets equally often
+METHODS = ("newton", "mm")
+MOST_DENSE = 5_000  # systems up to which tables are made
+_CELLS = 200_000  # cells of win tables fitted at a time: they stay in the cache
+_CLOSE = 1e-6  # a Newton step this small leaves an error of half its square
+_TIES_CLOSE = 1e-8  # a Newton step this small leaves an error of its square
+_STEPS = 500
+_MM_STOP = 1e-9  # squared change at which the paper's iteration stops
 
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """Fitted strengths, and what is known where there are none.
+    """Fitted strengths, and the order where there are none.
 
     Attributes
     ----------
@@ -45,9 +68,6 @@ class Strengths:
         Sums to 1 over the main component; NaN for other systems.
     log_strength
         Logarithms of the strengths, shifted to mean 0.
-    covariance
-        Of ``log_strength``, as if all comparisons were independent: too narrow where many of them
-        share a segment (resample segments instead). None for more than 5,000 systems.
     ranks
         1 is best, equal strengths share the better rank; NaN where the order is not determined.
     components
@@ -56,23 +76,16 @@ class Strengths:
         Systems that won and never lost; lost and never won; and were never compared.
     tie_parameter
         nu of Davidson's model, theta of Rao and Kupper's; NaN for other treatments of ties.
-    log_likelihood
-        Of the main component, without the prior.
-    iterations
-        Steps of the fit.
     """
 
     strength: Floats
     log_strength: Floats
-    covariance: Floats | None
     ranks: Floats
     components: tuple[tuple[int, ...], ...]
     unbeaten: tuple[int, ...]
     winless: tuple[int, ...]
     unmet: tuple[int, ...]
     tie_parameter: float
-    log_likelihood: float
-    iterations: int
 
     @property
     def connected(self) -> bool:
@@ -92,26 +105,8 @@ def bradley_terry(
     ties_as: str = "half",
     method: str = "newton",
     prior: float = 0.0,
-    covariance: bool = True,
 ) -> Strengths:
-    """Fit the Bradley-Terry model to a table of wins and ties.
-
-    Parameters
-    ----------
-    wins
-        Systems x systems: how often the row beat the column.
-    ties
-        Symmetric, how often neither did; None for never.
-    ties_as
-        ``half``, ``drop``, ``davidson``, ``rao-kupper`` or ``second``, see
-        :mod:`~steelyard.stats.strength.fits`.
-    method
-        ``newton``; ``newman`` for very many systems; ``mm`` stops as the paper's code does.
-        Models of ties have Newton's method only.
-    prior
-        Wins, and as many losses, that every system gets against one imaginary opponent.
-    covariance
-        Whether it is wanted: it takes as long as a few steps of the fit.
+    """Fit the Bradley-Terry model to tables (systems x systems) of wins and ties.
 
     Examples
     --------
@@ -121,73 +116,72 @@ def bradley_terry(
     >>> bradley_terry([[0, 3, 3], [0, 0, 2], [0, 1, 0]]).strength.round(3).tolist()
     [nan, 0.667, 0.333]
     """
-    table = _table(wins, "wins")
-    tied = np.zeros_like(table) if ties is None else _table(ties, "ties")
-    if tied.shape != table.shape:
-        raise ShapeError(f"wins of {len(table)} systems but ties of {len(tied)}")
-    if not np.array_equal(tied, tied.T):
-        raise ShapeError("ties must be symmetric: i with j is j with i")
-    return bradley_terry_pairs(
-        pair_wins(table, tied), ties_as=ties_as, method=method, prior=prior, covariance=covariance
-    )
-
-
-def _table(values: ArrayLike, name: str) -> Floats:
-    table = np.asarray(values, dtype=np.float64)
-    if table.ndim != 2 or table.shape[0] != table.shape[1]:
-        raise ShapeError(f"expected {name} as systems x systems, got shape {table.shape}")
-    if not (table >= 0).all() or not np.isfinite(table).all():
-        raise UsageError(f"{name} are counts or weights of at least 0")
-    if np.diagonal(table).any():
-        raise UsageError(f"{name} of a system against itself")
-    return table
+    table = np.asarray(wins, dtype=np.float64)
+    tied = np.zeros_like(table) if ties is None else np.asarray(ties, dtype=np.float64)
+    return bradley_terry_pairs(pair_wins(table, tied), ties_as=ties_as, method=method, prior=prior)
 
 
 def bradley_terry_pairs(
-    pairs: PairWins,
-    *,
-    ties_as: str = "half",
-    method: str = "newton",
-    prior: float = 0.0,
-    covariance: bool = True,
+    pairs: PairWins, *, ties_as: str = "half", method: str = "newton", prior: float = 0.0
 ) -> Strengths:
-    """Fit the Bradley-Terry model to the pairs that met (see :func:`bradley_terry`).
-
-    Examples
-    --------
-    >>> from steelyard.stats.strength.battlelog import Battles, battle_pairs
-    >>> log = Battles(np.array([0, 1, 0]), np.array([1, 0, 1]), np.array([1.0, 1.0, 0.5]), n=2)
-    >>> bradley_terry_pairs(battle_pairs(log)).strength.tolist()
-    [0.5, 0.5]
-    """
-    check_options(ties_as, method, prior)
-    bounds.flag(covariance=covariance)
-    real = fits.effective_wins(pairs, ties_as)
-    padded = _with_prior(real, prior)
+    """Fit the Bradley-Terry model to the pairs that met (see :func:`bradley_terry`)."""
+    if ties_as in TIE_MODELS and method != "newton":
+        raise UsageError(f"ties as {ties_as} are fitted by newton, not by {method}")
+    real = _effective_pairs(pairs, ties_as)
+    padded, n = _with_prior(real, prior), real.n
     groups = find_components(padded)
-    theta, places = np.full((2, padded.n), np.nan)
-    main: tuple[Counts, _Fit] | None = None
+    strength, log_strength, places = np.full((3, n), np.nan)
+    tie_parameter = np.nan
     # A likelihood has a maximum within a component only, so each is fitted by itself. The main one
     # gives the strengths; others are fitted for their ranks, where their place among all is known.
     for c, members in enumerate(groups.members):
         if c != groups.main and np.isnan(groups.above[c]):
             continue
-        own = np.array([k for k in members if k < real.n])
-        fit = _fit(padded.within(members), ties_as, method, len(own), covariance=covariance)
-        places[own] = groups.above[c] + ranks(np.exp(fit.theta - fit.theta.max()), close=FITTED)
+        systems = np.array([k for k in members if k < n])
+        theta, parameter = _fit_component(padded.within(members), ties_as, method)
+        theta = _centred(theta[: len(systems)])  # the opponent of the prior comes last
+        scaled = np.exp(theta - theta.max())
+        places[systems] = groups.above[c] + ranks(scaled, close=FITTED)
         if c == groups.main:
-            theta[own], main = fit.theta, (own, fit)
-    found = _assemble(real, theta[: real.n], places[: real.n], groups, main, ties_as)
-    return found if covariance else replace(found, covariance=None)
+            strength[systems], log_strength[systems] = scaled / scaled.sum(), theta
+            tie_parameter = parameter
+    won, lost, tied = (
+        np.bincount(real.i, first, n) + np.bincount(real.j, second, n)
+        for first, second in (
+            (real.wins_i, real.wins_j), (real.wins_j, real.wins_i), (real.ties, real.ties),
+        )
+    )  # fmt: skip
+    return Strengths(
+        strength=strength,
+        log_strength=log_strength,
+        ranks=places,
+        components=tuple(tuple(k for k in members if k < n) for members in groups.members),
+        unbeaten=_where((won > 0) & (lost == 0)),
+        winless=_where((won == 0) & (lost > 0)),
+        unmet=_where(won + lost + tied == 0),
+        tie_parameter=tie_parameter,
+    )
 
 
-def check_options(ties_as: str, method: str, prior: float) -> None:
-    """Refuse options that do not exist or do not go together."""
-    bounds.choice(TIES, ties=ties_as)
-    bounds.choice(METHODS, method=method)
-    if ties_as in TIE_MODELS and method != "newton":
-        raise UsageError(f"ties as {ties_as} are fitted by newton, not by {method}")
-    bounds.number(0, prior=prior)
+def _where(chosen: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(np.flatnonzero(chosen).tolist())
+
+
+def _effective_pairs(pairs: PairWins, ties_as: str) -> PairWins:
+    """Apply a treatment of ties; only the models of ties leave any."""
+    if ties_as in TIE_MODELS:
+        return pairs
+    first, second = {"half": (0.5, 0.5), "second": (0.0, 1.0)}.get(ties_as, (0.0, 0.0))
+    wins_i, wins_j = pairs.wins_i + first * pairs.ties, pairs.wins_j + second * pairs.ties
+    return replace(pairs, wins_i=wins_i, wins_j=wins_j, ties=np.zeros_like(pairs.ties))
+
+
+def effective_tables(wins: Floats, ties: Floats, ties_as: str) -> tuple[Floats, Floats]:
+    """Apply a treatment of ties to tables of systems x systems."""
+    if ties_as in TIE_MODELS:
+        return wins, ties
+    bonus = {"half": ties / 2, "second": np.tril(ties)}.get(ties_as, 0.0)
+    return wins + bonus, np.zeros_like(ties)
 
 
 def _with_prior(pairs: PairWins, prior: float) -> PairWins:
@@ -206,98 +200,28 @@ def _with_prior(pairs: PairWins, prior: float) -> PairWins:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    theta: Floats
-    covariance: Floats | None
-    tie_parameter: float
-    iterations: int
-
-
-def _fit(pairs: PairWins, ties_as: str, method: str, own: int, *, covariance: bool) -> _Fit:
-    """Fit one component; only its first ``own`` systems are real."""
-    bare = {"davidson": 0.0, "rao-kupper": 1.0}.get(ties_as, np.nan)
-    n = pairs.n
-    if n == 1:
-        return _Fit(np.zeros(1), np.zeros((1, 1)), bare, 0)
-    counts = pairs.tables() if n <= MOST_DENSE else None
-    spread: Floats | None = None
-    if pairs.ties.any():
-        if counts is None:
-            raise UsageError(f"ties as {ties_as} are fitted for up to {MOST_DENSE:,} systems")
-        if not counts.wins.any():  # nobody ever won: equal, whatever the taste for ties
-            return _Fit(np.zeros(own), np.full((own, own), np.nan), np.inf, 0)
-        found = fits.fit_ties(counts.wins[None], counts.ties[None], ties_as, covariance=covariance)
-        theta, spread = found.theta[0], found.covariance
-        bare, steps = float(found.tie_parameter[0]), found.iterations
-    elif method == "newton" and counts is not None:
-        fitted, steps = fits.newton(counts.wins[None])
-        theta = fitted[0]
-    else:
-        iterate = fits.mm if method == "mm" else fits.newman
-        theta, steps = iterate(pairs.i, pairs.j, pairs.wins_i, pairs.wins_j, n)
-    if covariance and spread is None and counts is not None:
-        spread = fits.bt_covariance(theta, counts.wins)
-    if own < n:
-        theta = fits.centred(theta[:own])
-        spread = None if spread is None else _recentred(spread[:own, :own])
-    return _Fit(theta, spread, bare, steps)
-
-
-def _recentred(spread: Floats) -> Floats:
-    """Covariance after a shift of the mean to 0."""
-    rows = spread.mean(axis=0)
-    return np.asarray(spread - rows - rows[:, None] + spread.mean())
-
-
-def _assemble(
-    real: PairWins,
-    theta: Floats,
-    places: Floats,
-    groups: Components,
-    main: tuple[Counts, _Fit] | None,
-    ties_as: str,
-) -> Strengths:
-    """Put the result together: what the main component says, and who stands outside."""
-    n = real.n
-    won = np.bincount(real.i, real.wins_i, n) + np.bincount(real.j, real.wins_j, n)
-    lost = np.bincount(real.i, real.wins_j, n) + np.bincount(real.j, real.wins_i, n)
-    tied = np.bincount(real.i, real.ties, n) + np.bincount(real.j, real.ties, n)
-    strength = np.full(n, np.nan)
-    spread: Floats | None = np.full((n, n), np.nan) if n <= MOST_DENSE else None
-    parameter = value = np.nan
-    steps = 0
-    if main is not None:
-        own, fit = main
-        scaled = np.exp(fit.theta - fit.theta.max())
-        strength[own] = scaled / scaled.sum()
-        if spread is not None and fit.covariance is not None:
-            spread[np.ix_(own, own)] = fit.covariance
-        parameter, steps = fit.tie_parameter, fit.iterations
-        value = fits.log_likelihood(real.within(own.tolist()), fit.theta, ties_as, parameter)
-    return Strengths(
-        strength=strength,
-        log_strength=theta,
-        covariance=spread,
-        ranks=places,
-        components=tuple(tuple(k for k in members if k < n) for members in groups.members),
-        unbeaten=_where((won > 0) & (lost == 0)),
-        winless=_where((won == 0) & (lost > 0)),
-        unmet=_where(won + lost + tied == 0),
-        tie_parameter=parameter,
-        log_likelihood=value,
-        iterations=steps,
-    )
-
-
-def _where(chosen: NDArray[np.bool_]) -> tuple[int, ...]:
-    return tuple(np.flatnonzero(chosen).tolist())
+def _fit_component(pairs: PairWins, ties_as: str, method: str) -> tuple[Floats, float]:
+    """Fit one component: log-strengths and the tie parameter."""
+    parameter = {"davidson": 0.0, "rao-kupper": 1.0}.get(ties_as, np.nan)
+    if pairs.n == 1:
+        return np.zeros(1), parameter
+    if method == "mm":
+        return _mm(pairs), parameter
+    if pairs.n > MOST_DENSE:
+        raise UsageError(
+            f"Bradley-Terry is fitted for up to {MOST_DENSE:,} systems, got {pairs.n:,}"
+        )
+    counts = pairs.tables()
+    if not counts.ties.any():
+        return newton(*_sums(counts.wins[None]))[0], parameter
+    if not counts.wins.any():  # nobody ever won: equal, however often they tie
+        return np.zeros(pairs.n), np.inf
+    theta, tie = _fit_ties(counts.wins[None], counts.ties[None], ties_as)
+    return theta[0], float(tie[0])
 
 
 def win_probability(strength: ArrayLike) -> Floats:
-    """Probability that the row beats the column, from strengths; 0.5 on the diagonal.
-
-    NaN for systems without a strength.
+    """Return the probability that the row beats the column; NaN for systems without a strength.
 
     Examples
     --------
@@ -306,6 +230,9 @@ def win_probability(strength: ArrayLike) -> Floats:
     """
     pi = np.asarray(strength, dtype=np.float64)
     return ratio(pi[..., :, None], pi[..., :, None] + pi[..., None, :])
+
+
+# ------------------------------------------------------------------------- resamples
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,23 +258,15 @@ class BatchStrengths:
 
 
 def bradley_terry_batch(
-    counts: WinCounts,
-    *,
-    ties_as: str = "half",
-    prior: float = 0.0,
-    start: Floats | None = None,
+    counts: WinCounts, *, ties_as: str = "half", prior: float = 0.0, start: Floats | None = None
 ) -> BatchStrengths:
     """Fit the Bradley-Terry model to every resample (``wins.resampled_wins``).
 
-    Parameters
-    ----------
-    counts
-        Resamples x systems x systems. Keep to the main component of the data (``counts.within``):
-        strengths of what is not connected there are not comparable.
-    ties_as, prior
-        See :func:`bradley_terry`.
-    start
-        Log-strengths to start from, those of the data; saves a step or two.
+    Keep ``counts`` to the main component of the data (``counts.within``): strengths of what is not
+    connected there are not comparable. A resample can fall apart although the data do not. Its
+    strengths are then the limit of the model: 1 in all for the component above everything else, 0
+    for the rest; where no component is above everything else there is no limit, and they are NaN.
+    ``start`` are log-strengths to start from, those of the data; they save a step or two.
 
     Examples
     --------
@@ -356,67 +275,60 @@ def bradley_terry_batch(
     >>> fit.strength.round(9).tolist(), fit.connected.tolist()
     ([[0.75, 0.25], [1.0, 0.0]], [True, False])
     """
-    check_options(ties_as, "newton", prior)
-    if counts.wins.ndim != 3 or counts.wins.shape != counts.ties.shape:
-        raise ShapeError(f"expected resamples x systems x systems, got {counts.wins.shape}")
     size, n = counts.wins.shape[:2]
-    if start is not None and (start.shape != (n,) or np.isnan(start).any()):
-        raise ShapeError(f"a start needs a log-strength for each of {n} systems")
-    # With many systems a step costs a solution of n^3 for each table. Resamples lie near the data,
-    # so that one factorisation, at the data's strengths, serves them all (fits.chord).
-    near = start is not None and n >= _MANY and ties_as not in TIE_MODELS
-    step = max(1, (4 if near else 1) * _CELLS // max(1, n * n))
+    step = max(1, _CELLS // max(1, n * n))
     log_strength = np.full((size, n), np.nan)
     for first in range(0, size, step):
         part = slice(first, first + step)
-        tables = fits.effective_tables(counts.wins[part], counts.ties[part], ties_as)
-        log_strength[part] = _fit_batch(*tables, ties_as, prior, start, near=near)
-    scaled = np.exp(log_strength - log_strength.max(axis=1, keepdims=True, initial=-np.inf))
-    strength = scaled / scaled.sum(axis=1, keepdims=True)
+        tables = effective_tables(counts.wins[part], counts.ties[part], ties_as)
+        log_strength[part] = _fit_batch(*tables, ties_as, prior, start)
+    strength = _shares(log_strength)
     places = ranks(strength, close=FITTED)
     connected = np.ones(size, dtype=bool)
     # What is not surely connected is fitted one by one, component by component: rare, and slow.
     for b in np.flatnonzero(np.isnan(log_strength).any(axis=1)):
-        own = WinCounts(counts.wins[b], counts.ties[b])
-        fit = bradley_terry(own.wins, own.ties, ties_as=ties_as, prior=prior)
+        table = WinCounts(counts.wins[b], counts.ties[b])
+        fit = bradley_terry(table.wins, table.ties, ties_as=ties_as, prior=prior)
         connected[b], places[b] = fit.connected, fit.ranks
-        strength[b] = fit.strength if fit.connected else _limit(fit, own, ties_as)
+        strength[b] = fit.strength if fit.connected else _limit(fit, table, ties_as)
         if fit.connected:
             log_strength[b] = fit.log_strength
     return BatchStrengths(strength, log_strength, places, connected)
 
 
+def _shares(log_strength: Floats) -> Floats:
+    """Return strengths that sum to 1."""
+    scaled = np.exp(log_strength - log_strength.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(scaled / scaled.sum(axis=1, keepdims=True))
+
+
 def _fit_batch(
-    wins: Floats, ties: Floats, ties_as: str, prior: float, start: Floats | None, *, near: bool
+    wins: Floats, ties: Floats, ties_as: str, prior: float, start: Floats | None
 ) -> Floats:
-    """Log-strengths of the tables that are surely connected, NaN for the others."""
+    """Return log-strengths of the tables that are surely connected, NaN for the others."""
     n = wins.shape[1]
     result = np.full(wins.shape[:2], np.nan)
-    model = ties_as in TIE_MODELS
     if prior and n:
         edge = ((0, 0), (0, 1), (0, 1))
         wins, ties = np.pad(wins, edge, constant_values=prior), np.pad(ties, edge)
         wins[:, -1, -1] = 0
         start = None if start is None else np.append(start, 0.0)
     sure = all_connected((wins > 0) | (ties > 0))
-    if model:  # with a tie, and a pair that won against each other, there is a finite fit
+    if ties_as in TIE_MODELS:  # finite with a tie, and a pair that won against each other
         mutual = (wins > 0) & (np.swapaxes(wins, 1, 2) > 0)
         sure &= mutual.any(axis=(1, 2)) & ties.any(axis=(1, 2))
     if n < 2 or not sure.any():
         return result
-    fast = np.flatnonzero(sure)
-    if model:
-        theta = fits.fit_ties(wins[fast], ties[fast], ties_as, start).theta
-    elif near and start is not None:
-        theta = fits.chord(wins[fast], start)[0]
+    if ties_as in TIE_MODELS:
+        theta = _fit_ties(wins[sure], ties[sure], ties_as, start)[0]
     else:
-        theta = fits.newton(wins[fast], start)[0]
-    result[fast] = theta[:, :n] - theta[:, :n].mean(axis=1, keepdims=True)
+        theta = newton(*_sums(wins[sure]), start)
+    result[sure] = _centred(theta[:, :n])
     return result
 
 
 def _limit(fit: Strengths, counts: WinCounts, ties_as: str) -> Floats:
-    """Strengths as leads grow without bound: those of the component above all others."""
+    """Return strengths as leads grow without bound: those of the component above all others."""
     top = list(fit.components[0])
     if np.isnan(fit.ranks[top]).any():
         return np.full(len(fit.ranks), np.nan)
@@ -424,3 +336,302 @@ def _limit(fit: Strengths, counts: WinCounts, ties_as: str) -> Floats:
     result = np.zeros(len(fit.ranks))
     result[top] = bradley_terry(best.wins, best.ties, ties_as=ties_as).strength
     return result
+
+
+def segment_points(scores: Floats, *, ties_as: str = "half", tolerance: float = 0.0) -> Floats:
+    """Count the systems that each system beats on each segment: systems x segments.
+
+    Every system needs every segment. Sums of points order systems as Bradley-Terry strengths do,
+    also where no finite strengths exist: a group that never lost to the rest has more wins than it.
+
+    Examples
+    --------
+    >>> segment_points(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 4.0]])).tolist()
+    [[0.0, 1.5], [1.0, 1.5], [2.0, 0.0]]
+    """
+    bar = margins(scores, tolerance)
+    points = np.zeros(scores.shape)
+    for i, system in enumerate(scores):
+        won, lost = system > bar, scores > bar[i]
+        won[i] = lost[i] = True  # no tie with itself
+        points[i] = np.count_nonzero(won, axis=0) - 1
+        tied = ~(won | lost)
+        points[i] += tied.sum(axis=0) / 2 if ties_as == "half" else tied[:i].sum(axis=0)
+    return points
+
+
+def resampled_strengths(
+    scores: Floats,
+    counts: Floats,
+    start: Floats,
+    *,
+    ties_as: str = "half",
+    tolerance: float = 0.0,
+) -> Floats:
+    """Return the strengths of every resample of segments that all systems have.
+
+    They are those of :func:`bradley_terry_batch` of the resampled tables. ``counts`` is resamples x
+    segments in whole numbers, ``start`` the log-strengths of the data.
+
+    Examples
+    --------
+    >>> scores = np.array([[3.0, 1.0, 2.0, 2.0], [2.0, 2.0, 1.0, 2.0]])
+    >>> counts = np.array([[1.0, 1, 1, 1], [0, 2, 2, 0]])
+    >>> resampled_strengths(scores, counts, np.zeros(2)).round(9).tolist()
+    [[0.625, 0.375], [0.5, 0.5]]
+    """
+    n = len(scores)
+    points = segment_points(scores, ties_as=ties_as, tolerance=tolerance)
+    won = weighted_sums(counts, points.T)
+    met = counts.sum(axis=1, dtype=np.float64)
+    # Some systems never won against the others if and only if they are the lowest k, and have won
+    # no more than what they met among themselves.
+    k = np.arange(1, n)
+    lowest = np.cumsum(np.sort(won, axis=1), axis=1)[:, : n - 1]
+    connected = (lowest > met[:, None] * (k * (k - 1) / 2)).all(axis=1) & (met > 0) & (n > 1)
+    strength = np.empty(won.shape)
+    step = max(1, _CELLS // max(1, n * n))
+    for chosen in (connected, ~connected):
+        rows = np.flatnonzero(chosen)
+        for part in np.array_split(rows, max(1, -(-len(rows) // step))):
+            if chosen is connected:
+                table = np.where(np.eye(n, dtype=bool), 0.0, met[part, None, None])
+                lost = met[part, None] * (n - 1) - won[part]
+                strength[part] = _shares(newton(table, won[part], lost, start))
+            else:
+                tables = resampled_wins(scores, counts[part], tolerance=tolerance)
+                strength[part] = bradley_terry_batch(tables, ties_as=ties_as).strength
+    return strength
+
+
+# ------------------------------------------------------------------------- fits
+
+
+def _sums(wins: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return how often pairs met, and how often each system won and lost."""
+    return wins + np.swapaxes(wins, 1, 2), wins.sum(axis=2), wins.sum(axis=1)
+
+
+def newton(met: Floats, won: Floats, lost: Floats, start: Floats | None = None) -> Floats:
+    """Fit many tables of wins at once by Newton's method: log-strengths with mean 0.
+
+    The likelihood depends only on how often pairs met (resamples x systems x systems) and how often
+    each system won and lost. The graph of who beat whom must be strongly connected.
+    """
+    theta = np.log((won + 0.5) / (lost + 0.5))
+    if start is not None:
+        theta[:] = start
+    result = np.empty_like(theta)
+    moving = np.arange(len(met))
+    for _ in range(_STEPS):
+        if not len(moving):
+            return _centred(result)
+        matrix, expected = information(theta, met)
+        step = np.linalg.solve(matrix, (won - expected)[..., None])[..., 0]
+        # No line search. The third derivative is bounded by the second times the largest move of a
+        # difference, so that log1p(reach) / reach of a long step can't lower the likelihood.
+        reach = step.max(axis=1) - step.min(axis=1)
+        if not (reach <= 1.5).all():
+            step *= np.where(reach <= 1.5, 1.0, np.log1p(reach) / np.maximum(reach, 1.0))[:, None]
+        theta += step
+        # Tables that have converged leave the stack: the slowest alone goes on to the end.
+        close = reach < _CLOSE
+        if close.any():
+            result[moving[close]] = theta[close]
+            moving, theta, met, won = moving[~close], theta[~close], met[~close], won[~close]
+    raise DegenerateError(
+        f"Newton's method has not converged in {_STEPS} steps: wins too uneven for "
+        "double precision; a prior helps"
+    )
+
+
+def _centred(theta: Floats) -> Floats:
+    return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
+
+
+def information(theta: Floats, met: Floats) -> tuple[Floats, Floats]:
+    """Return the Fisher information, made regular along the constants, and expected wins."""
+    pi = np.exp(theta)
+    p = pi[:, :, None] / (pi[:, :, None] + pi[:, None, :])
+    expected = met * p
+    return _laplacian(expected * np.swapaxes(p, 1, 2)), expected.sum(axis=2)
+
+
+def _laplacian(weight: Floats) -> Floats:
+    """Turn pair weights into the information matrix, plus its mean weight along the constants."""
+    # Strengths are known up to a constant, so the information is singular along it. Adding a
+    # multiple of the all-ones matrix makes it regular and moves no solution of mean 0.
+    n = weight.shape[-1]
+    degree = weight.sum(axis=-1)
+    matrix: Floats = (degree.sum(axis=-1) / n**2)[..., None, None] - weight
+    diagonal = matrix.reshape(*degree.shape[:-1], n * n)[..., :: n + 1]  # a view
+    diagonal += degree
+    return matrix
+
+
+def _mm(pairs: PairWins) -> Floats:
+    """Fit by minorisation-maximisation, equations 3 and 4 of the paper, as its code does.
+
+    Starts at 0.5 for every system and stops when the squares of the changes sum to less than 1e-9;
+    log-strengths are then off by 1e-4 to 1e-3.
+    """
+    i, j, n = pairs.i, pairs.j, pairs.n
+    strength, change = np.full(n, 0.5), np.inf
+    won = np.bincount(i, pairs.wins_i, n) + np.bincount(j, pairs.wins_j, n)
+    while change >= _MM_STOP:
+        share = pairs.met / (strength[i] + strength[j])
+        new = won / (np.bincount(i, share, n) + np.bincount(j, share, n))
+        new /= new.sum()
+        change = float(((new - strength) ** 2).sum())
+        strength = new
+    return _centred(np.log(strength))
+
+
+# ------------------------------------------------------------------------- models of ties
+
+
+class _Slopes(NamedTuple):
+    """Derivatives, summed over pairs: of theta, of the tie parameter, and second ones negated."""
+
+    theta: Floats  # resamples x systems
+    tie: Floats  # resamples
+    weight: Floats  # resamples x systems x systems: pair terms of the information on theta
+    cross: Floats  # resamples x systems
+    curve: Floats  # resamples
+
+
+class _TieModel(NamedTuple):
+    """A model by its likelihood and slopes, functions of theta, tie parameter, wins and ties."""
+
+    value: Callable[[Floats, Floats, Floats, Floats], Floats]
+    slopes: Callable[[Floats, Floats, Floats, Floats], _Slopes]
+    start: float
+    positive: bool
+
+
+def _gaps(theta: Floats) -> Floats:
+    return theta[:, :, None] - theta[:, None, :]
+
+
+def _davidson_value(theta: Floats, tie: Floats, wins: Floats, ties: Floats) -> Floats:
+    half = _gaps(theta) / 2
+    phi = tie[:, None, None]
+    whole = np.logaddexp(np.logaddexp(half, -half), phi)
+    # Every pair stands twice in the sum over ties.
+    return np.asarray((wins * (half - whole) + ties / 2 * (phi - whole)).sum(axis=(1, 2)))
+
+
+def _davidson_slopes(theta: Floats, tie: Floats, wins: Floats, ties: Floats) -> _Slopes:
+    half = _gaps(theta) / 2
+    phi = np.broadcast_to(tie[:, None, None], half.shape)
+    peak = np.maximum(np.abs(half), phi)
+    odds = np.exp(half - peak)
+    against = np.swapaxes(odds, 1, 2)
+    tied = np.exp(phi - peak)
+    whole = odds + against + tied
+    p, q, t = odds / whole, against / whole, tied / whole
+    met = wins + np.swapaxes(wins, 1, 2) + ties
+    lead = p - q
+    gradient = (wins - np.swapaxes(wins, 1, 2) - met * lead) / 2
+    spread = (p + q - lead * lead) / 4
+    return _Slopes(
+        gradient.sum(axis=2),
+        (ties - met * t).sum(axis=(1, 2)) / 2,
+        met * spread,
+        (-met * t * lead / 2).sum(axis=2),
+        (met * t * (1 - t)).sum(axis=(1, 2)) / 2,
+    )
+
+
+def _rao_kupper_value(theta: Floats, tie: Floats, wins: Floats, ties: Floats) -> Floats:
+    lead = _gaps(theta) - tie[:, None, None]
+    # A tie contributes a win of either side and a factor exp(2 eta) - 1.
+    value = ((wins + ties) * log_expit(lead)).sum(axis=(1, 2))
+    return np.asarray(value + ties.sum(axis=(1, 2)) / 2 * np.log(np.expm1(2 * tie)))
+
+
+def _rao_kupper_slopes(theta: Floats, tie: Floats, wins: Floats, ties: Floats) -> _Slopes:
+    lead = _gaps(theta) - tie[:, None, None]
+    p, q = expit(lead), expit(-lead)
+    first = (wins + ties) * q
+    second = first * p
+    back = np.swapaxes(second, 1, 2)
+    n_ties = ties.sum(axis=(1, 2)) / 2
+    gone = -np.expm1(-2 * tie)
+    return _Slopes(
+        (first - np.swapaxes(first, 1, 2)).sum(axis=2),
+        2 * n_ties / gone - first.sum(axis=(1, 2)),
+        second + back,
+        -(second - back).sum(axis=2),
+        second.sum(axis=(1, 2)) + 4 * n_ties * np.exp(-2 * tie) / gone**2,
+    )
+
+
+_MODELS = {
+    "davidson": _TieModel(_davidson_value, _davidson_slopes, 0.0, positive=False),
+    "rao-kupper": _TieModel(_rao_kupper_value, _rao_kupper_slopes, 0.5, positive=True),
+}
+
+
+def _fit_ties(
+    wins: Floats, ties: Floats, ties_as: str, start: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Fit tables that are connected, with ties and enough wins: log-strengths, tie parameters.
+
+    Newton's method, with a step that is halved until the likelihood rises.
+    """
+    model = _MODELS[ties_as]
+    scale = wins + ties / 2
+    theta = np.log((scale.sum(axis=2) + 0.5) / (scale.sum(axis=1) + 0.5))
+    theta = _centred(theta if start is None else np.broadcast_to(start, theta.shape))
+    tie = np.full(len(wins), model.start)
+    value = model.value(theta, tie, wins, ties)
+    moving = np.arange(len(wins))
+    for _ in range(_STEPS):
+        w, t = wins[moving], ties[moving]
+        step, tie_step = _newton_step(model.slopes(theta[moving], tie[moving], w, t))
+        factor, value[moving] = _halved(
+            model, theta[moving], tie[moving], value[moving], step, tie_step, w, t
+        )
+        theta[moving] += factor[:, None] * step
+        tie[moving] += factor * tie_step
+        size = np.maximum(np.abs(step).max(axis=1, initial=0), np.abs(tie_step))
+        moving = moving[~((size < _TIES_CLOSE) | (factor == 0))]
+        if not len(moving):
+            return _centred(theta), np.exp(tie)
+    raise DegenerateError(f"the model of ties has not converged in {_STEPS} steps")
+
+
+def _newton_step(slopes: _Slopes) -> tuple[Floats, Floats]:
+    """Solve for both kinds of parameters, the tie parameter by elimination."""
+    right = np.stack([slopes.theta, slopes.cross], axis=2)
+    solved = np.linalg.solve(_laplacian(slopes.weight), right)
+    by_theta, by_cross = solved[..., 0], solved[..., 1]
+    rest = slopes.curve - (slopes.cross * by_cross).sum(axis=1)
+    tie_step = (slopes.tie - (slopes.cross * by_theta).sum(axis=1)) / rest
+    return by_theta - by_cross * tie_step[:, None], tie_step
+
+
+def _halved(
+    model: _TieModel,
+    theta: Floats,
+    tie: Floats,
+    value: Floats,
+    step: Floats,
+    tie_step: Floats,
+    wins: Floats,
+    ties: Floats,
+) -> tuple[Floats, Floats]:
+    """Return how much of a step to take so that the likelihood does not fall, and its value."""
+    longest = np.maximum(np.abs(step).max(axis=1, initial=0), np.abs(tie_step))
+    factor = np.minimum(1.0, 2.0 / np.maximum(longest, 1e-300))
+    if model.positive:  # stay on the side of eta > 0
+        down = tie_step < 0
+        factor[down] = np.minimum(factor[down], 0.9 * tie[down] / -tie_step[down])
+    for _ in range(60):
+        new = model.value(theta + factor[:, None] * step, tie + factor * tie_step, wins, ties)
+        worse = ~(new >= value - 1e-13 * np.abs(value))
+        if not worse.any():
+            break
+        factor = np.where(worse, factor / 2, factor)
+    return np.where(worse, 0.0, factor), np.where(worse, value, new)

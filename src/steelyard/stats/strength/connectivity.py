@@ -2,8 +2,8 @@
 
 Strengths of two systems have a finite ratio only if each has beaten the other, directly or through
 others. Where a group has never lost to the rest, its lead is unbounded; where two groups never met,
-nothing is known. Components are the largest groups within which everything can be compared; between
-them there is an order at best.
+the data do not order them. Components are the largest groups within which everything can be
+compared; between them there is an order at best.
 """
 
 from __future__ import annotations
@@ -44,16 +44,7 @@ def find_components(pairs: PairWins) -> Components:
     """Find what can be compared; ties, where there are any left to explain, connect both ways.
 
     A group in which no cycle has more wins than ties has no finite fit either (a lead and a
-    taste for ties can grow together without end), so that its ties do not connect.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from steelyard.stats.strength.wins import pair_wins
-    >>> wins = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]])
-    >>> found = find_components(pair_wins(wins, np.zeros((3, 3))))
-    >>> found.members, found.above.tolist(), found.main
-    (((2,), (0, 1)), [0.0, 1.0], 1)
+    tendency to tie can grow together without end), so that its ties do not connect.
     """
     connects = pairs.ties > 0
     groups = _linked(pairs, connects)
@@ -76,11 +67,11 @@ def _linked(pairs: PairWins, connects: Bools) -> Components:
 
 
 def _ties_can_be_fitted(pairs: PairWins) -> bool:
-    """Tell whether a model of ties has a finite maximum within a group that hangs together.
+    """Return whether a model of ties has a finite maximum within a connected group.
 
-    It has unless levels can be given to the systems so that every win spans at least one level and
-    every tie at most one: a system of difference constraints, which fails if and only if some cycle
-    has more wins than ties. Where nobody won, or nothing tied, there is nothing to trade off.
+    It has one unless levels can be given to the systems so that every win spans at least one level
+    and every tie at most one: a system of difference constraints, which fails if and only if some
+    cycle has more wins than ties. Where nobody won, or nothing tied, nothing is traded off.
     """
     ahead, behind, tied = pairs.wins_i > 0, pairs.wins_j > 0, pairs.ties > 0
     if not tied.any() or not (ahead | behind).any() or (ahead & behind).any():
@@ -158,11 +149,11 @@ def _peel(
 
 
 def _main(sizes: list[int], ranking: list[int], below: list[list[int]]) -> int | None:
-    """Choose the component whose strengths are given, as a place in the ranking."""
-    largest = [place for place, size in enumerate(sizes) if size == max(sizes)]
+    """Choose the component whose strengths are reported, as a position in the ranking."""
+    largest = [position for position, size in enumerate(sizes) if size == max(sizes)]
     if len(largest) < 2:
         return largest[0] if largest else None
-    rivals = {ranking[place] for place in largest[1:]}
+    rivals = {ranking[position] for position in largest[1:]}
     seen = {ranking[largest[0]]}
     stack = list(seen)
     while stack:
@@ -173,14 +164,7 @@ def _main(sizes: list[int], ranking: list[int], below: list[list[int]]) -> int |
 
 
 def all_connected(beats: Bools) -> Bools:
-    """Tell of each of many graphs (graphs x systems x systems) whether it is strongly connected.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> all_connected(np.array([[[0, 1], [1, 0]], [[0, 1], [0, 0]]], dtype=bool)).tolist()
-    [True, False]
-    """
+    """Return whether each of many graphs (graphs x systems x systems) is strongly connected."""
     size, n = beats.shape[:2]
     if n < 2:
         return np.ones(size, dtype=bool)
@@ -193,7 +177,7 @@ def all_connected(beats: Bools) -> Bools:
 
 
 def _spreads(graph: Bools) -> Bools:
-    """Tell whether the first system reaches all the others."""
+    """Return whether the first system reaches all the others."""
     reached = np.zeros(graph.shape[:2], dtype=bool)
     reached[:, :1] = True
     while True:

@@ -1,31 +1,29 @@
 """Who beats whom, how often: from scores of the same segments, or from a log of battles.
 
-``wins[i, j]`` counts the units on which i beat j, ``ties[i, j]`` (symmetric) those on which neither
-did. Units that only one of the two has say nothing about them and count nowhere. All paired
-strengths (:mod:`steelyard.stats.strength.bradleyterry`) are made from these counts.
+``wins[i, j]`` counts the segments or battles that i won against j, ``ties[i, j]`` (symmetric) those
+that nobody won. Segments that only one of the two has count nowhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from steelyard.core import bounds
-from steelyard.core.errors import ShapeError
-from steelyard.stats.arrays import Counts, Floats, ratio, row_means
+from steelyard.core.errors import UsageError
+from steelyard.stats.arrays import Counts, Floats, group_sums, ratio, row_means
 
-Bools = NDArray[np.bool_]
-_WORDS = 2040  # segments in 255 words of eight one-byte counters, which can't overflow
-_BYTES = 2**18  # comparisons at a time
-_ROWS = 256  # systems at a time: comparisons stay in the cache
-_CELLS = 4_000_000  # cells of pair outcomes held at a time
-_EXACT = 2**24  # float32 counts exactly up to here
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Codes = NDArray[np.integer[Any]]
+_EXACT = 2**24  # single precision counts exactly up to here
 _SLACK = 1 + 1e-9  # a difference that equals the tolerance but for rounding is a tie
+_MOST_TABLED = 2_000  # systems up to which the pairs of a log are counted in a table
+MOST_WEIGHT = 1e12  # of a battle: larger weights would drown battles that count once
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,145 +42,6 @@ class WinCounts:
         """Keep some systems, in the given order."""
         rows, columns = np.ix_(members, members)
         return WinCounts(self.wins[..., rows, columns], self.ties[..., rows, columns])
-
-
-def win_counts(scores: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
-    """Count wins and ties of all pairs of systems, segment by segment.
-
-    Parameters
-    ----------
-    scores
-        Systems x segments, higher is better, NaN where missing.
-    tolerance
-        Differences of at most this are ties.
-
-    Examples
-    --------
-    >>> counts = win_counts([[1.0, 5.0, 2.0], [2.0, 5.0, 1.0], [3.0, 4.0, np.nan]])
-    >>> counts.wins.tolist()
-    [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
-    >>> counts.ties.tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
-    """
-    x = checked_scores(scores, tolerance)
-    n = len(x)
-    wins = np.zeros((n, n))
-    met = np.zeros((n, n))
-    step = _WORDS * max(1, _BYTES // (_WORDS * min(max(n, 1), _ROWS)))
-    for start in range(0, x.shape[1], step):
-        block = np.ascontiguousarray(x[:, start : start + step])
-        absent = np.isnan(block)
-        if absent.any():
-            known = (~absent).astype(np.float32)
-            met += known @ known.T
-        else:
-            met += block.shape[1]
-        _add_wins(wins, block, margins(block, tolerance))
-    ties = met - wins - wins.T
-    np.fill_diagonal(ties, 0)
-    return WinCounts(wins, ties)
-
-
-def _add_wins(wins: Floats, block: Floats, bar: Floats) -> None:
-    """Add the segments of one block: comparisons as bytes, summed eight at a time."""
-    n, width = block.shape
-    runs = -(-width // _WORDS)
-    outcome = np.zeros((min(n, _ROWS), runs * _WORDS), dtype=bool)
-    with np.errstate(invalid="ignore"):  # a comparison with NaN is no win
-        for first in range(0, n, _ROWS):
-            rivals = bar[first : first + _ROWS]
-            m = len(rivals)
-            words = outcome[:m].view(np.uint64).reshape(m, runs, -1)
-            for i in range(n):
-                np.greater(block[i], rivals, out=outcome[:m, :width])
-                lanes = words.sum(axis=2).view(np.uint8)
-                wins[i, first : first + m] += lanes.sum(axis=1)
-
-
-def resampled_wins(scores: ArrayLike, counts: ArrayLike, *, tolerance: float = 0.0) -> WinCounts:
-    """Count wins and ties in every resample of the segments, by matrix products.
-
-    Parameters
-    ----------
-    scores
-        Systems x segments, higher is better, NaN where missing.
-    counts
-        Resamples x segments: how often each segment occurs
-        (:func:`steelyard.stats.resampling.bootstrap.segment_counts`), or any other weights.
-    tolerance
-        Differences of at most this are ties.
-
-    Returns
-    -------
-    WinCounts
-        Resamples x systems x systems; pass some resamples at a time where that is too much.
-
-    Examples
-    --------
-    >>> counts = resampled_wins([[1.0, 5.0], [2.0, 4.0]], [[1, 1], [2, 0]])
-    >>> counts.wins.tolist()
-    [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]]]
-    """
-    x = checked_scores(scores, tolerance)
-    weights = np.asarray(counts, dtype=np.float64)
-    if weights.ndim != 2 or weights.shape[1] != x.shape[1]:
-        raise ShapeError(f"{x.shape[1]} segments but counts of shape {weights.shape}")
-    total = weights.sum(axis=1)
-    small = bool((weights == np.rint(weights)).all()) and total.max(initial=0) < _EXACT
-    kind: type[np.floating[Any]] = np.float32 if small else np.float64
-    weights = weights.astype(kind)
-    n = len(x)
-    wins = np.zeros((len(weights), n, n))
-    ties = np.zeros_like(wins)
-    present = ~np.isnan(x)
-    missing = not present.all()
-    for i, j, won, lost in _outcomes(x, tolerance, kind):
-        wins[:, i, j] = weights @ won.T
-        decided = (won + lost) > 0
-        # What is left is exact for counts; other weights would leave crumbs of rounding.
-        if small and decided.all():
-            wins[:, j, i] = total[:, None] - wins[:, i, j]
-            continue
-        wins[:, j, i] = weights @ lost.T
-        if small and not missing:
-            tied = total[:, None] - wins[:, i, j] - wins[:, j, i]
-        else:
-            tied = weights @ (present[i] & present[j] & ~decided).astype(kind).T
-        ties[:, i, j] = ties[:, j, i] = tied
-    return WinCounts(wins, ties)
-
-
-def _outcomes(
-    x: Floats, tolerance: float, kind: type[np.floating[Any]]
-) -> Iterator[tuple[Counts, Counts, NDArray[np.floating[Any]], NDArray[np.floating[Any]]]]:
-    """Yield chunks of pairs: i, j, and on which segments i won and j won, as 0 and 1."""
-    rows, columns = np.triu_indices(len(x), 1)
-    step = max(1, _CELLS // max(1, x.shape[1]))
-    bar = margins(x, tolerance)
-    for start in range(0, len(rows), step):
-        i, j = rows[start : start + step], columns[start : start + step]
-        won, lost = np.empty((2, len(i), x.shape[1]), dtype=kind)
-        edges = [0, *(np.flatnonzero(np.diff(i)) + 1).tolist(), len(i)]
-        with np.errstate(invalid="ignore"):  # a comparison with NaN is no win
-            for a, b in pairwise(edges):  # runs of one i: j is a range
-                one, others = i[a], slice(j[a], j[b - 1] + 1)
-                np.greater(x[one], bar[others], out=won[a:b])
-                np.greater(x[others], bar[one], out=lost[a:b])
-        yield i, j, won, lost
-
-
-def checked_scores(scores: ArrayLike, tolerance: float) -> Floats:
-    """Take scores as systems x segments, and a tolerance, or say what is wrong."""
-    x = np.asarray(scores, dtype=np.float64)
-    if x.ndim != 2:
-        raise ShapeError(f"expected scores as systems x segments, got shape {x.shape}")
-    bounds.number(0, tolerance=tolerance)
-    return x
-
-
-def margins(scores: Floats, tolerance: float) -> Floats:
-    """Give what a rival must exceed to win: a lead of the tolerance, but for rounding, is a tie."""
-    return scores + tolerance * _SLACK if tolerance else scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,16 +66,14 @@ class PairWins:
         return self.i * self.n + self.j
 
     def tables(self) -> WinCounts:
-        """Give wins and ties as systems x systems."""
+        """Return wins and ties as systems x systems."""
         return pair_tables(self.i, self.j, self.n, self.wins_i, self.wins_j, self.ties)
 
     def within(self, members: Sequence[int]) -> PairWins:
         """Keep the pairs inside a group of systems, numbered from 0 in their order."""
-        if tuple(members) == tuple(range(self.n)):
-            return self
-        place = np.full(self.n, -1)
-        place[list(members)] = np.arange(len(members))
-        i, j = place[self.i], place[self.j]
+        number = np.full(self.n, -1)
+        number[list(members)] = np.arange(len(members))
+        i, j = number[self.i], number[self.j]
         keep = (i >= 0) & (j >= 0)
         columns = (self.wins_i[keep], self.wins_j[keep], self.ties[keep])
         return PairWins(i[keep], j[keep], *columns, len(members))
@@ -225,7 +82,7 @@ class PairWins:
 def pair_tables(
     i: Counts, j: Counts, n: int, first: Floats, second: Floats, tied: Floats
 ) -> WinCounts:
-    """Make tables of what i won, what j won, and ties; there may be axes before that of pairs."""
+    """Return tables of what i won, what j won, and ties; pairs are the last axis."""
     wins, ties = np.zeros((2, *first.shape[:-1], n, n))
     wins[..., i, j], wins[..., j, i] = first, second
     ties[..., i, j] = ties[..., j, i] = tied
@@ -233,44 +90,287 @@ def pair_tables(
 
 
 def pair_wins(wins: Floats, ties: Floats) -> PairWins:
-    """List the pairs of a table (systems x systems) that met.
-
-    Examples
-    --------
-    >>> pairs = pair_wins(np.array([[0.0, 3.0], [1.0, 0.0]]), np.zeros((2, 2)))
-    >>> pairs.i.tolist(), pairs.j.tolist(), pairs.wins_i.tolist(), pairs.wins_j.tolist()
-    ([0], [1], [3.0], [1.0])
-    """
+    """List the pairs of a table (systems x systems) that met."""
     i, j = np.nonzero(np.triu(wins + wins.T + ties, 1))
     return PairWins(i, j, wins[i, j], wins[j, i], ties[i, j], len(wins))
 
 
 def expected_wins(counts: WinCounts, *, ties_as: str = "drop") -> Floats:
-    """Mean over opponents of the share of battles won, as WMT ranked systems until 2013.
+    """Return the mean over opponents of the share of battles won, as WMT ranked until 2013.
 
-    Ties are left out (``drop``, WMT's rule) or half a win for either side (``half``). Opponents
-    never met, or with ties left out never but tied with, take no part; NaN where none is left.
-
-    Examples
-    --------
-    >>> counts = win_counts([[3.0, 5.0, 4.0, 1.0], [2.0, 5.0, 1.0, 2.0], [1.0, 1.0, 1.0, 3.0]])
-    >>> expected_wins(counts).round(3).tolist()
-    [0.708, 0.5, 0.292]
+    Ties are dropped (``drop``, WMT's rule) or half a win for either side (``half``). Opponents that
+    a system never met, or only tied with if ties are dropped, are excluded; NaN where none is left.
     """
     return row_means(win_share(counts, ties_as=ties_as))
 
 
 def win_share(counts: WinCounts, *, ties_as: str = "half") -> Floats:
-    """Share of the battles of each pair that the row won; NaN where they never met.
+    """Return the share of the battles of each pair that the row won; NaN if they never met."""
+    won = counts.wins + counts.ties / 2 if ties_as == "half" else counts.wins
+    return ratio(won, won + np.swapaxes(won, -1, -2))
 
-    ``half`` counts a tie as half a win, ``drop`` leaves ties out. The diagonal is NaN.
+
+# ------------------------------------------------------------------------- from scores
+
+
+def margins(scores: Floats, tolerance: float) -> Floats:
+    """Return what a rival must exceed to win: a lead of the tolerance, but for rounding, ties."""
+    return scores + tolerance * _SLACK if tolerance else scores
+
+
+def score_results(a: Floats, b: Floats, tolerance: float) -> Floats:
+    """Compare scores: 1 where a is better, 0 for a tie, -1 where b is; NaN where one is missing."""
+    gap = a - b
+    if tolerance:
+        gap[np.abs(gap) <= tolerance * _SLACK] = 0
+    return np.sign(gap)
+
+
+def win_counts(scores: Floats, *, tolerance: float = 0.0) -> WinCounts:
+    """Count wins and ties of all pairs of systems, segment by segment.
+
+    ``scores`` are systems x segments, higher is better, NaN where missing; differences of at most
+    the tolerance are ties.
 
     Examples
     --------
-    >>> win_share(win_counts([[1.0, 5.0, 4.0], [2.0, 5.0, 1.0]])).round(3).tolist()
-    [[nan, 0.5], [0.5, nan]]
+    >>> counts = win_counts(np.array([[1.0, 5.0, 2.0], [2.0, 5.0, 1.0], [3.0, 4.0, np.nan]]))
+    >>> counts.wins.tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
+    >>> counts.ties.tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    bounds.choice(("half", "drop"), ties_as=ties_as)
-    half = counts.ties / 2 if ties_as == "half" else np.zeros_like(counts.ties)
-    won = counts.wins + half
-    return ratio(won, won + np.swapaxes(won, -1, -2))
+    counts = resampled_wins(scores, None, tolerance=tolerance)
+    return WinCounts(counts.wins[0], counts.ties[0])
+
+
+def resampled_wins(scores: Floats, counts: Floats | None, *, tolerance: float = 0.0) -> WinCounts:
+    """Count wins and ties in every resample of the segments.
+
+    ``counts`` says how often each segment occurs, resamples x segments in whole numbers; None takes
+    every segment once. The tables are resamples x systems x systems: pass some resamples at a time
+    where that is too much.
+
+    Examples
+    --------
+    >>> scores = np.array([[1.0, 5.0], [2.0, 4.0]])
+    >>> resampled_wins(scores, np.array([[1.0, 1.0], [2.0, 0.0]])).wins.tolist()
+    [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]]]
+    """
+    n, size = scores.shape
+    bar, present = margins(scores, tolerance), ~np.isnan(scores)
+    total = np.full(1, size) if counts is None else counts.sum(axis=1)
+    kind: Any = np.float32 if total.max(initial=0) < _EXACT else np.float64
+    weights = None if counts is None else counts.astype(kind)
+
+    def add_up(segments: NDArray[np.bool_]) -> Floats:
+        if weights is None:
+            return np.asarray(np.count_nonzero(segments, axis=1)[None], dtype=np.float64)
+        return np.asarray(weights @ segments.T.astype(kind))
+
+    wins, met = np.empty((2, len(total), n, n))
+    met[:] = total[:, None, None]
+    for i in range(n):
+        wins[:, i] = add_up(scores[i] > bar)  # a comparison with NaN is no win
+        if not present.all():
+            met[:, i] = add_up(present & present[i])
+    ties = met - wins - np.swapaxes(wins, 1, 2)
+    ties[:, np.arange(n), np.arange(n)] = 0
+    return WinCounts(wins, ties)
+
+
+# ------------------------------------------------------------------------- from a log of battles
+
+
+@dataclass(frozen=True, slots=True)
+class Battles:
+    """Duels as columns: ``left`` met ``right``; ``outcome`` is left's score, 1, 0 or 0.5 (a tie).
+
+    Any other share of 0..1 counts as that part of a win for left, the rest for right. ``weight``
+    is 1 where None; ``n`` is the number of systems.
+    """
+
+    left: Codes
+    right: Codes
+    outcome: Floats
+    n: int
+    weight: Floats | None = None
+
+    def __post_init__(self) -> None:
+        if not len(self.outcome):
+            return
+        if (self.left == self.right).any():
+            raise UsageError("a system meets itself: no battle")
+        if not (self.outcome.min() >= 0 and self.outcome.max() <= 1):  # NaN fails, too
+            raise UsageError("outcomes are left's score in 0..1")
+        weight = self.outcome if self.weight is None else self.weight
+        if not (weight.min() >= 0 and weight.max() <= MOST_WEIGHT):
+            raise UsageError(f"weights of battles are numbers from 0 to {MOST_WEIGHT:g}")
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Battles:
+        """Keep these battles, in this order."""
+        weight = None if self.weight is None else self.weight[rows]
+        return Battles(self.left[rows], self.right[rows], self.outcome[rows], self.n, weight)
+
+
+def score_battles(scores: Floats, *, tolerance: float = 0.0) -> Battles:
+    """Let all pairs of systems (i < j) meet on every segment that both have, segment by segment.
+
+    Examples
+    --------
+    >>> log = score_battles(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, np.nan]]))
+    >>> log.left.tolist(), log.right.tolist(), log.outcome.tolist()
+    ([0, 0, 1, 0], [1, 2, 2, 1], [0.0, 0.0, 0.0, 0.5])
+    """
+    i, j = np.triu_indices(len(scores), 1)
+    outcome = (score_results(scores[i], scores[j], tolerance) + 1).T / 2
+    left, right = (np.broadcast_to(side.astype(np.int32), outcome.shape) for side in (i, j))
+    present = ~np.isnan(outcome)
+    return Battles(left[present], right[present], outcome[present], len(scores))
+
+
+def sorted_battles(battles: Battles, units: Counts | None) -> tuple[Battles, Counts]:
+    """Sort battles by unit and content, so that the order of rows in a file does not matter.
+
+    Each battle is a unit of its own where ``units`` is None.
+    """
+    swapped = battles.left > battles.right
+    left, right = np.where(swapped, (battles.right, battles.left), (battles.left, battles.right))
+    outcome = np.where(swapped, 1 - battles.outcome, battles.outcome)
+    turned = Battles(left, right, outcome, battles.n, battles.weight)
+    weight = np.ones(len(battles)) if battles.weight is None else battles.weight
+    codes = np.zeros(len(battles), dtype=np.int64) if units is None else units.astype(np.int64)
+    order = np.lexsort((weight, outcome, right, left, codes))
+    return turned.take(order), np.arange(len(battles)) if units is None else codes[order]
+
+
+def battle_counts(battles: Battles) -> WinCounts:
+    """Count wins and ties in a log of battles."""
+    n = battles.n
+    codes = battles.left.astype(np.int64) * n + battles.right
+    won, lost, tied = (
+        group_sums(codes, share, n * n).reshape(n, n)
+        for share in _shares(battles.outcome, battles.weight)
+    )
+    return WinCounts(won + lost.T, tied + tied.T)
+
+
+def battle_pairs(battles: Battles) -> PairWins:
+    """Count wins and ties in a log of battles, for the pairs that met only.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 8]), np.array([8, 0]), np.array([1.0, 0.5]), n=100_000)
+    >>> pairs = battle_pairs(log)
+    >>> pairs.i.tolist(), pairs.j.tolist(), pairs.wins_i.tolist(), pairs.ties.tolist()
+    ([0], [8], [1.0], [1.0])
+    """
+    if battles.n <= _MOST_TABLED:
+        counts = battle_counts(battles)
+        return pair_wins(counts.wins, counts.ties)
+    keys, pair = np.unique(pair_codes(battles), return_inverse=True)
+    swapped = battles.left > battles.right
+    first = np.where(swapped, 1 - battles.outcome, battles.outcome)
+    won, lost, tied = (
+        group_sums(pair, share, len(keys)) for share in _shares(first, battles.weight)
+    )
+    return PairWins(keys // battles.n, keys % battles.n, won, lost, tied, battles.n)
+
+
+def _shares(outcome: Floats, weight: Floats | None) -> tuple[Floats, Floats, Floats]:
+    """Return the weight of each battle as a win, a loss and a tie."""
+    tie = outcome == 0.5
+    scale = 1.0 if weight is None else weight
+    won, lost = np.where(tie, 0.0, outcome), np.where(tie, 0.0, 1 - outcome)
+    return won * scale, lost * scale, tie * scale
+
+
+def pair_codes(battles: Battles) -> NDArray[np.int64]:
+    """Return the code ``i * n + j`` of the pair of each battle, ``i < j``."""
+    low, high = np.minimum(battles.left, battles.right), np.maximum(battles.left, battles.right)
+    return low.astype(np.int64) * battles.n + high
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitCounts:
+    """Wins and ties of a log by what its battles share, a prompt or a segment.
+
+    Such units are what a bootstrap must draw: battles about the same prompt are not independent.
+    ``i < j`` are the pairs that met; ``cells`` has three rows per pair and a column per unit: what
+    i won, then what j won, then the ties.
+
+    Examples
+    --------
+    >>> log = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2)
+    >>> units = UnitCounts.of(log, np.array([0, 0, 1]))
+    >>> units.resampled(np.array([[1, 1], [2, 0]])).wins.tolist()
+    [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 2.0], [0.0, 0.0]]]
+    """
+
+    n: int
+    n_units: int
+    i: NDArray[np.int64]
+    j: NDArray[np.int64]
+    cells: csr_array
+
+    @classmethod
+    def of(cls, battles: Battles, unit: Codes) -> UnitCounts:
+        """Count by unit; ``unit`` holds a code from 0 for every battle."""
+        from scipy.sparse import csr_array
+
+        n_units = int(unit.max(initial=-1)) + 1
+        keys, pair = np.unique(pair_codes(battles), return_inverse=True)
+        first = np.where(battles.left > battles.right, 1 - battles.outcome, battles.outcome)
+        shares = np.concatenate(_shares(first, battles.weight))
+        used = np.flatnonzero(shares)
+        rows = np.concatenate([pair, pair + len(keys), pair + 2 * len(keys)])[used]
+        columns = np.tile(unit, 3)[used]
+        cells = csr_array((shares[used], (rows, columns)), shape=(3 * len(keys), n_units))
+        return cls(battles.n, n_units, keys // battles.n, keys % battles.n, cells)
+
+    def pairs(self) -> PairWins:
+        """Count wins and ties of the pairs over all units."""
+        totals: Floats = np.asarray(self.cells.sum(axis=1), dtype=np.float64)
+        first, second, tied = totals.reshape(3, -1)
+        return PairWins(self.i, self.j, first, second, tied, self.n)
+
+    def sizes(self) -> Floats:
+        """Count the battles of each unit."""
+        return np.asarray(self.cells.sum(axis=0), dtype=np.float64).ravel()
+
+    def ahead(self) -> tuple[Floats, Floats]:
+        """Count the units in which the first, and in which the second of each pair won more."""
+        size = len(self.i)
+        lead = (self.cells[:size] - self.cells[size : 2 * size]).tocoo()
+        pair = lead.coords[0]
+        # Parts of a win can add up to nothing but for rounding.
+        return (
+            group_sums(pair[lead.data > 1e-9], None, size),
+            group_sums(pair[lead.data < -1e-9], None, size),
+        )
+
+    def resampled(self, counts: NDArray[Any]) -> WinCounts:
+        """Count wins and ties where each unit occurs so often: resamples x units in, tables out."""
+        drawn = np.ascontiguousarray(counts.T, dtype=np.float64)
+        first, second, tied = (self.cells @ drawn).T.reshape(len(counts), 3, -1).swapaxes(0, 1)
+        return pair_tables(self.i, self.j, self.n, first, second, tied)
+
+
+def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Generator) -> WinCounts:
+    """Resample the battles of a log without weights, each by itself, from its counts.
+
+    Every battle occurs a Poisson-distributed number of times, once on average: what drawing with
+    replacement comes to, but for the total. Only for battles that have nothing in common; else
+    resample what they share (:class:`UnitCounts`).
+    """
+    cells = np.stack([counts.wins, np.triu(counts.ties)])
+    if (cells != np.rint(cells)).any():
+        raise UsageError("battles with weights can't be resampled one by one; resample units")
+    drawn = np.zeros((n_resamples, *cells.shape))
+    full = cells > 0
+    drawn[:, full] = rng.poisson(cells[full], (n_resamples, int(full.sum())))
+    ties = drawn[:, 1]
+    return WinCounts(drawn[:, 0], ties + np.swapaxes(ties, 1, 2))

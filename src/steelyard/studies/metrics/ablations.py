@@ -13,12 +13,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_function, keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import are
+from steelyard.core.text import are
 from steelyard.formats.load import Source
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Floats, row_means
@@ -58,7 +57,7 @@ def ablate_systems(
     >>> study.curve("values").x, [line.name for line in study.curve("values").lines]
     ((4, 10), ['spa', 'pa'])
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     stream = generator(rng)
     runs = open_runs(es, human, by, options)
     n, trials = runs.data.es.n_systems, options.trials
@@ -191,7 +190,7 @@ def ablate_segments(
     >>> width[0]["segments"], width[0]["spa"] > width[-1]["spa"]
     (25, True)
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     stream, draws = generator(rng), options.draws
     runs = open_runs(es, human, by, options)
     if np.isnan(runs.data.human).all():

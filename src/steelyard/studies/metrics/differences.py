@@ -1,7 +1,7 @@
 """What a difference of a metric is worth: how often people agree with it, by its size.
 
 The question of section 5.2 of the SPA paper, and of Lo et al. (2023), for any data: pairs of
-systems of the same set, one set or many. :mod:`steelyard.stats.worthcurve` has the statistics. Half
+systems of the same set, one set or many. :mod:`steelyard.stats.curves` has the statistics. Half
 of the data is held back once, and what a fit on the other half says of it is compared with what
 people said.
 """
@@ -9,35 +9,31 @@ people said.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
+from steelyard.data.agreement_curve import system_pairs
 from steelyard.data.evalset import EvalSet
-from steelyard.data.worth import (
-    CURVES,
-    LEAST_SETS,
-    TARGETS,
-    Pairs,
-    Worth,
-    enough,
-    measure,
-    pairs_of,
-)
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.stats.arrays import Floats
-from steelyard.stats.worthcurve import (
+from steelyard.stats.curves import (
+    CURVES,
+    LEAST_SETS,
+    TARGETS,
+    AgreementCurve,
     Calibration,
     Cells,
+    SystemPairs,
+    agreement_curve,
     agreements,
     calibration,
     fit_smooth,
@@ -87,12 +83,12 @@ def difference_worth(
     >>> row["metric"], row["pairs"], row["80 %"] < row["90 %"]
     ('learned-refA', 66, True)
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     given = _opened(sets, human, options, groups, pvalues)
     pairs, told = given.pairs, list(given.warnings)
     able = []
     for name in pairs.metrics:
-        why = enough(pairs, name)
+        why = pairs.why_too_few(name)
         able += [name] if why is None else []
         told += [] if why is None else [f"'{name}': what a difference is worth is not known: {why}"]
     if not able:
@@ -100,13 +96,13 @@ def difference_worth(
     bands, split = generator(rng).spawn(2)
     halves, without = _halves(pairs, split)
     tick = steps(progress, len(able))
-    found: list[Worth] = []
+    found: list[AgreementCurve] = []
     checked: dict[str, dict[str, Calibration]] = {}
     # Every metric sees the same draws: a stream of its own would hang on which others there are.
     states = [stream.bit_generator.state for stream in (bands, split)]
     for name in able:
         bands.bit_generator.state, split.bit_generator.state = states
-        found.append(measure(pairs, name, bands, draws=options.draws, alpha=options.alpha,
+        found.append(agreement_curve(pairs, name, bands, draws=options.draws, alpha=options.alpha,
                              at=options.at))  # fmt: skip
         if halves is not None:
             checked |= _checked(pairs, name, halves, split)
@@ -141,10 +137,10 @@ def difference_worth(
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """Pairs of all sets, and what is to be said of them."""
+    """SystemPairs of all sets, and what is to be said of them."""
 
     human: str
-    pairs: Pairs
+    pairs: SystemPairs
     warnings: tuple[str, ...]
     inputs: tuple[InputFile, ...]
 
@@ -163,14 +159,14 @@ def _opened(
     gold = the_human(opened[0], human)
     # Sets are drawn by their places, which are the same in whatever order they were given.
     opened.sort(key=lambda es: (es.name or "", es.systems, es[gold].system_means().tobytes()))
-    parts: list[Pairs] = []
+    parts: list[SystemPairs] = []
     told: list[str] = []
     for es in opened:
         names = the_metrics(es, gold, options.metrics)
-        part = pairs_of(es, gold, names, groups=groups, unit=options.unit)
+        part = system_pairs(es, gold, names, groups=groups, unit=options.unit)
         parts.append(part if pvalues is None else with_pvalues(part, es, pvalues))
         told += es.notes
-    pairs = Pairs.joined(parts)
+    pairs = SystemPairs.joined(parts)
     if not len(pairs.human):
         raise UsageError(f"no two systems of a set have a '{gold}' score")
     if np.isnan(pairs.p).all():
@@ -181,7 +177,7 @@ def _opened(
     return _Given(gold, pairs, tuple(told), tuple(file for es in opened for file in es.inputs))
 
 
-def with_pvalues(pairs: Pairs, es: EvalSet, known: PValues) -> Pairs:
+def with_pvalues(pairs: SystemPairs, es: EvalSet, known: PValues) -> SystemPairs:
     """Take people's p-values from a list of pairs, in whatever order their names stand."""
     names = es.systems
     both = {frozenset(pair): p for pair, p in known.items()}
@@ -189,10 +185,10 @@ def with_pvalues(pairs: Pairs, es: EvalSet, known: PValues) -> Pairs:
         both.get(frozenset((names[i], names[j])), np.nan)
         for i, j in zip(pairs.first, pairs.second, strict=True)
     ]
-    return Pairs(pairs.sets, pairs.first, pairs.second, pairs.human, np.array(p), pairs.metrics)
+    return replace(pairs, p=np.array(p))
 
 
-def _halves(pairs: Pairs, rng: np.random.Generator) -> tuple[Floats | None, str | None]:
+def _halves(pairs: SystemPairs, rng: np.random.Generator) -> tuple[Floats | None, str | None]:
     """Split sets, or systems where there are few sets, at random: which half each pair is of.
 
     A pair of systems of different halves is of none (NaN).
@@ -212,11 +208,10 @@ def _halves(pairs: Pairs, rng: np.random.Generator) -> tuple[Floats | None, str 
 
 
 def _checked(
-    pairs: Pairs, metric: str, halves: Floats, rng: np.random.Generator
+    pairs: SystemPairs, metric: str, halves: Floats, rng: np.random.Generator
 ) -> dict[str, dict[str, Calibration]]:
     """Fit on one half of the pairs, and compare with what people said on the other."""
-    known = ~np.isnan(pairs.metrics[metric] + pairs.human)
-    fit, check = (pairs.where(known & (halves == k)) for k in (0, 1))
+    fit, check = (pairs.where(halves == k).with_difference(metric) for k in (0, 1))
     if min(len(fit.human), len(check.human)) < _LEAST:
         return {}
     sizes, y = np.abs(fit.metrics[metric]), agreements(fit.metrics[metric], fit.human)
@@ -246,7 +241,7 @@ def _bins(both: Mapping[str, Calibration]) -> dict[str, Any]:
     }
 
 
-def _needed_table(found: Sequence[Worth], human: str) -> Table:
+def _needed_table(found: Sequence[AgreementCurve], human: str) -> Table:
     heads = [f"{100 * target:.0f} %" for target in TARGETS]
     columns = [Column("metric"), Column("pairs"), Column("sets"), Column("agree", digits=3)]
     for head in heads:
@@ -293,7 +288,7 @@ def _calibration_table(checked: Mapping[str, Mapping[str, Calibration]]) -> Tabl
     return Table("Calibration", tuple(columns), tuple(rows), notes)
 
 
-def _worth_table(found: Sequence[Worth], alpha: float) -> Table:
+def _worth_table(found: Sequence[AgreementCurve], alpha: float) -> Table:
     columns = [Column("metric"), Column("difference", mixed=True)]
     heads = ("agree", "low", "high", "monotone", "significant")
     columns += [Column(name, digits=3) for name in heads]
@@ -314,7 +309,7 @@ def _worth_table(found: Sequence[Worth], alpha: float) -> Table:
     return Table(title, tuple(columns), tuple(rows), notes, frozenset(opens[1:]))
 
 
-def _curve(one: Worth) -> Curve:
+def _curve(one: AgreementCurve) -> Curve:
     n = (one.n_pairs,) * len(one.x)
     lines = [Line("agree", one.agree, one.low, one.high, n)]
     lines.append(plain_line("agree, monotone", one.monotone, one.n_pairs))

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core import bounds
-from steelyard.core.options import keywords
+from steelyard.core.options import check_function, keywords
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import listed
+from steelyard.core.text import listed
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
@@ -63,7 +62,7 @@ def count_distinct(
     names = ("scheme", "alternative", "alpha", "correction")
     shown: dict[str, Any] = {name: getattr(options, name) for name in names}
     procedure = Procedure(**shown, n_resamples=options.n_resamples)
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     stream = generator(rng)
     runs = open_runs(es, human, by, options)
     data = runs.data
@@ -189,7 +188,7 @@ def guard(
     >>> [row["sentinel"] for row in study.table("floor").records()]
     ['random', 'name', 'segment']
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     es = as_evalset(es, human)
     human = the_human(es, human)
     tables = sentinel_tables(es, human, generator(rng), draws=options.draws)

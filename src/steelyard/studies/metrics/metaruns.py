@@ -12,8 +12,8 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import Options
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng
-from steelyard.core.words import plural
-from steelyard.data.independence import SEGMENT, Units
+from steelyard.core.text import plural
+from steelyard.data.units import SEGMENT, Units
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, the_human
 from steelyard.metaevaluation.intervals import resampled_metrics

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.options import known
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
-from steelyard.data.choosing import chosen_metrics
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import AUTO
+from steelyard.data.selection import chosen_metrics
+from steelyard.data.units import AUTO
 from steelyard.formats.load import Source, as_evalset
 from steelyard.human.equals import of_pairs, of_ratings, tie_threshold
 from steelyard.human.mqm import values_of
@@ -78,7 +77,7 @@ def vary_ties(
     >>> [row["threshold"] for row in study.table("pairs").records()]
     [0.0, 1.0, 5.0, 10.0, 25.0, 50.0]
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     warnings: list[str] = []
     if not isinstance(data, Pairs):
         data = as_evalset(data, human, options.unit)

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from steelyard.core.table import Cell, Column, Table
-from steelyard.data.independence import UnitEffect, Units, many, units_of
 from steelyard.data.segments import Segments
+from steelyard.data.units import UnitEffect, Units, many, units_of
 from steelyard.human.outputpairs import Pairs
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance

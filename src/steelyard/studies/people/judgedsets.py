@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import AUTO, Units, column_of, units_of
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments
+from steelyard.data.units import AUTO, Units, column_of, units_of
 from steelyard.formats.format import TableFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable

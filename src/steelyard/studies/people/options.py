@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from steelyard.core import bounds
 from steelyard.core.options import (
     Options,
+    bad_value,
     bootstraps,
     flag,
     fraction,
@@ -43,4 +43,4 @@ class ThresholdOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.quantiles or not all(0 < share < 1 for share in self.quantiles):
-            raise bounds.fail("quantiles", "a list of numbers between 0 and 1", self.quantiles)
+            raise bad_value("quantiles", "a list of numbers between 0 and 1", self.quantiles)

@@ -19,12 +19,11 @@ from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import UnitEffect, counted, many, units_of
 from steelyard.data.joining import join
 from steelyard.data.segments import Segments
-from steelyard.data.whorated import RATER
+from steelyard.data.units import RATER, UnitEffect, counted, many, units_of
 from steelyard.formats.options import LoadOptions
 from steelyard.human import raters
 from steelyard.human.equals import FEWEST_PAIRS, KINDS, Equals, of_pairs, of_ratings
@@ -35,7 +34,7 @@ from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.equality import SizeCounts
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
-from steelyard.stats.resampling.unitfreedom import expanded_level
+from steelyard.stats.resampling.cluster_df import expanded_level
 from steelyard.studies.people.judgedsets import RAW, Judged, Z, judged, read_judged
 from steelyard.studies.people.options import ThresholdOptions
 from steelyard.studies.results import Curve, Line, Study

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from steelyard.comparison.options import known
-from steelyard.core import bounds
 from steelyard.core.options import (
     Options,
+    as_tuple,
     fraction,
     names,
     number,
@@ -60,7 +60,7 @@ class TestPowerOptions(PowerOptions):
     draws: int = whole(2000, least=1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tests", bounds.listed(tests=self.tests))
+        object.__setattr__(self, "tests", as_tuple(tests=self.tests))
         known("power of test", self.tests, POWERS)
         super().__post_init__()
 

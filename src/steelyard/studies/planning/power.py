@@ -15,20 +15,27 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import keywords
+from steelyard.core.options import (
+    as_tuple,
+    check_function,
+    check_number,
+    check_numbers,
+    check_pair,
+    check_text,
+    keywords,
+)
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, check_rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
-from steelyard.data.independence import SEGMENT, UnitEffect, Units, many, units_of
+from steelyard.data.units import SEGMENT, UnitEffect, Units, many, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.metametrics.base import Resamples
-from steelyard.stats.paired import testpower as powers
+from steelyard.stats.paired import power as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.metrics.metaruns import By, MetaRuns, open_runs
 from steelyard.studies.metrics.options import META, MetaStudyOptions
@@ -69,9 +76,9 @@ def power_of_test(
     [20, 80]
     """
     es = as_evalset(es, unit=options.unit)
-    bounds.function(optional=True, progress=progress)
-    bounds.pair(pair=pair)
-    bounds.text(score=score)
+    check_function(optional=True, progress=progress)
+    check_pair(pair=pair)
+    check_text(score=score)
     check_rng(rng)
     sizes, draws = tuple(options.sizes), options.draws
     pilot = _pilot(es, score, pair, options)
@@ -133,7 +140,7 @@ def power_of_metrics(
     >>> study.table("needed").records()[0]["difference"] > 0.3
     True
     """
-    bounds.function(optional=True, progress=progress)
+    check_function(optional=True, progress=progress)
     usual = SYSTEM_SIZES if options.unit == _SYSTEM else SIZES
     sizes, stream = tuple(usual if options.sizes is None else options.sizes), generator(rng)
     metrics = options.metrics
@@ -204,10 +211,10 @@ def power_of_effect(
     """
     if (effect is None) == (correlations is None):
         raise UsageError("expected an effect, or three correlations")
-    bounds.number(optional=True, effect=effect)
-    bounds.numbers(optional=True, correlations=correlations)
+    check_number(optional=True, effect=effect)
+    check_numbers(optional=True, correlations=correlations)
     PowerOptions(sizes=sizes, alpha=alpha, target=target)  # which checks them
-    tests = bounds.listed(tests=tests)
+    tests = as_tuple(tests=tests)
     rules: dict[str, Callable[[int], float]] = {}
     if effect is not None:
         win = float(ndtr(abs(effect)))
@@ -262,12 +269,10 @@ class _Pilot:
     def p(self, test: str, counts: Floats) -> Floats:
         """Test in each resample of the units."""
         x = self.differences
-        if self.units.codes is None:
-            return powers.resampled_p(test, x, counts)
         sums, sizes, wins = (
             group_sums(self.codes, part, self.n) for part in (x, np.ones_like(x), np.sign(x))
         )
-        return powers.resampled_unit_p(test, sums, sizes, wins, counts)
+        return powers.resampled_p(test, sums, sizes, wins, counts)
 
     def effect(self) -> UnitEffect:
         """Measure the design effect of the difference."""

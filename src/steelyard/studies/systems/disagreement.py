@@ -19,23 +19,20 @@ from numpy.typing import NDArray
 from steelyard.comparison.aggregations import AGGREGATIONS
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.scores import Sample
-from steelyard.core import bounds
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_instance, check_names, keywords
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.data.choosing import need_moments
 from steelyard.data.evalset import EvalSet
+from steelyard.data.selection import need_moments
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import order_disagreement, sets_differ, top_systems
-from steelyard.stats.paired import pairedtests
+from steelyard.stats.paired import tests as paired_tests
 from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.resampling.bootstrap import bootstrap_means
-from steelyard.stats.resampling.medians import bootstrap_medians
-from steelyard.stats.strength.bradleyterry import bradley_terry_batch
-from steelyard.stats.strength.points import segment_points
+from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians
+from steelyard.stats.strength.bradleyterry import bradley_terry_batch, segment_points
 from steelyard.stats.strength.wins import resampled_wins
 from steelyard.studies.results import Study
 from steelyard.studies.systems.disagreementviews import (
@@ -51,11 +48,11 @@ from steelyard.studies.systems.options import DisagreementOptions
 
 SAMPLED = ("mean", "median", "bt")  # rankings that samples of segments have, too
 MEASURES = ("pairs", "best", "top")
-TESTS: Mapping[str, Callable[[Floats], Floats]] = {
-    "t": pairedtests.t_test,
-    "mood": pairedtests.mood_test,
-    "sign": pairedtests.sign_test,
-    "wilcoxon": pairedtests.wilcoxon_test,
+TESTS: Mapping[str, Callable[[Floats], paired_tests.PairPValues]] = {
+    "t": paired_tests.t_test,
+    "mood": paired_tests.mood_test,
+    "sign": paired_tests.sign_test,
+    "wilcoxon": paired_tests.wilcoxon_test,
 }
 _CELLS = 4_000_000  # entries of win tables held at a time
 Bools = NDArray[np.bool_]
@@ -210,7 +207,7 @@ def significant_pairs(scores: Floats, tests: Sequence[str], alpha: float) -> Boo
     i, j = pair_index(len(scores))
     found = np.zeros((len(tests), len(i)), dtype=bool)
     for row, name in zip(found, tests, strict=True):
-        p = TESTS[name](scores)[i, j]
+        p = TESTS[name](scores).p[i, j]
         row[:] = np.where(np.isnan(p), 1.0, p) < alpha
     return found
 
@@ -258,8 +255,8 @@ def disagree(
     >>> [row["rankings"] for row in study.table().records()]
     ['mean, median', 'mean, bt', 'median, bt']
     """
-    bounds.names(optional=True, scores=scores)
-    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    check_names(optional=True, scores=scores)
+    check_instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
     if isinstance(sets, Mapping):
         named = {name: as_evalset(one) for name, one in sets.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.words import plural
+from steelyard.core.text import plural
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import joint_shares
 from steelyard.studies.results import Curve, line_of

@@ -23,17 +23,17 @@ from numpy.typing import NDArray
 
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.ratings import RATINGS
-from steelyard.comparison.scores import Sample
-from steelyard.core import bounds
+from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.stats.arrays import Floats
-from steelyard.stats.correlation import kendall_b, settled
+from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
+from steelyard.stats.ranks import levelled
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
-from steelyard.stats.strength.orders import sequences
+from steelyard.stats.strength.sequential import scores_in_orders, sequences
 from steelyard.stats.strength.wins import WinCounts
 from steelyard.studies.results import Curve, Line, Study, line_of
 from steelyard.studies.systems.options import SIMULATED, Design
@@ -125,18 +125,18 @@ def recovered(
     taus = []
     for name in by:
         found = ways[name]() if name in ways else _rated(name, scores, orders, streams[name])
-        taus.append(kendall_b(count_pairs(truth, settled(found).T)))
+        taus.append(kendall_b(count_pairs(truth, levelled(found).T)))
     return np.stack(taus, axis=1)
 
 
 def _rated(name: str, scores: Floats, orders: int, rng: np.random.Generator) -> Floats:
     """Mean rating over random orders of the segments, sets x systems; all sets play together."""
     sets, n, segments = scores.shape
-    beside = Sample(np.concatenate(scores, axis=1), tuple(map(str, range(n))))
+    beside = np.concatenate(scores, axis=1)
     order = sequences(segments, sets * orders, rng)
     order += np.repeat(np.arange(sets) * segments, orders)[:, None]
-    found = RATINGS[name](RankOptions()).of_scores(beside, order, rng)
-    return np.asarray(found.scores.reshape(sets, orders, n).mean(axis=1))
+    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, beside, order, rng)
+    return np.asarray(rated.scores.reshape(sets, orders, n).mean(axis=1))
 
 
 def _wins(scores: Floats) -> WinCounts:
@@ -173,8 +173,8 @@ def simulate(
     >>> [round(row["tau"], 1) for row in study.table("overall").records()]
     [0.8, 0.8, 0.8]
     """
-    bounds.instance(Design, "a Design", optional=True, design=design)
-    bounds.instance(Workers, "Workers", optional=True, workers=workers)
+    check_instance(Design, "a Design", optional=True, design=design)
+    check_instance(Workers, "Workers", optional=True, workers=workers)
     chosen = design or Design()
     draws, resamples = generator(rng).spawn(2)
     settings = chosen.settings()

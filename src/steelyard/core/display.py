@@ -1,0 +1,260 @@
+"""What every result is to a reader: sentences first, then tables, then a figure.
+
+A class of results derives from :class:`Result` and says its ``words()``, its ``table()`` and, in
+one line, its ``__repr__``; how these are printed, and shown in a notebook, is written here once.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
+from typing import Any, Literal, NamedTuple
+
+from steelyard.core.console import PLAIN, Screen, names_in, result_text
+from steelyard.core.errors import MissingDependencyError, OutOfMemoryError, printable
+from steelyard.core.table import Cell, Column, Frame, Table, escape_html, interval_decimals, plain
+from steelyard.core.text import listed
+from steelyard.core.warnings import brief
+
+Part = Literal["settled", "undecided", "sureness"]
+Told = tuple[Part, str]  #: a sentence, after the part of the summary that it belongs to
+_HEADINGS: dict[Part, str] = {
+    "settled": "What can be concluded",
+    "undecided": "What stays open",
+    "sureness": "How sure that is",
+}
+_LINE, _NAME = 199, 24  # characters of a one-line repr, and of a name in it
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Sentences of a summary: what is settled, what is open, and how sure it is.
+
+    Examples
+    --------
+    >>> summary = Summary.of([("settled", "A is best."), ("sureness", "In 95% of the draws.")])
+    >>> print(summary.text())
+    What can be concluded:
+      A is best.
+    How sure that is:
+      In 95% of the draws.
+    >>> summary.brief()
+    ('A is best.', 'In 95% of the draws.')
+    """
+
+    settled: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    sureness: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, sentences: Iterable[Told]) -> Summary:
+        """Sort sentences by the part that they belong to."""
+        pairs = list(sentences)
+        return cls(*(tuple(text for p, text in pairs if p == part) for part in _HEADINGS))
+
+    def and_then(self, sentences: Iterable[Told]) -> Summary:
+        """Add sentences, each at the end of its part."""
+        pairs = [(part, text) for part in _HEADINGS for text in getattr(self, part)]
+        return Summary.of([*pairs, *sentences])
+
+    def to_dict(self) -> dict[str, list[str]]:
+        """Return the sentences by part."""
+        return {part: list(getattr(self, part)) for part in _HEADINGS}
+
+    def headed(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return the sentences under the headings that people read."""
+        parts = ((heading, getattr(self, part)) for part, heading in _HEADINGS.items())
+        return [(heading, lines) for heading, lines in parts if lines]
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return all sentences, in the order in which they are read."""
+        return (*self.settled, *self.undecided, *self.sureness)
+
+    def brief(self) -> tuple[str, ...]:
+        """Return what answers the question: the first sentence of each part."""
+        return tuple(part[0] for part in (self.settled, self.undecided, self.sureness) if part)
+
+    def rest(self) -> Summary:
+        """Return the sentences that :meth:`brief` leaves out."""
+        return Summary(self.settled[1:], self.undecided[1:], self.sureness[1:])
+
+    def text(self) -> str:
+        """Return the summary with its headings."""
+        return "\n".join(
+            "\n".join([f"{heading}:", *(f"  {printable(line)}" for line in lines)])
+            for heading, lines in self.headed()
+        )
+
+
+class Result:
+    """A result that people look at: in a terminal, in a notebook, as a figure.
+
+    A dataclass that derives from it is made with ``repr=False``: its fields would fill a screen.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def words(self) -> Summary:
+        """Return what can be concluded, what stays open, and how sure that is."""
+
+    @abstractmethod
+    def table(self) -> Table:
+        """Return the table that people look at first."""
+
+    def tables(self) -> list[Table]:
+        """Return all tables that the command prints, the first one first."""
+        return [self.table()]
+
+    def pieces(self) -> list[Table | str]:
+        """Return what is printed after the words: tables, and texts where a result has them."""
+        return [*self.tables()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name as JSON holds them: NaN is None, an array is a list."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {name: plain(value) for name, value in values.items()}
+
+    def to_frame(self, backend: str | None = None) -> Frame:
+        """Return the first table as a pandas or polars frame."""
+        return self.table().to_frame(backend)
+
+    def summary(self) -> str:
+        """Return what was found in sentences."""
+        return self.words().text()
+
+    def text(self, screen: Screen = PLAIN) -> str:
+        """Return what the command prints: the answer in words, tables, warnings."""
+        pieces = self.pieces()
+        names = names_in(piece for piece in pieces if isinstance(piece, Table))
+        warnings = brief(getattr(self, "warnings", ()), names, "warnings")
+        lines = "\n".join(f"warning: {text}" for text in warnings)
+        return result_text(self.words().brief(), [*pieces, lines], screen)
+
+    def __str__(self) -> str:
+        # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.
+        return self.text(replace(Screen.of(sys.stdout), colour=False))
+
+    def plot(self, kind: str | None = None) -> Any:
+        """Draw a figure, an Altair chart; ``kind`` is one of those that ``--plot`` takes."""
+        return _figures().draw(self, kind)
+
+    def _repr_html_(self) -> str:
+        """Return words, table, and the usual figure if it can be drawn, for a notebook."""
+        sentences = "".join(f"<p>{escape_html(line)}</p>" for line in self.words().sentences())
+        try:
+            figure = _figures().picture(self)
+        except (MissingDependencyError, OutOfMemoryError) as error:
+            figure = f"<p>{escape_html(str(error))}</p>"
+        return f"<div>{sentences}{self.table().html()}{figure}</div>"
+
+
+def _figures() -> Any:
+    """Load the module that draws results: it is above this room, and slow to load."""
+    return import_module("steelyard.report.figures.ofresults")
+
+
+class Field(NamedTuple):
+    """A column of a table: the attribute of a row that it shows, and how.
+
+    ``interval`` is the attribute that holds the ends of an interval around it, or None.
+    """
+
+    name: str
+    heading: str | None = None
+    better: Literal["higher", "lower"] | None = None
+    digits: int | None = None
+    interval: str | None = None
+    importance: int = 5
+
+
+def table_of(
+    rows: Sequence[Any], columns: Sequence[Field], title: str = "", notes: Sequence[str] = ()
+) -> Table:
+    """Return a table with a row per object, from columns that are declared once."""
+    made: list[Column] = []
+    cells: list[list[Cell]] = []
+    for column in columns:
+        values = [getattr(row, column.name) for row in rows]
+        digits, heading = column.digits, column.heading or column.name.replace("_", " ")
+        ends: list[tuple[Any, Any]] = []
+        if column.interval is not None:
+            ends = [getattr(row, column.interval) or (math.nan, math.nan) for row in rows]
+            if digits is None:
+                numbers = [math.nan if value is None else value for value in values]
+                digits = interval_decimals(numbers, *zip(*ends, strict=True)) if rows else None
+        made.append(Column(heading, column.better, digits, importance=column.importance))
+        cells.append(values)
+        for k, end in enumerate(("low", "high") if column.interval is not None else ()):
+            key = f"{heading} {end}"
+            made.append(Column(end, digits=digits, key=key, importance=column.importance - 1))
+            cells.append([pair[k] for pair in ends])
+    return Table(title, tuple(made), tuple(zip(*cells, strict=True)), tuple(notes))
+
+
+def one_line(result: object, text: str) -> str:
+    """Return the repr of a result: its class and what it holds, cut where it is too long.
+
+    Examples
+    --------
+    >>> one_line((), "of nothing")
+    '<tuple of nothing>'
+    """
+    line = printable(f"<{type(result).__name__} {text}>")
+    return line if len(line) <= _LINE else f"{line[: _LINE - 2]}…>"
+
+
+def named(names: Sequence[str], most: int = 3) -> str:
+    """Name the first few, long names shortened in the middle, and count the rest.
+
+    Examples
+    --------
+    >>> named(["a", "a-system-with-quite-a-long-name", "c", "d"])
+    'a, a-system-wit…a-long-name, c and 1 more'
+    """
+    half = _NAME // 2
+    return listed(
+        [n if len(n) <= _NAME else f"{n[:half]}…{n[len(n) - half + 1 :]}" for n in names], most
+    )
+
+
+class Place(NamedTuple):
+    """A row of ``ranking`` in JSON; ``tier`` counts groups that tests do not tell apart."""
+
+    name: str
+    rank: int | None
+    score: float
+    low: float | None = None
+    high: float | None = None
+    tier: int | None = None
+
+
+def ranking(kind: Literal["system", "metric"], places: Iterable[Place]) -> list[dict[str, Any]]:
+    """Return an object per system or metric, in the order of the places.
+
+    Examples
+    --------
+    >>> ranking("system", [Place("A", 1, 0.9, 0.8, 1.0)])
+    [{'system': 'A', 'rank': 1, 'score': 0.9, 'low': 0.8, 'high': 1.0, 'tier': None}]
+    """
+    rows = (place._asdict() for place in places)
+    return [{kind: plain(row.pop("name"))} | {k: plain(v) for k, v in row.items()} for row in rows]
+
+
+def ranked(scores: Sequence[float], *, higher_is_better: bool = True) -> list[int | None]:
+    """Return ranks from 1; equal scores share the best one, undefined scores have none.
+
+    Examples
+    --------
+    >>> ranked([0.5, 0.9, 0.5, float("nan")])
+    [2, 1, 2, None]
+    """
+    ordered = sorted((x for x in scores if not math.isnan(x)), reverse=higher_is_better)
+    first: dict[float, int] = {}
+    for rank, score in enumerate(ordered, 1):
+        first.setdefault(score, rank)
+    return [first.get(score) for score in scores]

@@ -1,0 +1,92 @@
+"""Names that load their module, and fields that are computed, when they are first used."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, Generic, TypeVar, cast
+
+T = TypeVar("T")
+
+
+def loaded_from(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose names live in these modules.
+
+    Examples
+    --------
+    >>> load = loaded_from("steelyard.core", {"plural": "steelyard.core.text"})
+    >>> load("plural")(2, "name")
+    '2 names'
+    """
+
+    def load(name: str) -> Any:
+        if name not in modules:
+            raise AttributeError(f"module '{package}' has no attribute '{name}'")
+        value = getattr(import_module(modules[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load
+
+
+class Lazy(Generic[T]):
+    """Work that stands for its result; what is pickled or copied is the result."""
+
+    __slots__ = ("result",)
+
+    def __init__(self, work: Callable[[], T]) -> None:
+        self.result = cache(work)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _same, (self.result(),)
+
+
+def _same(value: T) -> T:
+    return value
+
+
+def lazy(work: Callable[[], T]) -> T:
+    """Return what a lazy field takes instead of its value."""
+    return cast(T, Lazy(work))
+
+
+class _LazyField:
+    """The attribute of a dataclass without slots: holds a value, or the work that computes it."""
+
+    def __init__(self, default: Any) -> None:
+        self.default = default
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.key = f"_{name}"
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:  # dataclasses ask for the default
+            if self.default is ...:
+                raise AttributeError(self.key)
+            return self.default
+        value = vars(instance)[self.key]
+        if isinstance(value, Lazy):
+            value = vars(instance)[self.key] = value.result()
+        return value
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self.key] = value
+
+
+def lazy_field(default: Any = ...) -> Any:
+    """Return a dataclass field that takes a value, or :func:`lazy` work that is done when read.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Result:
+    ...     tests: dict[str, float] = lazy_field()
+    >>> result = Result(lazy(lambda: print("testing") or {"t": 0.04}))
+    >>> result.tests, result.tests
+    testing
+    ({'t': 0.04}, {'t': 0.04})
+    """
+    return _LazyField(default)

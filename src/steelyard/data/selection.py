@@ -1,0 +1,165 @@
+"""Which parts of a set are meant: metrics by name, pattern or what they see; columns of texts.
+
+A name of a metric stands for itself. Any other name with ``*``, ``?`` or ``[...]`` is a shell
+pattern and stands for all metrics that it matches; human scores are chosen by name alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.table import Column, Table
+from steelyard.core.text import listed
+from steelyard.data.evalset import EvalSet
+from steelyard.data.segments import Texts
+
+SRC, REF, BOTH, NONE = "src", "ref", "both", "none"
+#: Scores beyond it, or all below its inverse, have moments that leave the range of numbers.
+LARGEST = 1e30
+_BREAKS = str.maketrans({"\t": " ", "\n": " ", "\r": " "})  # would look like columns and rows
+
+
+def _is_pattern(name: str) -> bool:
+    return any(sign in name for sign in "*?[")
+
+
+def matching(asked: str, names: Collection[str], every: Iterable[str] | None = None) -> list[str]:
+    """Return the names that one name or pattern stands for, none if it stands for nothing.
+
+    A pattern is matched with ``names``, a name also with ``every``. A name in another case stands
+    for the only one that is alike.
+
+    >>> names = ["BLEU-refA", "COMET-refA", "COMET-src", "x[1]"]
+    >>> matching("*-refA", names), matching("x[1]", names), matching("bleu-refa", names)
+    (['BLEU-refA', 'COMET-refA'], ['x[1]'], ['BLEU-refA'])
+    """
+    existing = list(names if every is None else every)
+    if asked in existing:
+        return [asked]
+    if _is_pattern(asked):
+        return sorted(name for name in names if fnmatchcase(name, asked))
+    alike = [name for name in existing if name.casefold() == asked.casefold()]
+    return alike if len(alike) == 1 else []
+
+
+def need_moments(es: EvalSet, names: Iterable[str]) -> None:
+    """Refuse scores so large, or all so small, that statistics of them would be wrong."""
+    for name in names:
+        for scores in (es[name].values, es[name].system_scores):
+            size = 0.0 if scores is None else float(np.fmax.reduce(abs(scores), None, initial=0.0))
+            if size > LARGEST:
+                problem = f"{size:.4g} is beyond {LARGEST:g} in size; divide them"
+                raise UsageError(f"scores of '{name}': {problem}")
+            if 0 < size < 1 / LARGEST:
+                problem = f"none is larger than {size:.4g} in size, below {1 / LARGEST:g}"
+                raise UsageError(
+                    f"scores of '{name}': {problem}; multiply them, or take logarithms"
+                )
+
+
+def chosen_metrics(es: EvalSet, asked: Iterable[str], *, human: str | None = None) -> list[str]:
+    """Return the metrics that names and patterns stand for, sorted, without the human score."""
+    metrics = [name for name in es.metrics if name != human]
+    chosen: set[str] = set()
+    for name in asked:
+        names = matching(name, metrics, es.scores)
+        if not names:
+            what = "metric matches" if _is_pattern(name) else "metric"
+            raise UsageError(f"no {what} '{name}'; {hint(name, es.scores)}")
+        chosen.update(names)
+    return sorted(chosen - {human})
+
+
+def with_metrics(
+    es: EvalSet,
+    *,
+    only: Iterable[str] | None = None,
+    drop: Collection[str] = (),
+    sees: Collection[str] | None = None,
+) -> EvalSet:
+    """Keep the metrics that are wanted, and all human scores.
+
+    ``only`` and ``drop`` are names and patterns. ``sees`` is what metrics see, any of: ``src``, the
+    source and no reference; ``ref``, a reference; ``both``, the source and a reference; ``none``,
+    nothing that is known; or the name of a reference.
+    """
+    kept = set(es.metrics if only is None else chosen_metrics(es, only))
+    kept -= set(chosen_metrics(es, drop))
+    notes: list[str] = []
+    if sees is not None:
+        if not sees:
+            raise UsageError(f"`sees` is empty: expected what metrics see; {_seen(es)}")
+        unknown = sorted(name for name in kept if not es[name].uses)
+        kept = {name for name in kept if any(_sees(es[name].uses, what) for what in sees)}
+        if not kept:
+            raise UsageError(f"no metric sees {' or '.join(sees)}; {_seen(es)}")
+        if unknown and NONE not in sees:
+            shown = listed([f"'{name}'" for name in unknown], 5, rest="other")
+            notes.append(f"sees: left out, since it is not known what they see: {shown}")
+    if es.metrics and not kept:
+        raise UsageError("no metric is left")
+    if len(kept) == len(es.metrics) and not notes:
+        return es
+    es = es.select(scores=[name for name in es.scores if name in kept or name not in es.metrics])
+    return replace(es, notes=(*es.notes, *notes)) if notes else es
+
+
+def _sees(uses: Collection[str], what: str) -> bool:
+    """Return whether a metric that uses some texts sees what is asked for."""
+    references = set(uses) - {SRC}
+    return {
+        SRC: SRC in uses and not references,
+        REF: bool(references),
+        BOTH: SRC in uses and bool(references),
+        NONE: not uses,
+    }.get(what, what in references)
+
+
+def _seen(es: EvalSet) -> str:
+    """Say what the metrics of a set see."""
+    counts = Counter(" and ".join(es[name].uses) or "not known" for name in es.metrics)
+    return "they see: " + ", ".join(f"{what} ({n})" for what, n in sorted(counts.items()))
+
+
+def text_table(es: EvalSet, names: Sequence[str]) -> Table:
+    """Return columns of texts, a row per segment, or per output if ``output`` is among them.
+
+    Columns are ``segment``, ``domain``, ``doc``, ``src``, further columns of the input, and names
+    of references and of systems.
+    """
+    segments, blank = es.segments, (None,) * es.n_segments
+    columns: dict[str, Texts | None] = {
+        **segments.metadata,
+        "segment": segments.ids,
+        "domain": segments.domains,
+        "doc": segments.documents,
+        "src": segments.sources,
+        **es.outputs,
+        **segments.references,
+    }
+    for name in names:
+        if name not in (*columns, "system", "output"):
+            raise UsageError(f"no column '{name}'; {hint(name, [*columns, 'system', 'output'])}")
+        if name in columns and columns[name] is None:
+            raise UsageError(f"column '{name}': the input has none")
+    systems: list[str | None] = [None]
+    if {"system", "output"} & set(names):
+        if not es.outputs:
+            raise UsageError("column 'output': the input has no outputs of systems")
+        systems = list(es.outputs)
+        names = names if "system" in names else ("system", *names)
+    rows: list[tuple[str | None, ...]] = []
+    for system in systems:
+        columns["system"] = (system,) * es.n_segments
+        columns["output"] = blank if system is None else es.outputs[system]
+        rows += zip(*(columns[name] or blank for name in names), strict=True)
+    cells = tuple(
+        tuple(None if text is None else text.translate(_BREAKS) for text in row) for row in rows
+    )
+    return Table("", tuple(map(Column, names)), cells)

@@ -1,0 +1,364 @@
+"""What is independent in a set: segments, their documents, prompts, raters, or other units.
+
+Segments of a document share an author and a rater, battles of a prompt share the prompt: they say
+less than as many independent ones. Tests and intervals take whole units as independent; one unit
+serves all of one output.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.core.errors import UsageError
+from steelyard.core.text import plural
+from steelyard.data.judgements import Ratings
+from steelyard.data.segments import Segments, Texts
+from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.resampling.cluster_df import expanded_level, unit_sizes
+from steelyard.stats.resampling.design_effect import DesignEffect, design_effect
+
+AUTO, SEGMENT, DOCUMENT, PROMPT, DOMAIN = "auto", "segment", "document", "prompt", "domain"
+RATER = "rater"
+FEWEST = 10  # units below which nothing but an exact test of them is to be trusted
+_WORDS = (AUTO, SEGMENT, DOCUMENT, PROMPT, DOMAIN, "battle", "system", RATER, "unit")
+_SYNONYMS = {"doc": DOCUMENT}
+
+Bools = NDArray[np.bool_]
+
+
+def column_of(unit: str | int) -> str | None:
+    """Return the column that a unit is named after, None where it is a word or a number.
+
+    >>> column_of("topic"), column_of("document"), column_of("5"), column_of("document+rater")
+    ('topic', None, None, None)
+    """
+    name = str(unit).removesuffix(f"+{RATER}")  # judgements know their rater without a column
+    return None if name in (*_WORDS, *_SYNONYMS) or name.isdecimal() else name
+
+
+def counted(n: int, name: str) -> str:
+    """Count units in words.
+
+    >>> counted(170, "document"), counted(12, "5 segments"), counted(3, "topic")
+    ('170 documents', '12 runs of 5 segments', "3 values of 'topic'")
+    """
+    if name[0].isdecimal():
+        return f"{plural(n, 'run')} of {name}"
+    if "+" in name:
+        return f"{plural(n, name.partition('+')[0])} with their {name.partition('+')[2]}s"
+    return plural(n, name) if name in _WORDS else f"{plural(n, 'value')} of '{name}'"
+
+
+def many(name: str) -> str:
+    """Return the plural of a unit: documents, runs of 5 segments."""
+    return counted(2, name).removeprefix("2 ")
+
+
+def too_few(n: int, name: str) -> str:
+    """Say that there are too few units: 6 prompts are too few."""
+    return f"{counted(n, name)} {'is' if n == 1 else 'are'} too few"
+
+
+def least_p(n: int) -> str:
+    """Say how small p-values of so many units can be, where that is not small enough.
+
+    >>> least_p(5), least_p(6)
+    ('; no p-value can be below 0.031, two-sided 0.062', '')
+    """
+    least = 2.0**-n
+    return f"; no p-value can be below {least:.2g}, two-sided {2 * least:.2g}" if n < 6 else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Units:
+    """The units of some segments.
+
+    ``codes`` are the units of all segments, None where every unit has one segment. ``n`` counts the
+    units that take part. ``coarser`` are units that the data knows, where finer ones were asked
+    for.
+    """
+
+    name: str
+    n: int
+    codes: Counts | None = None
+    coarser: Units | None = None
+    warnings: tuple[str, ...] = ()
+
+    def take(self, segments: Bools | Counts) -> Counts | None:
+        """Return the unit of each of some segments."""
+        return None if self.codes is None else self.codes[segments]
+
+    def of(self, segments: Bools | Counts) -> Units:
+        """Return the same units for some of the segments."""
+        coarser = None if self.coarser is None else self.coarser.of(segments)
+        return replace(self, codes=self.take(segments), coarser=coarser)
+
+    def level(self, level: float, segments: Bools | Counts) -> float:
+        """Return the level to ask of a percentile interval over the units of some segments."""
+        codes = self.take(segments)
+        if codes is not None:
+            return expanded_level(level, unit_sizes(codes))
+        n = segments.sum() if segments.dtype == bool else len(segments)
+        return expanded_level(level, np.ones(int(n)))
+
+    @property
+    def few(self) -> bool:
+        """Whether there are too few for a test that is not exact, or for an interval."""
+        return self.codes is not None and self.n < FEWEST
+
+    def counted(self) -> str:
+        """Count them in words."""
+        return counted(self.n, self.name)
+
+    def too_few(self) -> str:
+        """Say that they are too few."""
+        return too_few(self.n, self.name)
+
+    def effect(self, scores: Floats) -> UnitEffect:
+        """Measure the design effect of the units on scores, systems x segments."""
+        coarser = None if self.coarser is None else self.coarser.effect(scores)
+        if self.codes is None:
+            return UnitEffect(self.name, self.n, 1.0, coarser=coarser)
+        scored = ~np.isnan(scores).all(axis=0)
+        effect = design_effect(scores[:, scored], self.codes[scored])
+        return UnitEffect.of(self.name, self.n, effect, coarser)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitEffect:
+    """What a result took as independent, and what that changed.
+
+    The design effect is the variance of a mean difference between two systems by unit over what it
+    would be for independent segments; the median over all pairs of systems. NaN is unknown.
+    """
+
+    name: str
+    n: int
+    design_effect: float
+    low: float = float("nan")
+    high: float = float("nan")
+    coarser: UnitEffect | None = None
+    effective: float = float("nan")  # how many independent segments would say as much
+    of_battles: bool = False
+
+    @classmethod
+    def of(
+        cls, name: str, n: int, effect: DesignEffect, coarser: UnitEffect | None = None
+    ) -> UnitEffect:
+        """Name units whose effect was measured."""
+        return cls(name, n, effect.value, effect.low, effect.high, coarser, effect.effective)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        ends = None if np.isnan([self.low, self.high]).any() else [self.low, self.high]
+        return {
+            "name": self.name,
+            "n": self.n,
+            "design_effect": self.design_effect,
+            "design_effect_ci": ends,
+            "effective": self.effective,
+            "coarser": None if self.coarser is None else self.coarser.to_dict(),
+        }
+
+    def counted(self) -> str:
+        """Count the units in words."""
+        return counted(self.n, self.name)
+
+    def _ends(self) -> str:
+        return "" if np.isnan(self.low) else f" ({self.low:.1f} to {self.high:.1f})"
+
+    def shown(self) -> str:
+        """Return the design effect with its interval as text."""
+        if np.isnan(self.design_effect):
+            return "design effect unknown"
+        return f"design effect {self.design_effect:.1f}{self._ends()}"
+
+    def summary(self) -> str:
+        """Say what was taken as independent in a sentence.
+
+        >>> UnitEffect("document", 52, 1.62, 1.1, 2.4).summary()
+        'Tests and intervals take 52 documents as independent: the variance of a difference is 1.6
+        times (1.1 to 2.4) that of independent segments (design effect).'
+        """
+        text = f"Tests and intervals take {self.counted()} as independent"
+        if self.coarser is None:
+            return f"{text}{self._variance('is')}."
+        of = f", although these are of {self.coarser.counted()}"
+        return f"{text}{of}{self.coarser._variance('would be')}."
+
+    def _variance(self, verb: str) -> str:
+        """Say what units do to a variance; nothing where each is a single segment."""
+        if self.design_effect == 1.0:
+            return ""
+        if np.isnan(self.design_effect):
+            return " (what that changes is not known)"
+        single = "battles" if self.of_battles else "segments"
+        times = f"{self.design_effect:.1f} times{self._ends()} that of independent {single}"
+        return f": the variance of a difference {verb} {times} (design effect)"
+
+    def sentence(self) -> str:
+        """Say it in one line."""
+        text = f"unit: {self.counted()}, taken as independent"
+        if self.coarser is not None:
+            return f"{text} although of {self.coarser.counted()}: {self.coarser.shown()}"
+        if self.design_effect == 1.0:
+            return text
+        text = f"{text}; {self.shown()}"
+        if np.isnan(self.effective) or self.design_effect <= 1:
+            return text
+        single = "battles" if self.of_battles else "segments"
+        return f"{text}, as much as {self.effective:,.0f} independent {single} tell"
+
+
+def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
+    """Find the units of segments, of which those that are ``used`` take part.
+
+    ``unit`` is ``auto`` (documents where at least ten are known, or prompts that several segments
+    share, else segments), ``segment``, ``document``, ``prompt`` (segments with the same source),
+    ``domain``, a further column of the input, or a number of consecutive segments.
+
+    >>> three = Segments(("1", "2", "3"), documents=("a", "a", "b"))
+    >>> units = units_of(three, "document", np.array([True, True, True]))
+    >>> units.n, units.codes.tolist(), units_of(three, "auto", np.array([True] * 3)).name
+    (2, [0, 0, 1], 'segment')
+    """
+    name = _SYNONYMS.get(str(unit), str(unit))
+    natural, problem = _natural_units(segments, used)
+    if name == AUTO and natural is not None and natural.n >= FEWEST:
+        return natural
+    if name in (AUTO, SEGMENT):
+        singles = Units(SEGMENT, int(used.sum()))
+        if name == AUTO and problem:
+            why = f"{problem}: segments are taken as independent, which those of a document are not"
+            return replace(singles, warnings=(why,))
+        return _with_warnings(singles, natural, used)
+    if name.isdecimal():
+        runs = np.arange(len(segments), dtype=np.int64) // int(name)
+        title = f"{int(name)} segments" if int(name) > 1 else SEGMENT
+        return _with_warnings(_coded(title, runs, used), natural, used)
+    columns: dict[str, Texts | None] = {
+        **segments.metadata,
+        segments.document_column or DOCUMENT: segments.documents,
+        DOCUMENT: segments.documents,
+        PROMPT: segments.sources,
+        DOMAIN: segments.domains,
+    }
+    if name not in columns:
+        raise UsageError(
+            f"unit '{unit}': expected auto, segment, document, prompt, domain, a number of "
+            'segments, or a column of the input (columns={"doc": NAME} reads one)'
+        )
+    column = columns[name]
+    missing = _missing(column, used)
+    if missing or column is None:
+        some = f" ({missing:,} of {int(used.sum()):,} have none)" if missing < used.sum() else ""
+        what = f"{DOCUMENT if name == segments.document_column else name}s"
+        raise UsageError(f'unit="{unit}": the {what} of the segments are not known{some}')
+    return _with_warnings(_coded(name, _codes(column), used), natural, used)
+
+
+def _missing(column: Sequence[str | None] | None, used: Bools) -> int:
+    """Count the used segments that a column says nothing of."""
+    if column is None:
+        return int(used.sum())
+    return sum(column[i] is None for i in np.flatnonzero(used).tolist())
+
+
+def _codes(names: Sequence[str | None]) -> Counts:
+    """Code units by name; a segment without a name is a unit alone."""
+    labels = [f"-{i}" if name is None else f"+{name}" for i, name in enumerate(names)]
+    return np.unique(np.array(labels, dtype=object), return_inverse=True)[1].astype(np.int64)
+
+
+def _coded(name: str, codes: Counts, used: Bools) -> Units:
+    n = len(np.unique(codes[used]))
+    return Units(name, n, None if n == int(used.sum()) else codes)
+
+
+def _natural_units(segments: Segments, used: Bools) -> tuple[Units | None, str]:
+    """Return what segments are known to share, documents or else prompts; or what is missing."""
+    if segments.documents is not None:
+        missing = _missing(segments.documents, used)
+        if not missing:
+            return _coded(DOCUMENT, _codes(segments.documents), used), ""
+        if missing < used.sum():
+            return None, f"{plural(missing, 'segment')} without a document"
+    if segments.sources is None or _missing(segments.sources, used):
+        return None, ""
+    prompts = _coded(PROMPT, _codes(segments.sources), used)
+    return (None if prompts.codes is None else prompts), ""
+
+
+def _with_warnings(units: Units, natural: Units | None, used: Bools) -> Units:
+    """Warn of units that are few, or that cut what the data knows to belong together."""
+    warnings = []
+    if units.few and units.n < 2:
+        warnings.append(f"{units.too_few()} for a test or an interval")
+    elif units.few:
+        few = f"{units.too_few()} for anything but exact tests, and any interval is rough"
+        warnings.append(few + least_p(units.n))
+    if natural is None or natural.codes is None:
+        return replace(units, warnings=tuple(warnings))
+    codes = np.arange(len(used)) if units.codes is None else units.codes
+    pairs = natural.codes[used] * (int(codes.max(initial=0)) + 1) + codes[used]
+    if len(np.unique(pairs)) == natural.n:
+        return replace(units, warnings=tuple(warnings))
+    cut = (
+        f"{units.counted()} are taken as independent, but cut {natural.counted()}: p-values and "
+        f"intervals are too small where segments of a {natural.name} are alike"
+    )
+    if natural.n < FEWEST:
+        cut += f"; {natural.too_few()} for anything but exact tests"
+    warnings.append(f'{cut} (unit="{natural.name}")')
+    return replace(units, coarser=natural, warnings=tuple(warnings))
+
+
+def rater_groups(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:
+    """Code who rated each output, systems x segments, so that different codes share nobody.
+
+    Raters who rated an output together are one group, with all whom either rated others with:
+    smaller teams of them would not be independent. An output that nobody rated has -1; control
+    items, and rows without a value, do not count.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = len(systems) * len(segments)
+    row = positions(ratings.systems, systems)[ratings.system]
+    column = positions(ratings.segments, segments)[ratings.segment]
+    keep = (row >= 0) & (column >= 0) & _rated(ratings)
+    cell, rater = (row * len(segments) + column)[keep], ratings.rater[keep].astype(np.int64)
+    n = size + len(ratings.raters)
+    graph = coo_array((np.ones(len(cell), dtype=bool), (cell, size + rater)), shape=(n, n))
+    component = connected_components(graph.tocsr(), directed=False)[1]
+    groups = np.full(size, -1, dtype=np.int64)
+    rated = np.unique(cell)
+    groups[rated] = np.unique(component[rated], return_inverse=True)[1]
+    return groups.reshape(len(systems), len(segments))
+
+
+def positions(names: Sequence[str], among: Sequence[str]) -> Counts:
+    """Return the position of each name among others, -1 where it is not there."""
+    position = {name: k for k, name in enumerate(among)}
+    return np.array([position.get(name, -1) for name in names], dtype=np.int64)
+
+
+def _rated(ratings: Ratings) -> Bools:
+    return ratings.is_item("system", "repeat") & ~np.isnan(ratings.value)
+
+
+def too_few_groups(groups: Counts, ratings: Ratings) -> str | None:
+    """Say that there are too few groups of raters for a test, None if there are enough."""
+    n = len(np.unique(groups[groups >= 0]))
+    if n >= FEWEST:
+        return None
+    n_raters = len(np.unique(ratings.rater[_rated(ratings)]))
+    if n == n_raters:
+        return f"{too_few(n, RATER)} for a test by rater"
+    what = f"{counted(n_raters, RATER)}, who share outputs, are {plural(n, 'independent group')}"
+    return f"{what}: too few for a test by rater"

@@ -1,0 +1,510 @@
+"""Agreement curves: how often human raters agree with a metric's difference, by its size.
+
+Every pair of systems has a difference by a metric and a difference by the human score.
+
+* The **agreement** of a pair is 1 if both order the two systems alike, 0 if they order them
+  differently, and 1/2 if either ties them. Ties stay in: raters who cannot tell two systems apart
+  agree with neither order.
+* The **monotone curve** is the isotonic regression of agreement on the size of the difference. It
+  assumes only that larger differences find at least as much agreement.
+* The **smooth curve** is ``l + (1 - 2 l) Phi(a log(1 + x / s))``. It has no intercept: which system
+  comes first is arbitrary, so the chance at a difference of 0 is one half. For large s and l = 0
+  it is ``Phi(b x)``, the truth if both scores err normally. Real metrics fall short in two ways: a
+  finite s slows the rise (COMET), a lapse rate l puts a ceiling of ``1 - l`` on it (BLEU, chrF).
+  The likelihood chooses both.
+
+Where raters agree, their difference is *significant* with chance ``Phi(c + a log(1 + x / s))``;
+times the chance of agreement, that is the chance that they agree significantly.
+
+Pairs share systems and are not independent. The band therefore resamples what is: whole sets
+(campaigns), or the systems of one set, a pair counting as often as both systems were drawn. Every
+fit gets one undecided pair at the median difference, so that it exists where raters always agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from steelyard.core.text import plural
+from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.resampling.bootstrap import interval
+from steelyard.stats.resampling.cluster_df import expanded_level
+
+CELLS = 64  #: groups of pairs of similar difference that curves are fitted to, at most
+LEVEL = 0.95  #: of bands
+TARGETS = (0.6, 0.7, 0.8, 0.9, 0.95)  #: chances whose difference is reported
+LEAST_SYSTEMS, LEAST_PAIRS = 8, 20  #: below these a band says nothing
+LEAST_SETS = 20  #: from this many sets on, whole sets are resampled
+#: The curves of an :class:`AgreementCurve`.
+CURVES = ("agree", "low", "high", "monotone", "significant", "significant_low", "significant_high")
+_SCALES = 2.0 ** np.arange(-6, 7)  # of s, in medians of differences
+_LAPSES = (0.02, 0.04, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25)  # of l, besides 0
+_LAPSE_SCALES = (1.0, 4.0, 64.0)  # of s where l > 0: both bend a curve, so few will do
+_MAX_STEPS = 50  # of Fisher scoring
+_TOLERANCE = 1e-6  # of the last step
+_MAX_STEP = 2.0
+_FREE_STEPS, _SHRINK = 10, 0.8  # later steps shrink, because a fit may swing
+_HOPELESS = 10.0  # shapes whose joint log-likelihood is this far below the best are not tried
+_FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
+_RIDGE = 1e-9  # keeps a step finite where all differences are alike
+_NULL_DRAWS = 200
+_CHUNK = 64  # resamples at a time, as many as the cache holds
+_ROUND_STEPS = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)  # of reported differences, per decade
+_REPORTED = 15  # differences, at most
+
+
+def agreements(metric: ArrayLike, human: ArrayLike) -> Floats:
+    """Return 1 where both differences have the same sign, 0 where not, 1/2 for ties, NaN for NaN.
+
+    >>> agreements([1.0, 2.0, -1.0, 0.0, 1.0], [3.0, -1.0, -2.0, 1.0, 0.0]).tolist()
+    [1.0, 0.0, 1.0, 0.5, 0.5]
+    """
+    return np.asarray(0.5 + 0.5 * np.sign(metric) * np.sign(human))
+
+
+def monotone(trials: Floats, hits: Floats) -> Floats:
+    """Fit shares that never fall to hits of trials by least squares: rows x cells.
+
+    The fit at a cell is the largest, over the starts of a block, of the smallest mean over its
+    ends. Cells without trials belong to the block around them.
+
+    >>> monotone(np.array([[1.0, 1.0, 3.0, 0.0]]), np.array([[0.0, 1.0, 1.5, 0.0]])).tolist()
+    [[0.0, 0.625, 0.625, 0.625]]
+    """
+    n, h = (np.pad(np.cumsum(sums, axis=1), ((0, 0), (1, 0))) for sums in (trials, hits))
+    begin, end = np.arange(trials.shape[1]), np.arange(1, trials.shape[1] + 1)
+    outside = begin[:, None] >= end
+    means = ratio(h[:, None, end] - h[:, begin, None], n[:, None, end] - n[:, begin, None])
+    means = np.where(np.isnan(means) | outside, np.inf, means)
+    least = np.minimum.accumulate(means[..., ::-1], axis=-1)[..., ::-1]  # over later ends
+    least = np.where(np.isinf(least) | outside, -np.inf, least)  # no trials follow: no block
+    fit = least.max(axis=1)
+    return np.where(np.isinf(fit), np.nan, fit)
+
+
+@dataclass(frozen=True, slots=True)
+class Smooth:
+    """Curves ``l + (1 - 2 l) Phi(c + a log(1 + x / s))``, one per row of parameters."""
+
+    a: Floats
+    s: Floats
+    c: Floats
+    lapse: Floats
+
+    def at(self, x: ArrayLike) -> Floats:
+        """Return the chance at each difference: rows x differences."""
+        size = np.abs(np.asarray(x, dtype=np.float64))
+        lapse = self.lapse[:, None]
+        steady = ndtr(self.c[:, None] + self.a[:, None] * np.log1p(size / self.s[:, None]))
+        return lapse + (1 - 2 * lapse) * steady
+
+    def inverse(self, chance: ArrayLike) -> Floats:
+        """Return the difference at which each chance is reached: rows x chances, inf for never."""
+        lapse = self.lapse[:, None]
+        steady = (np.asarray(chance, dtype=np.float64) - lapse) / (1 - 2 * lapse)
+        need = ndtri(np.clip(steady, 0.0, 1.0)) - self.c[:, None]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            x = self.s[:, None] * np.expm1(need / self.a[:, None])
+        return np.where(need <= 0, 0.0, np.where(self.a[:, None] > 0, x, np.inf))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Pairs in groups of similar difference, each at the mean of its pairs."""
+
+    x: Floats  # rising
+    code: Counts  # of each pair
+
+    @classmethod
+    def of(cls, sizes: Floats, most: int = CELLS) -> Cells:
+        """Group pairs by size, equal sizes together, about as many in each group."""
+        levels, code = np.unique(sizes, return_inverse=True)
+        if len(levels) > most:
+            counts = np.bincount(code)
+            middle = np.cumsum(counts) - counts / 2
+            group = np.minimum((middle * most / len(sizes)).astype(np.int64), most - 1)
+            code = np.unique(group, return_inverse=True)[1][code]
+        return cls(np.bincount(code, sizes) / np.bincount(code), code)
+
+    def sums(self, weights: Floats, values: Floats) -> tuple[Floats, Floats]:
+        """Sum the weights of pairs, and weights times values, by cell: rows x cells."""
+        order = np.argsort(self.code, kind="stable")
+        starts = np.flatnonzero(np.r_[True, np.diff(self.code[order]) > 0])
+        w = weights[:, order]
+        both = (w, w * values[order])
+        trials, hits = (np.add.reduceat(column, starts, axis=1) for column in both)
+        return trials, hits
+
+
+def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = False) -> Smooth:
+    """Fit smooth curves by maximum likelihood to rows (resamples) x cells of trials and hits.
+
+    The scale s is the best of thirteen from 1/64 to 64 median differences; without an intercept,
+    the lapse rate is the best of nine from 0 to 1/4. Fisher scoring finds the rest, from what suits
+    all rows together.
+    """
+    middle = _weighted_median(x, trials.sum(axis=0))
+    extra = np.ones((len(trials), 1))
+    x, trials, hits = np.r_[x, middle], np.hstack([trials, extra]), np.hstack([hits, 0.5 * extra])
+    shapes = [(scale, 0.0) for scale in _SCALES]
+    if not intercept:
+        shapes += [(scale, lapse) for lapse in _LAPSES for scale in _LAPSE_SCALES]
+    scales, lapses = np.array(shapes if middle > 0 else [(1.0, 0.0)]).T
+    scales = scales * (middle or 1.0)
+    z = np.log1p(x / scales[:, None])  # shapes x cells
+    joint = trials.mean(axis=0, keepdims=True), hits.mean(axis=0, keepdims=True)
+    centre, unit = _centre_and_size(z, joint[0][0], intercept=intercept)
+    z = (z - centre[:, None]) / unit[:, None]
+    zero = np.zeros((1, len(z)))
+    a, c, likelihood = _fisher_scoring(z, lapses, *joint, (zero, zero), intercept=intercept)
+    tried = np.flatnonzero(likelihood[0] >= likelihood.max() - _HOPELESS)
+    z, scales, lapses, centre, unit = (v[tried] for v in (z, scales, lapses, centre, unit))
+    start = a[:, tried], c[:, tried]
+    parts = [
+        _fisher_scoring(z, lapses, trials[rows], hits[rows], start, intercept=intercept)
+        for rows in (slice(k, k + _CHUNK) for k in range(0, len(trials), _CHUNK))
+    ]
+    a, c, likelihood = (np.concatenate(column) for column in zip(*parts, strict=True))
+    a = a / unit
+    c = c - a * centre
+    best = likelihood.argmax(axis=1)
+    rows = np.arange(len(best))
+    return Smooth(a[rows, best], scales[best], c[rows, best], lapses[best])
+
+
+def _centre_and_size(z: Floats, weights: Floats, *, intercept: bool) -> tuple[Floats, Floats]:
+    """Return what standardises each row, so that steps suffice however steep a curve is."""
+    share = weights / weights.sum()
+    mean = z @ share if intercept else np.zeros(len(z))
+    size = np.sqrt((z - mean[:, None]) ** 2 @ share)
+    varies = size > _RIDGE * z.max(axis=1)
+    return np.where(varies, mean, 0.0), np.where(varies, size, 1.0)
+
+
+def _weighted_median(x: Floats, weights: Floats) -> float:
+    """Return the weighted median of the differences that are not 0, or 0."""
+    positive = (x > 0) & (weights > 0)
+    if not positive.any():
+        return 0.0
+    total = np.cumsum(weights[positive])
+    return float(x[positive][np.searchsorted(total, total[-1] / 2)])
+
+
+def _fisher_scoring(
+    z: Floats,
+    lapses: Floats,
+    trials: Floats,
+    hits: Floats,
+    start: tuple[Floats, Floats],
+    *,
+    intercept: bool,
+) -> tuple[Floats, Floats, Floats]:
+    """Fit ``l + (1 - 2 l) Phi(c + a z)`` for rows x shapes: a, c and the log-likelihood.
+
+    Every fit ends with its last step, so that none depends on those beside it. Steps are bounded:
+    the first ones may lead to where the likelihood is flat.
+    """
+    shape = len(trials), len(z)
+    a, c = (np.broadcast_to(values, shape).reshape(-1).copy() for values in start)
+    row, column = np.divmod(np.arange(a.size), shape[1])
+    active = np.arange(a.size)
+    for k in range(_MAX_STEPS):
+        fits = column[active], row[active]
+        steps = _fisher_step(
+            z[fits[0]], lapses[fits[0], None], trials[fits[1]], hits[fits[1]],
+            a[active], c[active], intercept=intercept,
+        )  # fmt: skip
+        longest = _MAX_STEP * _SHRINK ** max(0, k - _FREE_STEPS)
+        step_a, step_c = (np.clip(step, -longest, longest) for step in steps)
+        a[active] += step_a
+        c[active] += step_c
+        active = active[np.maximum(np.abs(step_a), np.abs(step_c)) >= _TOLERANCE]
+        if not active.size:
+            break
+    a, c = a.reshape(shape), c.reshape(shape)
+    steady = c[..., None] + a[..., None] * z
+    log_p, log_q = (_log_chance(side, lapses[:, None]) for side in (steady, -steady))
+    n, h = trials[:, None, :], hits[:, None, :]
+    return a, c, (h * log_p + (n - h) * log_q).sum(axis=-1)
+
+
+def _log_chance(steady: Floats, lapse: Floats) -> Floats:
+    """Return the logarithm of ``l + (1 - 2 l) Phi(steady)``, exact in the tail where l is 0."""
+    with np.errstate(divide="ignore"):
+        return np.logaddexp(np.log(lapse), np.log1p(-2 * lapse) + log_ndtr(steady))
+
+
+def _fisher_step(
+    z: Floats, lapse: Floats, n: Floats, h: Floats, a: Floats, c: Floats, *, intercept: bool
+) -> tuple[Floats, Floats]:
+    """Return the next steps of a and c for fits x cells of differences, trials and hits."""
+    at = np.clip(c[:, None] + a[:, None] * z, -_FAR, _FAR)
+    p = lapse + (1 - 2 * lapse) * ndtr(at)
+    density = (1 - 2 * lapse) * np.exp(-0.5 * at * at) / np.sqrt(2 * np.pi)
+    variance = p * (1 - p)
+    score, weight = density * (h - n * p) / variance, n * density * density / variance
+    slope_a, info_a = (score * z).sum(axis=-1), (weight * z * z).sum(axis=-1) + _RIDGE
+    if not intercept:
+        return slope_a / info_a, np.zeros_like(slope_a)
+    slope_c, info_c = score.sum(axis=-1), weight.sum(axis=-1) + _RIDGE
+    cross = (weight * z).sum(axis=-1)
+    det = info_a * info_c - cross * cross
+    step_a = (info_c * slope_a - cross * slope_c) / det
+    return step_a, (info_a * slope_c - cross * slope_a) / det
+
+
+def resampled_pairs(
+    sets: Counts, first: Counts, second: Counts, *, by: str, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Weigh pairs by resamples of ``sets`` or of the ``systems`` of each set: draws x pairs."""
+    if by == "sets":
+        n = int(sets.max()) + 1
+        return rng.multinomial(n, np.full(n, 1 / n), size=draws)[:, sets].astype(np.float64)
+    set_of_system = np.full(int(max(first.max(), second.max())) + 1, -1)
+    set_of_system[first], set_of_system[second] = sets, sets
+    counts = np.zeros((draws, len(set_of_system)))
+    for k in np.unique(sets):
+        members = np.flatnonzero(set_of_system == k)
+        share = np.full(len(members), 1 / len(members))
+        counts[:, members] = rng.multinomial(len(members), share, size=draws)
+    return counts[:, first] * counts[:, second]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Predicted chances and observed shares in bins of about as many pairs.
+
+    ``error`` is the expected calibration error; ``by_chance`` its mean if the chances were right
+    and pairs independent.
+    """
+
+    said: Floats
+    seen: Floats
+    n: Counts
+    error: float
+    by_chance: float
+
+
+def calibration(
+    chance: Floats, outcome: Floats, rng: np.random.Generator, *, bins: int = 10
+) -> Calibration:
+    """Compare chances with outcomes (0, 1 or 1/2) on pairs that they were not fitted to."""
+    cells = Cells.of(chance, bins)
+    n = np.bincount(cells.code)
+    drawn = (rng.random((_NULL_DRAWS, len(chance))) < chance).astype(np.float64)
+    rows = np.vstack([np.asarray(outcome, dtype=np.float64), drawn])
+    hits = np.stack([np.bincount(cells.code, row, len(n)) for row in rows])
+    errors = np.abs(hits - cells.x * n).sum(axis=1) / n.sum()
+    return Calibration(cells.x, hits[0] / n, n, float(errors[0]), float(errors[1:].mean()))
+
+
+@dataclass(frozen=True)
+class SystemPairs:
+    """Pairs of systems of the same set: differences by human score and metrics, first less second.
+
+    More is better throughout; NaN where a score or the human p-value is missing.
+    """
+
+    sets: Counts
+    first: Counts  # numbers of systems, over all sets
+    second: Counts
+    human: Floats
+    p: Floats
+    metrics: Mapping[str, Floats]
+
+    def where(self, keep: NDArray[np.bool_]) -> SystemPairs:
+        """Keep some pairs."""
+        columns = {f.name: getattr(self, f.name)[keep] for f in fields(self)[:-1]}
+        return SystemPairs(**columns, metrics={name: x[keep] for name, x in self.metrics.items()})
+
+    def with_difference(self, metric: str) -> SystemPairs:
+        """Keep the pairs whose differences by metric and human score are both known."""
+        return self.where(~np.isnan(self.metrics[metric] + self.human))
+
+    @property
+    def n_systems(self) -> int:
+        """How many systems the pairs are made of."""
+        return len(np.unique(np.r_[self.first, self.second]))
+
+    @classmethod
+    def joined(cls, parts: Sequence[SystemPairs]) -> SystemPairs:
+        """Put the pairs of several sets together; metrics that a set lacks are missing there."""
+        n_sets, n_systems, shifted = 0, 0, []
+        for part in parts:
+            first, second = part.first + n_systems, part.second + n_systems
+            shifted.append(replace(part, sets=part.sets + n_sets, first=first, second=second))
+            n_sets += int(part.sets.max(initial=-1)) + 1
+            n_systems += int(max(part.first.max(initial=-1), part.second.max(initial=-1))) + 1
+        columns = {
+            f.name: np.concatenate([getattr(part, f.name) for part in shifted])
+            for f in fields(cls)[:-1]
+        }
+        metrics = {
+            name: np.concatenate(
+                [part.metrics.get(name, np.full(len(part.human), np.nan)) for part in parts]
+            )
+            for name in dict.fromkeys(name for part in parts for name in part.metrics)
+        }
+        return cls(**columns, metrics=metrics)
+
+    def why_too_few(self, metric: str) -> str | None:
+        """Say why no curve can be fitted to these pairs, None if one can."""
+        pairs = self.with_difference(metric)
+        n = len(pairs.human)
+        if pairs.n_systems < LEAST_SYSTEMS or n < LEAST_PAIRS:
+            least = f"it takes {LEAST_SYSTEMS} systems and {LEAST_PAIRS} pairs"
+            return f"{plural(n, 'pair')} of {plural(pairs.n_systems, 'system')}: {least}"
+        if not pairs.human.any():
+            return "people tie all pairs of systems"
+        return None if pairs.metrics[metric].any() else "it ties all pairs of systems"
+
+
+@dataclass(frozen=True)
+class AgreementCurve:
+    """Chances that raters agree with differences of a metric, and that they do significantly.
+
+    Arrays stand beside ``x``, rising differences from 0 on. ``needed`` maps chances of agreement
+    from 60 to 95% to the difference that reaches them, with a band (NaN: none that was seen does).
+    """
+
+    metric: str
+    x: Floats
+    agree: Floats
+    low: Floats
+    high: Floats
+    monotone: Floats
+    significant: Floats
+    significant_low: Floats
+    significant_high: Floats
+    needed: Mapping[float, tuple[float, float, float]]
+    n_pairs: int
+    n_systems: int
+    n_sets: int
+    accuracy: float  # share of all pairs with agreement
+    alpha: float = 0.05
+    origin: str = ""  # where it was measured, if not on the data at hand
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints and :mod:`steelyard.formats.worthfiles` reads."""
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "needed"}
+        keys = ("agree", "difference", "low", "high")
+        needed = [dict(zip(keys, (t, *ends), strict=True)) for t, ends in self.needed.items()]
+        return columns | {"needed": needed}
+
+    def at(self, difference: float) -> dict[str, float]:
+        """Return the chances at a difference, interpolated; beyond the last, those of the last."""
+        return {
+            name: float(np.interp(abs(difference), self.x, getattr(self, name)))
+            for name in CURVES
+            if name != "monotone"
+        }
+
+    def sentence(self, difference: float) -> str:
+        """Say how often raters agree with a difference."""
+        at, last = self.at(difference), float(self.x[-1])
+        what = f"a difference of {abs(difference):.3g} {self.metric}"
+        if abs(difference) > last:
+            what = f"differences of {last:.3g} {self.metric} and more"
+        band = f"({100 * at['low']:.0f} to {100 * at['high']:.0f})"
+        text = f"people agree with {what} in {100 * at['agree']:.0f} % of such pairs {band}"
+        if not np.isnan(at["significant"]):
+            ends = f"({100 * at['significant_low']:.0f} to {100 * at['significant_high']:.0f})"
+            text += f", and significantly so in {100 * at['significant']:.0f} % {ends}"
+        return f"{text}: {self.basis()}"
+
+    def needed_sentence(self, chance: float = 0.8) -> str:
+        """Say which difference finds agreement so often, or how often the largest does."""
+        value, low, high = self.needed.get(chance, (np.nan,) * 3)
+        if np.isnan(value):
+            return self.sentence(float(self.x[-1]))
+        ends = " to ".join("beyond all" if np.isnan(x) else f"{x:.3g}" for x in (low, high))
+        what = f"people agree with {value:.3g} {self.metric} in {100 * chance:.0f} % of pairs"
+        return f"{what} ({ends} for that): {self.basis()}"
+
+    def basis(self) -> str:
+        """Say what the curve rests on."""
+        sets = "" if self.n_sets == 1 else f" in {plural(self.n_sets, 'set')}"
+        pairs = f"{plural(self.n_pairs, 'pair')} of {plural(self.n_systems, 'system')}{sets}"
+        return f"{pairs}, {self.origin}" if self.origin else f"{pairs} in these data"
+
+
+def agreement_curve(
+    pairs: SystemPairs,
+    metric: str,
+    rng: np.random.Generator,
+    *,
+    draws: int = 500,
+    alpha: float = 0.05,
+    at: Sequence[float] | None = None,
+) -> AgreementCurve:
+    """Measure how often raters agree with differences of a metric (``why_too_few`` is None)."""
+    pairs = pairs.with_difference(metric)
+    sizes, y = np.abs(pairs.metrics[metric]), agreements(pairs.metrics[metric], pairs.human)
+    cells = Cells.of(sizes)
+    sets = np.unique(pairs.sets, return_inverse=True)[1]
+    n_sets = int(sets.max()) + 1
+    by = "sets" if n_sets >= LEAST_SETS else "systems"
+    weights = resampled_pairs(sets, pairs.first, pairs.second, by=by, draws=draws, rng=rng)
+    level = expanded_level(LEVEL, np.bincount(sets) if by == "sets" else np.ones(pairs.n_systems))
+    x = np.array(sorted({0.0, *map(float, at)})) if at is not None else _round_sizes(sizes)
+    x = x[x <= sizes.max()]  # nothing is said of what was not seen
+    equal = np.ones((1, len(y)))
+    smooth, drawn = (fit_smooth(cells.x, *cells.sums(w, y)) for w in (equal, weights))
+    significant = np.full((3, len(x)), np.nan)
+    tested = ~np.isnan(pairs.p) & (y == 1)
+    if tested.any():
+        hits = (pairs.p <= alpha).astype(np.float64)
+        point, resampled = (
+            curve.at(x) * fit_smooth(cells.x, *cells.sums(w * tested, hits), intercept=True).at(x)
+            for curve, w in ((smooth, equal), (drawn, weights))
+        )
+        significant = np.stack([point[0], *interval(resampled, level)])
+    low, high = interval(drawn.at(x), level)
+    return AgreementCurve(
+        metric=metric,
+        x=x,
+        agree=smooth.at(x)[0],
+        low=low,
+        high=high,
+        monotone=np.interp(x, cells.x, monotone(*cells.sums(equal, y))[0]),
+        significant=significant[0],
+        significant_low=significant[1],
+        significant_high=significant[2],
+        needed=_needed(smooth, drawn, float(sizes.max()), level),
+        n_pairs=len(y),
+        n_systems=pairs.n_systems,
+        n_sets=n_sets,
+        accuracy=float(y.mean()),
+        alpha=alpha,
+    )
+
+
+def _needed(
+    smooth: Smooth, drawn: Smooth, largest: float, level: float
+) -> dict[float, tuple[float, float, float]]:
+    """Return the difference that reaches each target, with a band, up to the largest seen."""
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    # Some inverses are infinite: an order statistic has no arithmetic with them.
+    ends = np.quantile(drawn.inverse(TARGETS), tails, axis=0, method="nearest")
+    rows = np.vstack([smooth.inverse(TARGETS), ends])
+    rows = np.where(rows > largest, np.nan, rows)
+    return {t: (float(v), float(a), float(b)) for t, (v, a, b) in zip(TARGETS, rows.T, strict=True)}
+
+
+def _round_sizes(sizes: Floats) -> Floats:
+    """Choose round differences to report: 0, then from few to nearly all pairs."""
+    positive = sizes[sizes > 0]
+    if not positive.size:
+        return np.zeros(1)
+    low, high = (float(q) for q in np.quantile(positive, [0.02, 0.98]))
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    steps = [float(f"{step}e{decade}") for decade in decades for step in _ROUND_STEPS]
+    steps = [step for step in steps if low <= step]
+    last = next((k for k, step in enumerate(steps) if step >= high), len(steps) - 1)
+    return np.array([0.0, *steps[: last + 1][-_REPORTED:]])

@@ -1,1 +1,0 @@
-"""What segments are like: how hard, how well they tell systems apart, how scores spread."""

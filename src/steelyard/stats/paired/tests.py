@@ -1,0 +1,481 @@
+r"""Tests of paired differences between systems, for all pairs of systems at once, by unit.
+
+What is independent is a *unit*: a document, a prompt, or each segment by itself, which is the
+ordinary case of the same test (``units=None``). Segments of one unit may be correlated in any way.
+
+Every test takes systems x segments (NaN where missing; a pair is compared on the segments both
+have) and a code per segment, and returns systems x systems p-values: ``p[i, j]`` of system i
+against system j, NaN on the diagonal and wherever the test is undefined.
+
+===============  =================================================================================
+``t``            means; the differences should be roughly normal, or many
+``permutation``  means, by the signs of the differences, without assumptions on their shape
+``bootstrap``    means, by resampling units
+``wilcoxon``     signed ranks of the differences (by unit: Rosner, Glynn and Lee 2006, here exact)
+``sign``         wins less losses, as Bradley-Terry ranks
+``mcnemar``      the same of scores that are 0 or 1
+``median``       scores above the common median, of the one system less of the other
+``mood``         Mood's test of medians: single segments, as if they were not paired
+``gap``          any ranking, from resamples of its scores
+===============  =================================================================================
+
+**By signs.** Two systems that are equally good could have swapped what they have on a whole unit.
+So each test by signs scores every segment (a difference, a signed rank, a win or a loss, a side of
+the median), adds these scores up within units, :math:`x_g`, and asks how often
+:math:`\sum_g e_g x_g` with fair signs :math:`e_g` is as far out as :math:`\sum_g x_g`. That holds
+its level whatever the segments of a unit have in common, and it is exact.
+
+``median`` and ``mood`` are two tests: both look at the scores above the median of both systems
+together, but Mood's compares the two counts by chi-squared and ignores which scores belong
+together. It has no form by unit.
+
+**The t-test.** With n segments of which the share :math:`p_g` lies in unit g, and :math:`u_g` the
+sum of its differences less their mean, the variance of the mean is estimated by
+:math:`\sum_g u_g^2 / (1 - p_g) / n^2` (CR2, Bell and McCaffrey 2002), which is :math:`s^2 / n` for
+single segments. Degrees of freedom: :mod:`steelyard.stats.resampling.cluster_df`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import bdtr, chdtrc, ndtr, stdtr
+
+from steelyard.core.errors import UsageError
+from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.correlation import ranks
+from steelyard.stats.permutation.lattice import Z, lattice_tails
+from steelyard.stats.permutation.pvalues import block_sums, pair_index, pairwise_pvalues, sided
+from steelyard.stats.permutation.tails import product_tails
+from steelyard.stats.resampling.bootstrap import row_medians
+from steelyard.stats.resampling.cluster_df import freedom_of_sizes
+from steelyard.stats.strength.wins import win_counts
+
+Bools = NDArray[np.bool_]
+
+_CELLS = 1 << 17  # differences held at a time
+_NOISE = 1e-13  # of the mean size of differences: what rounding may leave of an error of 0
+_TIED = 1e-12  # of the largest difference of a row: what is closer is tied but for rounding
+_LATTICE = 2_000_000  # distinct sums x frequencies up to which sums are transformed as a lattice
+_ENUMERATED = 32  # units up to which ``product_tails`` tries all signs, and tells ties apart
+_WORTH_NOTING = 1e-6  # numerical error of a p-value
+
+
+class PairPValues(NamedTuple):
+    """p-values of all pairs of systems, and their largest numerical error."""
+
+    p: Floats
+    error: float = 0.0
+
+
+class MeanError(NamedTuple):
+    """Means, their standard errors, degrees of freedom, and units, of rows of differences."""
+
+    mean: Floats
+    error: Floats
+    freedom: Floats
+    n_units: Counts
+
+
+class Contrast(NamedTuple):
+    """Differences of means between two kinds of segments, their errors and degrees of freedom."""
+
+    difference: Floats
+    error: Floats
+    freedom: Floats
+
+    @property
+    def p(self) -> Floats:
+        """Two-sided p-values; NaN where either mean has no error."""
+        upper, lower = t_tails(self.difference, self.error, self.freedom)
+        return np.where(np.isnan(self.freedom), np.nan, _two_sided(upper, lower))
+
+
+def pair_differences(scores: Floats) -> Iterator[tuple[Counts, Counts, Floats]]:
+    """Yield pairs of systems i < j with their differences, as many at a time as fit."""
+    i, j = pair_index(len(scores))
+    step = max(1, _CELLS // max(scores.shape[1], 1))
+    for start in range(0, len(i), step):
+        a, b = i[start : start + step], j[start : start + step]
+        yield a, b, scores[a] - scores[b]
+
+
+def _two_sided(upper: Floats, lower: Floats) -> Floats:
+    return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower)))
+
+
+def _all_pairs(
+    scores: Floats,
+    alternative: str,
+    tails: Callable[[Floats, Counts, Counts], tuple[Floats, Floats, float]],
+) -> PairPValues:
+    """Fill the matrix from upper and lower tails of the pairs i < j, and their error."""
+    p = np.full((len(scores), len(scores)), np.nan)
+    worst = 0.0
+    for i, j, gap in pair_differences(scores) if scores.shape[1] else ():
+        p[i, j], p[j, i], error = tails(gap, i, j)
+        worst = max(worst, error)
+    return PairPValues(sided(p, alternative), (2 if alternative == "two-sided" else 1) * worst)
+
+
+def mean_error(gap: Floats, units: Counts | None = None) -> MeanError:
+    """Return the mean of each row (NaN where missing), its standard error, and what that rests on.
+
+    Error and degrees of freedom are NaN with fewer than two units.
+    """
+    known = ~np.isnan(gap)
+    n = known.sum(axis=1).astype(np.float64)
+    filled = np.where(known, gap, 0.0)
+    mean = ratio(filled.sum(axis=1), n)
+    sizes, sums, share = _unit_sums(gap, known, mean, n, units)
+    error = np.sqrt(ratio(sums * sums, 1 - share).sum(axis=1)) / np.maximum(n, 1)
+    # Rounding alone must not make a constant difference vary, nor differences that cancel differ.
+    noise = _NOISE * ratio(np.abs(filled).sum(axis=1), n)
+    still = error <= noise
+    error[still] = 0.0
+    mean[still & (np.abs(mean) <= noise)] = 0.0
+    return MeanError(mean, error, _freedom(sizes, units), (sizes > 0).sum(axis=1))
+
+
+def _unit_sums(
+    gap: Floats, known: Bools, mean: Floats, n: Floats, units: Counts | None
+) -> tuple[Floats, Floats, Floats]:
+    """Return the sizes of units, their sums of what is left of the mean, and their shares."""
+    sizes = block_sums(known.astype(np.float64), units)
+    sums = block_sums(np.where(known, gap - mean[:, None], 0.0), units)
+    return sizes, sums, ratio(sizes, n[:, None])
+
+
+def _freedom(sizes: Floats, units: Counts | None) -> Floats:
+    if units is None:
+        n = (sizes > 0).sum(axis=1)
+        return np.where(n > 1, n - 1.0, np.nan)
+    if len(sizes) and (sizes == sizes[0]).all():  # nothing is missing: all rows have one answer
+        return np.repeat(freedom_of_sizes(sizes[:1]), len(sizes))
+    return freedom_of_sizes(sizes)
+
+
+def two_way_mean_error(gap: Floats, units: Counts, others: Counts) -> MeanError:
+    """Return the same as :func:`mean_error`, by units of two kinds that cross.
+
+    What is shared by a unit of either kind counts once: the variance by the one kind, and by the
+    other, less that by what lies in the same unit of both (Cameron, Gelbach and Miller 2011). The
+    degrees of freedom are the fewer, and so are the units.
+    """
+    first, second = mean_error(gap, units), mean_error(gap, others)
+    both = mean_error(gap, crossed(units, others)).error
+    # The difference of estimates may fall below either, and even below 0. Neither kind of unit
+    # alone leaves less doubt than both do: the worse of the two is what we can state then.
+    worse = np.maximum(first.error, second.error)
+    error = np.sqrt(np.maximum(first.error**2 + second.error**2 - both**2, worse**2))
+    freedom = np.minimum(first.freedom, second.freedom)
+    return MeanError(first.mean, error, freedom, np.minimum(first.n_units, second.n_units))
+
+
+def crossed(units: Counts, others: Counts) -> Counts:
+    """Return a code for every combination of two codes."""
+    first, second = (np.unique(codes, return_inverse=True)[1] for codes in (units, others))
+    both = first.astype(np.int64) * (int(second.max(initial=0)) + 1) + second
+    return np.asarray(np.unique(both, return_inverse=True)[1], dtype=np.int64)
+
+
+def shared_units(known: Bools, units: Counts | None) -> Counts:
+    """Count the units in which two systems (rows) have a segment in common, for all pairs."""
+    if units is None:
+        present = known.astype(np.float64)
+        return np.asarray(present @ present.T, dtype=np.int64)
+    shared = np.zeros((len(known), len(known)), dtype=np.int64)
+    order = np.argsort(units, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(units[order]) != 0])[: len(order)]
+    for segments in np.split(order, starts[1:]):
+        present = known[:, segments].astype(np.float32)
+        shared += present @ present.T > 0
+    return shared
+
+
+def contrast(rows: Floats, there: Bools, here: Bools, units: Counts | None) -> Contrast:
+    r"""Return the mean of each row over some segments, less that over others, with errors by unit.
+
+    The variance is :math:`\sum_g (u_{g1} / (n_1 \sqrt{1 - p_{g1}}) - u_{g2} / (n_2 \sqrt{1 -
+    p_{g2}}))^2`, which is Welch's for single segments; units with segments of both kinds tie the
+    two means together. The degrees of freedom are the fewer of both kinds, NaN where a kind has
+    fewer than two units. That is careful, and holds where kinds differ in spread and in units.
+    """
+    parts, means, freedoms = [], [], []
+    for kind in (there, here):
+        known = ~np.isnan(rows) & kind
+        n = known.sum(axis=1).astype(np.float64)
+        mean = ratio(np.where(known, rows, 0.0).sum(axis=1), n)
+        sizes, sums, share = _unit_sums(rows, known, mean, n, units)
+        parts.append(ratio(sums, n[:, None]) * np.sqrt(ratio(1.0, 1 - share)))
+        means.append(mean)
+        freedoms.append(_freedom(sizes, units))
+    error = np.sqrt(((parts[0] - parts[1]) ** 2).sum(axis=1))
+    return Contrast(means[0] - means[1], error, np.minimum(*freedoms))
+
+
+def t_tails(
+    lead: Floats, error: Floats, freedom: Floats, n_units: Counts | None = None
+) -> tuple[Floats, Floats]:
+    """P(T >= t) and P(T <= t) of leads with errors; both are 1 where neither is above 0.
+
+    A lead without any spread has no t. Where its number of units is passed, the signs of these
+    decide: one of 2**n arrangements is as far out.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where((lead == 0) & (error > 0), 0.0, lead / error)
+    same = (lead == 0) & (error == 0)  # nothing differs: no evidence on either side
+    upper, lower = (np.where(same, 1.0, stdtr(freedom, x)) for x in (-t, t))
+    if n_units is not None:
+        still = (error == 0) & (lead != 0)
+        least = 2.0 ** -n_units.astype(np.float64)
+        upper = np.where(still, np.where(lead > 0, least, 1.0), upper)
+        lower = np.where(still, np.where(lead < 0, least, 1.0), lower)
+    return upper, lower
+
+
+def t_test(
+    scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
+) -> PairPValues:
+    """Paired t-test; NaN for pairs with fewer than two units.
+
+    A constant difference has no t: the exact test of its signs decides. Equal scores give 1.
+    """
+
+    def tails(gap: Floats, _i: Counts, _j: Counts) -> tuple[Floats, Floats, float]:
+        return *t_tails(*mean_error(gap, units)), 0.0
+
+    return _all_pairs(scores, alternative, tails)
+
+
+def permutation_test(
+    scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
+) -> PairPValues:
+    """Paired permutation test of means, computed without draws; identical systems give p = 1."""
+    result = pairwise_pvalues(scores, blocks=units, tail="ge")
+    twice = 2 if alternative == "two-sided" else 1
+    return PairPValues(sided(result.p, alternative), twice * result.error)
+
+
+def error_note(error: float) -> list[str]:
+    """Say how good p-values of the permutation test are, where it is not to six digits."""
+    if error <= _WORTH_NOTING:
+        return []
+    why = "scores are nearly on a lattice, or a few differences outweigh all others"
+    return [f"permutation: p-values are good to {error:.1g} ({why})"]
+
+
+def flip_tails(sums: Floats) -> tuple[Floats, Floats, float]:
+    """P(T >= t) and P(T <= t) over all signs, for rows of whole numbers; and the largest error."""
+    # Rounding may leave less than the chance of the signs as they are, or even less than nothing.
+    least = 2.0 ** -np.count_nonzero(sums, axis=1).astype(np.float64)
+    tails = lattice_tails([sums]) if _is_coarse(sums) else None
+    if tails is not None:
+        above, at, error = tails
+        return np.clip(above + at, least, 1), np.clip(1 - above, least, 1), error
+    # Some thousand ranks make a lattice too fine to transform. Few units are enumerated; of many
+    # the characteristic function gives the chance of being beyond a point. It can't tell what lies
+    # on it: so it is asked half a step short of t, and half a step further, where nothing lies.
+    upper, lower, error = np.empty(len(sums)), np.empty(len(sums)), 0.0
+    few = np.count_nonzero(sums, axis=1) <= _ENUMERATED
+    if few.any():
+        above, at, _ = product_tails(sums[few])
+        upper[few], lower[few] = above + at, 1 - above
+    if not few.all():
+        many = sums[~few]
+        t, half = many.sum(axis=1), np.gcd.reduce(many.astype(np.int64), axis=1)
+        upper[~few], _, short = product_tails(many, t - half)
+        beyond, _, far = product_tails(many, t + half)
+        lower[~few] = 1 - beyond
+        error = float(np.maximum(short, far).max())
+    return np.clip(upper, least, 1), np.clip(lower, least, 1), error
+
+
+def _is_coarse(sums: Floats) -> bool:
+    """Tell whether transforming the lattice of these sums is little work."""
+    size = np.abs(sums)
+    reach = np.minimum(size.sum(axis=1), Z * np.sqrt((size * size).sum(axis=1)))
+    frequencies = (np.abs(sums.sum(axis=1)) + reach).max(initial=0.0) / 4
+    return bool(len(np.unique(size)) * frequencies <= _LATTICE)
+
+
+def signed_rank_tails(gap: Floats, units: Counts | None = None) -> tuple[Floats, Floats, float]:
+    """P(T >= t) and P(T <= t) of the sums of signed ranks of rows of differences; and their error.
+
+    Zero differences are left out, tied ones share their mean rank; ranks are of segments, signs of
+    units. 1 where nothing differs, NaN without any difference.
+    """
+    known = ~np.isnan(gap)
+    rank = _ranks_of_sizes(np.where(known & (gap != 0), np.abs(gap), np.nan))
+    # Doubled: mean ranks are halves.
+    signed = np.rint(2 * rank) * np.sign(np.where(known, gap, 0.0))
+    upper, lower, error = flip_tails(block_sums(signed, units))
+    tested = known.any(axis=1)
+    return np.where(tested, upper, np.nan), np.where(tested, lower, np.nan), error
+
+
+def _ranks_of_sizes(size: Floats) -> Floats:
+    """Rank the sizes of each row, 0 where there is none; what differs by rounding only is tied."""
+    order = np.argsort(size, axis=1, kind="stable")
+    ordered = np.take_along_axis(size, order, axis=1)
+    slack = _TIED * np.fmax.reduce(size, axis=1, initial=0.0)
+    opens = np.ones(size.shape, dtype=bool)
+    opens[:, 1:] = ~(np.diff(ordered, axis=1) <= slack[:, None])
+    first = np.maximum.accumulate(np.where(opens, ordered, -np.inf), axis=1)
+    settled = np.empty_like(size)
+    np.put_along_axis(settled, order, first, axis=1)
+    return np.nan_to_num(ranks(settled.T).T)
+
+
+def wilcoxon_test(
+    scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
+) -> PairPValues:
+    """Wilcoxon's signed-rank test (:func:`signed_rank_tails`), never a normal approximation."""
+    return _all_pairs(scores, alternative, lambda gap, _i, _j: signed_rank_tails(gap, units))
+
+
+def sign_test(
+    scores: Floats,
+    units: Counts | None = None,
+    *,
+    tolerance: float = 0.0,
+    alternative: str = "two-sided",
+) -> PairPValues:
+    """Sign test: wins less losses under all signs, ties (to a tolerance) left out.
+
+    p = 1 if there are only ties.
+    """
+    if units is None:  # a binomial test of counts, which are made faster than differences
+        counts = win_counts(scores, tolerance=tolerance)
+        return PairPValues(sign_test_counts(counts.wins, counts.met > 0, alternative=alternative))
+
+    def tails(gap: Floats, _i: Counts, _j: Counts) -> tuple[Floats, Floats, float]:
+        lead = (gap > tolerance).astype(np.float64) - (gap < -tolerance)
+        upper, lower, error = flip_tails(block_sums(lead, units))
+        tested = (~np.isnan(gap)).any(axis=1)
+        return np.where(tested, upper, np.nan), np.where(tested, lower, np.nan), error
+
+    return _all_pairs(scores, alternative, tails)
+
+
+def sign_test_counts(wins: Floats, compared: Bools, *, alternative: str = "two-sided") -> Floats:
+    """Exact sign test from counts: ``wins[i, j]`` battles or units in which i came out ahead of j.
+
+    NaN for pairs that were not ``compared``; p = 1 if they only tied.
+    """
+    won = wins.astype(np.int64)
+    n = won + won.T
+    p = np.where(n > 0, bdtr(won.T, n, 0.5), 1.0)  # P(as few losses)
+    return sided(np.where(compared, p, np.nan), alternative)
+
+
+def mcnemar_test(
+    scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
+) -> PairPValues:
+    """McNemar's exact test of scores that are 0 or 1 (or 0 and -1): the sign test of those."""
+    known = np.abs(scores[~np.isnan(scores)])
+    if not ((known == 0) | (known == 1)).all():
+        raise UsageError("McNemar's test is of scores that are 0 or 1")
+    return sign_test(scores, units, alternative=alternative)
+
+
+def median_test(
+    scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
+) -> PairPValues:
+    """Test medians by what two systems could swap; NaN where no score is above the common median.
+
+    That median stays what it is whichever units two systems swap, so the share of either above it
+    is tested by how many more the one has there in each unit.
+    """
+
+    def tails(gap: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, float]:
+        first, second = _above_median(scores, i, j, gap)
+        upper, lower, error = flip_tails(block_sums(first.astype(np.float64) - second, units))
+        tested = (first | second).any(axis=1)
+        return np.where(tested, upper, np.nan), np.where(tested, lower, np.nan), error
+
+    return _all_pairs(scores, alternative, tails)
+
+
+def mood_test(scores: Floats) -> PairPValues:
+    """Mood's test of medians, two-sided, of single segments and blind to the pairing.
+
+    Scores above and not above the common median of both systems make a 2 x 2 table; its chi-squared
+    statistic has the correction for continuity. NaN where no score is above, or all are.
+    """
+
+    def tails(gap: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, float]:
+        above, other = (side.sum(axis=1) for side in _above_median(scores, i, j, gap))
+        total, n = above + other, (~np.isnan(gap)).sum(axis=1)
+        excess = np.maximum(0.0, np.abs(above - total / 2) - 0.5)
+        statistic = 4 * excess * excess * (ratio(1, total) + ratio(1, 2 * n - total))
+        half = np.asarray(chdtrc(1, statistic)) / 2
+        return half, half, 0.0
+
+    return _all_pairs(scores, "two-sided", tails)
+
+
+def _above_median(scores: Floats, i: Counts, j: Counts, gap: Floats) -> tuple[Bools, Bools]:
+    """Tell which scores of either system are above the median of both, on common segments."""
+    first, second = (np.where(np.isnan(gap), np.nan, scores[k]) for k in (i, j))
+    middle = row_medians(np.concatenate([first, second], axis=1))[:, None]
+    return first > middle, second > middle
+
+
+def gap_test(
+    scores: Floats,
+    replicates: Floats,
+    *,
+    alternative: str = "two-sided",
+    freedom: float = np.inf,
+    shrunk: float = 1.0,
+) -> Floats:
+    """Test differences of scores by their spread over resamples: t = gap / deviation of the gap.
+
+    For scores that come out of all pairs together, as strengths do: a pair need not have met. Only
+    resamples that give every system with a score one, too, count; NaN where fewer than half do.
+    ``freedom`` is one less than the units that were resampled, or less; ``shrunk`` is by how much
+    the variance over resamples is too small.
+    """
+    p = np.full((len(scores), len(scores)), np.nan)
+    scored = np.flatnonzero(np.isfinite(scores))
+    drawn = replicates[:, scored]
+    usable = np.isfinite(drawn).all(axis=1)
+    if len(scored) < 2 or usable.sum() < max(2, len(drawn) / 2):
+        return p
+    spread = np.cov(drawn[usable], rowvar=False)
+    variance = np.diagonal(spread)[:, None] + np.diagonal(spread) - 2 * spread
+    gap = scores[scored][:, None] - scores[scored]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(gap == 0, 0.0, gap / np.sqrt(np.maximum(variance / shrunk, 0.0)))
+    p[np.ix_(scored, scored)] = ndtr(-t) if np.isinf(freedom) else stdtr(freedom, -t)
+    return sided(p, alternative)
+
+
+def bootstrap_test(
+    observed: Floats, replicates: Floats, *, alternative: str = "two-sided"
+) -> Floats:
+    """Test differences of any aggregate by its bootstrap replicates, shifted to the null.
+
+    ``observed`` holds an aggregate per system, ``replicates`` the same per resample (resamples x
+    systems). p is the share of resamples whose difference strays from the observed one by at least
+    the observed one, the observed set counting as one.
+    """
+    n = len(observed)
+    p = np.full((n, n), np.nan)
+    slack = 1e-12 * float(np.fmax.reduce(np.abs(observed), initial=0.0))
+    for i in range(n):
+        gap = observed[i] - observed
+        null = replicates[:, i : i + 1] - replicates - gap
+        if alternative == "two-sided":
+            beyond = np.abs(null) >= np.abs(gap) - slack
+        else:
+            beyond = null >= gap - slack if alternative == "greater" else null <= gap + slack
+        drawn = (~np.isnan(null)).sum(axis=0)
+        tested = (drawn > 0) & ~np.isnan(gap)
+        p[i] = np.where(tested, (beyond.sum(axis=0) + 1) / (drawn + 1), np.nan)
+    np.fill_diagonal(p, np.nan)
+    return p

@@ -1,0 +1,309 @@
+r"""Bradley-Terry strengths with errors by unit: a sandwich instead of resamples.
+
+The inverse of the information H is the covariance of a fit whose comparisons are independent. Those
+of one document, of one prompt, or of three systems on one segment are not. Their scores (gradients
+of the log-likelihood) :math:`s_g`, summed by unit, are independent, and say how much the fit moves:
+
+.. math:: H^+ \Big( \frac{G}{G - 1} \sum_g (s_g - \bar s)(s_g - \bar s)^T \Big) H^+
+
+(Huber, White, Liang and Zeger). The mean :math:`\bar s` is 0 but for a prior. A resample of units
+moves a fit by as much, at the cost of a fit for each.
+
+The variance of a gap of two strengths from sums by unit, over that from single battles, is its
+design effect; the median over all pairs of systems is that of a log.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, stdtr
+
+from steelyard.core.errors import UsageError
+from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
+from steelyard.stats.permutation.pvalues import block_sums, pair_index, sided
+from steelyard.stats.ranks import FITTED
+from steelyard.stats.resampling.bootstrap import row_medians
+from steelyard.stats.resampling.cluster_df import unit_freedom, unit_sizes
+from steelyard.stats.resampling.design_effect import DesignEffect, jackknife_reach, spaced
+from steelyard.stats.strength.bradleyterry import (
+    MOST_DENSE,
+    TIE_MODELS,
+    Strengths,
+    bradley_terry,
+    bradley_terry_pairs,
+    effective_tables,
+    information,
+)
+from steelyard.stats.strength.wins import UnitCounts, WinCounts, margins, win_counts
+
+Codes = NDArray[np.integer]
+_CELLS = 4_000_000  # moves of pairs by unit held at a time
+_ROUNDING = 1e-12  # a ratio below this is nothing but rounding
+
+
+@dataclass(frozen=True, slots=True)
+class UnitStrengths:
+    """Strengths, and the covariance of their logarithms by unit.
+
+    Attributes
+    ----------
+    fit
+        The fit to all comparisons.
+    covariance
+        Of ``fit.log_strength``, by unit; NaN outside the main component and for a single unit.
+    n_units
+        The units that have a comparison within the main component, if only a tie.
+    freedom
+        Degrees of freedom of the covariance; NaN for a single unit.
+    """
+
+    fit: Strengths
+    covariance: Floats
+    n_units: int
+    freedom: float
+
+    @property
+    def errors(self) -> Floats:
+        """Standard errors of the differences of log-strengths: systems x systems."""
+        variances = np.diagonal(self.covariance)
+        variance = variances[:, None] + variances - 2 * self.covariance
+        return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+
+
+def bt_by_block(
+    scores: Floats,
+    blocks: Counts | None = None,
+    *,
+    ties_as: str = "half",
+    prior: float = 0.0,
+    tolerance: float = 0.0,
+) -> UnitStrengths:
+    """Fit strengths to scores of the same segments, with errors by unit.
+
+    ``blocks`` has the code of the unit of every segment; None makes each segment a unit. All pairs
+    of systems that a segment compares belong to it either way. Ties are ``half``, ``drop`` or
+    ``second``.
+
+    Examples
+    --------
+    >>> x = np.array([[3.0, 2, 4, 1, 5, 2], [2.0, 3, 3, 2, 1, 1], [1.0, 4, 2, 1, 2, 3]])
+    >>> strengths = bt_by_block(x, np.array([0, 0, 1, 1, 2, 2]))
+    >>> strengths.n_units, strengths.errors[0].round(3).tolist()
+    (3, [0.0, 0.764, 0.449])
+    """
+    if ties_as in TIE_MODELS:
+        raise UsageError(f"errors by unit are for ties as half, drop, second, not as {ties_as}")
+    counts = win_counts(scores, tolerance=tolerance)
+    fit = bradley_terry(counts.wins, counts.ties, ties_as=ties_as, prior=prior)
+    n, main = len(scores), np.array(fit.main, dtype=np.int64)
+    theta, x = fit.log_strength[main], scores[main]
+    compared = (~np.isnan(x)).sum(axis=0) > 1
+    x, units = x[:, compared], None if blocks is None else blocks[compared]
+    sizes = np.ones(x.shape[1]) if units is None else unit_sizes(units)
+    n_units, covariance = len(sizes), np.full((n, n), np.nan)
+    if len(main) > 1 and n_units > 1:
+        pulls = block_sums(_segment_pulls(x, theta, ties_as, tolerance), units)
+        bread = _information_inverse(theta, counts.within(fit.main), ties_as, prior)
+        moved = bread @ (pulls - pulls.mean(axis=1, keepdims=True))
+        moved -= moved.mean(axis=0)  # strengths are differences: their mean stays 0
+        covariance[np.ix_(main, main)] = moved @ moved.T * (n_units / (n_units - 1))
+    freedom = unit_freedom(sizes) if len(main) > 1 else math.nan
+    return UnitStrengths(fit, covariance, n_units, freedom)
+
+
+def _segment_pulls(x: Floats, theta: Floats, ties_as: str, tolerance: float) -> Floats:
+    """Return the scores of each segment: what each system won of it beyond what was expected."""
+    p = expit(theta[:, None] - theta)
+    bar, present = margins(x, tolerance), ~np.isnan(x)
+    pulls = np.empty(x.shape)
+    for i, expected in enumerate(p):  # a comparison with NaN is no win
+        won, lost = x[i] > bar, x > bar[i]
+        pulls[i] = (1 - expected) @ won - expected @ lost
+        if ties_as != "drop":
+            tied = present & present[i] & ~won & ~lost
+            tied[i] = False
+            credit = 0.5 if ties_as == "half" else np.arange(len(x)) < i
+            pulls[i] += (credit - expected) @ tied
+    return pulls
+
+
+def bt_gap_test(strengths: UnitStrengths, *, alternative: str = "two-sided") -> Floats:
+    """Return p-values that two systems are equally strong: t = gap / error by unit.
+
+    NaN for systems without a strength, and for a single unit; 1 (or 1/2 on one side) for equal
+    strengths. ``greater`` asks whether the row is stronger.
+
+    Examples
+    --------
+    >>> x = np.array([[3.0, 2, 4, 1, 5, 2], [2.0, 3, 3, 2, 1, 1], [1.0, 4, 2, 1, 2, 3]])
+    >>> round(float(bt_gap_test(bt_by_block(x, np.array([0, 0, 1, 1, 2, 2])))[0, 1]), 3)
+    0.535
+    """
+    theta, error = strengths.fit.log_strength, strengths.errors
+    gap = theta[:, None] - theta
+    gap = np.where(np.abs(gap) <= FITTED, 0.0, gap)  # the fit does not decide these
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where((gap == 0) & ~np.isnan(error), 0.0, gap / error)
+    return sided(np.asarray(stdtr(strengths.freedom, -t), dtype=np.float64), alternative)
+
+
+def _information_inverse(theta: Floats, counts: WinCounts, ties_as: str, prior: float) -> Floats:
+    """Invert the information of strengths, the constants left out; the prior counts as known."""
+    wins = effective_tables(counts.wins, counts.ties, ties_as)[0]
+    n = len(theta)
+    if n > MOST_DENSE:
+        raise UsageError(f"errors by unit are for up to {MOST_DENSE:,} systems")
+    if prior:
+        from scipy.optimize import brentq
+
+        wins = np.pad(wins, ((0, 1), (0, 1)), constant_values=prior)
+        wins[-1, -1] = 0
+        # The opponent of the prior wins half of its comparisons.
+        low, high = float(theta.min()) - 1, float(theta.max()) + 1
+        opponent = brentq(lambda t: float(expit(t - theta).mean()) - 0.5, low, high, xtol=1e-14)
+        theta = np.append(theta, opponent)
+    matrix = information(theta[None], (wins + wins.T)[None])[0][0]
+    return np.asarray(np.linalg.inv(matrix) - 1 / matrix.sum())[:n, :n]
+
+
+# ------------------------------------------------------------------------- design effect of a log
+
+
+def strength_effect(units: UnitCounts, *, level: float = 0.95) -> DesignEffect:
+    """Return the design effect of gaps between Bradley-Terry strengths, ties as half a win.
+
+    It is that of units with a battle between connected systems. A battle of weight w counts as w
+    battles. The interval is a jackknife over units of the logarithm, with a t-distribution. NaN
+    where fewer than two systems are connected, for fewer than two units, and for thousands of
+    systems.
+
+    Examples
+    --------
+    >>> from steelyard.stats.strength.wins import Battles
+    >>> ones, won = np.ones(6, dtype=np.int64), np.array([1.0, 1, 0, 0, 1, 1])
+    >>> log = Battles(0 * ones, ones, won, n=2)
+    >>> round(strength_effect(UnitCounts.of(log, np.array([0, 0, 1, 1, 2, 2]))).value, 9)
+    2.5
+    """
+    size = float(units.cells.sum())
+    undefined = DesignEffect(math.nan, math.nan, math.nan, units.n_units, round(size), 0)
+    if units.n > MOST_DENSE or units.n_units < 2:
+        return undefined
+    pairs = units.pairs()
+    fit = bradley_terry_pairs(pairs)
+    main = np.array(fit.main, dtype=np.int64)
+    if len(main) < 2:
+        return undefined
+    inside = np.tile(np.isin(units.i, main) & np.isin(units.j, main), 3)
+    sizes: Floats = np.asarray(units.cells.T @ inside.astype(np.float64))
+    cells, sizes = units.cells[:, sizes > 0], sizes[sizes > 0]
+    g, size = len(sizes), float(sizes.sum())
+    if g < 2 or size <= 1:
+        return undefined
+    moves = _gap_moves(units, fit, pairs.tables().within(fit.main))
+    whole: Floats = np.asarray(moves @ cells) ** 2
+    alone: Floats = np.asarray((moves * moves) @ cells)
+    total = alone.sum(axis=1)
+    moved = total > _ROUNDING * total.max(initial=0.0)  # gaps that no battle moves have no variance
+    whole, alone = whole[moved], alone[moved]
+    scale = (size - 1) / size * g / (g - 1)
+    value = scale * ratio(whole.sum(axis=1), alone.sum(axis=1))
+    value = value[value > _ROUNDING]
+    if not value.size:
+        return undefined
+    rest = [sums.sum(axis=1, keepdims=True) - sums for sums in (whole, alone)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = np.log(row_medians(np.where(rest[1] > 0, rest[0] / rest[1], np.nan).T))
+    middle, reach = float(np.median(value)), jackknife_reach(without, sizes, level)
+    ends = middle * math.exp(-reach), middle * math.exp(reach)
+    return DesignEffect(middle, *ends, g, round(size), len(value))
+
+
+def _gap_moves(units: UnitCounts, fit: Strengths, counts: WinCounts) -> Floats:
+    """Return how each cell of ``units`` moves the gap of each pair of systems: gaps x cells."""
+    main = np.array(fit.main, dtype=np.int64)
+    gap = fit.log_strength[units.i] - fit.log_strength[units.j]
+    inside = ~np.isnan(gap)
+    p = expit(np.where(inside, gap, 0.0))
+    pull = np.concatenate([1 - p, -p, 0.5 - p]) * np.tile(inside, 3)
+    inverse = np.zeros((len(main), units.n))
+    inverse[:, main] = _information_inverse(fit.log_strength[main], counts, "half", 0.0)
+    moves = np.tile(inverse[:, units.i] - inverse[:, units.j], 3) * pull
+    i, j = pair_index(len(main))
+    most = max(1, _CELLS // max(units.n_units, moves.shape[1]))
+    return np.asarray(moves[spaced(i, most)] - moves[spaced(j, most)])
+
+
+# ------------------------------------------------------------------------- logistic regressions
+
+
+class PairDesign:
+    """The design of a battle log: +1 for the left system, -1 for the right one, then covariates.
+
+    Its products are counts by system and by pair of systems: the matrix X (rows x parameters) is
+    never made.
+    """
+
+    def __init__(
+        self, left: Codes, right: Codes, n_systems: int, covariates: Floats | None = None
+    ) -> None:
+        self.left, self.right, self.n_systems = left, right, n_systems
+        self.covariates = np.zeros((len(left), 0)) if covariates is None else covariates
+
+    @property
+    def width(self) -> int:
+        """How many parameters there are."""
+        return self.n_systems + int(self.covariates.shape[1])
+
+    def times(self, theta: Floats) -> Floats:
+        """Return X theta: how far each row's left side is ahead."""
+        ahead = theta[self.left] - theta[self.right]
+        return np.asarray(ahead + self.covariates @ theta[self.n_systems :])
+
+    def transposed(self, values: Floats) -> Floats:
+        """Return X' values: what each parameter is pulled by."""
+        return np.concatenate([self._by_system(values), self.covariates.T @ values])
+
+    def _by_system(self, values: Floats) -> Floats:
+        k = self.n_systems
+        return group_sums(self.left, values, k) - group_sums(self.right, values, k)
+
+    def weighted(self, weight: Floats) -> Floats:
+        """Return X' diag(weight) X."""
+        k = self.n_systems
+        result = np.zeros((self.width, self.width))
+        met = group_sums(self.left * k + self.right, weight, k * k).reshape(k, k)
+        met = met + met.T
+        result[:k, :k] = np.diag(met.sum(axis=1)) - met
+        for column, covariate in enumerate((weight[:, None] * self.covariates).T, k):
+            result[:k, column] = result[column, :k] = self._by_system(covariate)
+        result[k:, k:] = self.covariates.T @ (weight[:, None] * self.covariates)
+        return result
+
+    def by_unit(self, values: Floats, codes: Codes, n_units: int) -> Floats:
+        """Return the sums of X' values of each unit: units x parameters."""
+        result = np.zeros((n_units, self.width))
+        np.add.at(result, (codes, self.left), values)
+        np.subtract.at(result, (codes, self.right), values)
+        for column, covariate in enumerate(self.covariates.T, self.n_systems):
+            result[:, column] = group_sums(codes, covariate * values, n_units)
+        return result
+
+
+def pinned(matrix: Floats, n_systems: int) -> Floats:
+    """Add what pins the sum of the systems to zero, of the size that the matrix has itself."""
+    result = matrix.copy()
+    size = float(np.trace(matrix[:n_systems, :n_systems])) / n_systems or 1.0
+    result[:n_systems, :n_systems] += size / n_systems
+    return result
+
+
+def centring(width: int, n_systems: int) -> Floats:
+    """Return the matrix that takes the mean of the systems off."""
+    centre = np.eye(width)
+    centre[:n_systems, :n_systems] -= 1 / n_systems
+    return centre

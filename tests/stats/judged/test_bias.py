@@ -1,0 +1,324 @@
+"""What sways a judge: the place of an answer, covariates, length; figures of papers and notes."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.stats.judged import realdata
+
+from steelyard.core.errors import UsageError
+from steelyard.stats.estimate import mean_estimate
+from steelyard.stats.judged.bias import (
+    exact_sign_p,
+    length_controlled,
+    one_order_position,
+    regress_errors,
+    sides_are_fixed,
+    swapped_position,
+)
+from steelyard.stats.prediction_powered.strengths import styled_strengths
+
+RIGHT, TIE, LEFT = 0, 1, 2
+
+
+def test_only_flips_are_tested() -> None:
+    first = np.array([LEFT] * 6 + [RIGHT] * 1 + [LEFT] * 3 + [TIE, LEFT, -1])
+    second = np.array([RIGHT] * 6 + [LEFT] * 1 + [LEFT] * 3 + [TIE, TIE, LEFT])
+    found = swapped_position(first, second)
+    assert (found.first, found.second, found.half) == (6, 1, 1)
+    assert found.bias.n == 12  # one pair has no verdict in one order
+    assert found.bias.value == pytest.approx(5 / 12)
+    assert found.consistent.value == pytest.approx(4 / 12)
+    assert found.p == pytest.approx(2 * (1 + 7) / 2**7)
+
+
+def test_nothing_said_twice_is_undefined() -> None:
+    found = swapped_position(np.array([LEFT, -1]), np.array([-1, RIGHT]))
+    assert not found.bias.known
+    assert "both orders" in found.bias.why
+    assert np.isnan(found.p)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_the_sign_test_adds_up_binomials(first: int, second: int) -> None:
+    from math import comb
+
+    n, low = first + second, min(first, second)
+    tail = sum(comb(n, k) for k in range(low + 1)) / 2**n
+    assert exact_sign_p(first, second) == pytest.approx(min(1.0, 2 * tail))
+
+
+@given(st.integers(0, 1000))
+def test_noise_by_unit(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, unit = rng.integers(-1, 2, 30).astype(float), rng.integers(0, 8, 30)
+    found = mean_estimate(values, unit, 0.95)
+    off = values - values.mean()
+    groups = set(unit.tolist())
+    sums = [sum(off[unit == g]) for g in groups]
+    wanted = np.sqrt(sum(s * s for s in sums) * len(groups) / (len(groups) - 1)) / 30
+    assert found.se == pytest.approx(wanted)
+
+
+def test_all_rows_in_one_unit_have_no_interval() -> None:
+    found = mean_estimate(np.ones(4), np.zeros(4, int), 0.95)
+    assert found.value == 1
+    assert not found.bounded
+    assert found.why
+
+
+def test_people_are_taken_off() -> None:
+    judge, people = np.array([2, 2, 2, 0, 1, 2]), np.array([2, 0, -1, 0, 1, -1])
+    found = one_order_position(judge, people)
+    assert found.bias.value == pytest.approx(3 / 6)
+    assert found.people.value == pytest.approx(-1 / 4)
+    assert found.beyond_people.value == pytest.approx(2 / 4)
+    assert found.beyond_people.n == 4
+
+
+def test_fixed_sides_are_told_from_random_ones() -> None:
+    rng = np.random.default_rng(0)
+    wrong = 0
+    for _ in range(200):
+        left = rng.integers(0, 6, 300)
+        right = (left + rng.integers(1, 6, 300)) % 6
+        wrong += sides_are_fixed(left, right)
+    assert not wrong
+    for met in (551, 60, 20):  # two systems: the tail of one square is heavy
+        left = rng.integers(0, 2, (3000, met))
+        assert sum(sides_are_fixed(row, 1 - row) for row in left) <= 1
+    candidate = np.zeros(60, int)
+    others = rng.integers(1, 4, 60)
+    assert sides_are_fixed(candidate, others)
+    found = one_order_position(np.full(60, LEFT), left=candidate, right=others)
+    assert found.design == "fixed"
+    assert not found.bias.known
+
+
+def test_the_level_of_the_flip_test_under_the_null() -> None:
+    """Unbiased judges: the exact test finds a bias in at most 5 of 100."""
+    rng = np.random.default_rng(5)
+    found = 0
+    for _ in range(400):
+        quality = rng.random(80)
+        verdicts = [np.where(rng.random(80) < quality, LEFT, RIGHT) for _ in range(2)]
+        found += swapped_position(*verdicts).p < 0.05
+    assert found / 400 < 0.065
+
+
+def test_llmbar(shared: Path) -> None:
+    folder = shared / "judges/llmbar"
+    gold = {(r["subset"], r["item"]): r["gold"] for r in realdata.rows(folder / "items.csv.gz")}
+    said = defaultdict(list)
+    for row in realdata.rows(folder / "verdicts.csv.gz"):
+        said[row["subset"], row["judge"], row["prompt"]].append(row)
+    code = {"1": LEFT, "2": RIGHT, "": -2}
+    checked = 0
+    with gzip.open(folder / "expected.csv.gz", "rt") as file:
+        for wanted in csv.DictReader(file):
+            own = said[wanted["subset"], wanted["judge"], wanted["prompt"]]
+            first = np.array([code[row["winner_12"]] for row in own])
+            second = np.array([code[row["winner_21"]] for row in own])
+            right = np.array([code[gold[row["subset"], row["item"]]] for row in own])
+            found = swapped_position(first, second)
+            accuracy = [100 * np.mean(x == right) for x in (first, second)]
+            for ours, column in zip(accuracy, ("correct_12", "correct_21"), strict=True):
+                theirs = float(wanted[column].split("= ")[1].rstrip("%"))
+                assert ours == pytest.approx(theirs, abs=1e-9)
+            both = 100 * np.mean((first == right) & (second == right))
+            theirs = float(wanted["correct_both"].split("= ")[1].rstrip("%"))
+            assert both == pytest.approx(theirs, abs=1e-9)
+            n_equal = int(wanted["equal"].split(" / ")[0])
+            unread = int(((first == -2) & (second == -2)).sum())
+            assert round(found.consistent.value * found.consistent.n) in (n_equal, n_equal - unread)
+            checked += 1
+    assert checked == 325
+
+
+@pytest.mark.parametrize(("n", "reach"), [(5, 0.434), (500, 0.0076)])
+def test_no_flip_is_no_proof(n, reach):
+    """Five pairs without a flip do not show that there is no bias; five hundred nearly do."""
+    found = swapped_position(np.tile([0, 2], n)[:n], np.tile([0, 2], n)[:n])
+    assert (found.bias.value, found.bias.se, found.consistent.value) == (0, 0, 1)
+    assert (found.bias.low, found.bias.high) == pytest.approx((-reach, reach), abs=1e-3)
+    assert found.consistent.low == pytest.approx(1 - reach, abs=1e-3)
+    assert found.consistent.high == 1
+
+
+def test_intervals_stay_within_what_a_bias_can_be() -> None:
+    found = one_order_position(np.array([2, 2, 0]), np.array([0, 0, 2]))
+    assert found.bias.low == pytest.approx(1 / 3 - 1.96 * 0.5443, abs=1e-3)
+    assert found.bias.high == 1
+    assert found.beyond_people.high == 2
+
+
+@pytest.mark.parametrize("both_orders", [False, True])
+def test_p_goes_by_unit(both_orders: bool) -> None:
+    """A preference that varies by prompt around none is told to be one in about 5% of sets."""
+    rng = np.random.default_rng(7)
+    prompt = np.repeat(np.arange(30), 15)
+    by_unit = by_row = 0
+    for _ in range(400):
+        prefers = np.clip(0.5 + 0.15 * rng.normal(size=30), 0, 1)[prompt]
+        first = np.where(rng.random(450) < prefers, LEFT, RIGHT)
+        if both_orders:  # all verdicts flip with the order
+            found, naive = (swapped_position(first, 2 - first, unit=u).p for u in (prompt, None))
+        else:
+            found, naive = (one_order_position(first, unit=u).p for u in (prompt, None))
+        by_unit += found < 0.05
+        by_row += naive < 0.05
+    assert 0.02 < by_unit / 400 < 0.08
+    assert by_row / 400 > 0.13
+
+
+def test_p_and_interval_of_units_agree() -> None:
+    rng = np.random.default_rng(8)
+    prompt = np.repeat(np.arange(12), 4)
+    for _ in range(50):
+        found = one_order_position(rng.integers(0, 3, 48), unit=prompt)
+        assert (found.p < 0.05) == (not found.bias.low <= 0 <= found.bias.high)
+    alone = one_order_position(np.array([2, 2, 0, 2]), unit=np.arange(4))
+    assert alone.p == exact_sign_p(3, 1)  # units of one row each
+
+
+def naive_regression(y, x, unit):
+    """Least squares; the error is what leaving out unit by unit does to it (no factor)."""
+    x = np.column_stack([np.ones(len(y)), x])
+    inverse = np.linalg.inv(x.T @ x)
+    b = inverse @ x.T @ y
+    meat = np.zeros((x.shape[1],) * 2)
+    for g in sorted(set(unit.tolist())):
+        own = unit == g
+        left_out, *_ = np.linalg.lstsq(x[~own], y[~own], rcond=None)
+        meat += np.outer(b - left_out, b - left_out)
+    return b, np.sqrt(np.diag(meat))
+
+
+@given(st.integers(0, 5000), st.booleans())
+def test_coefficients_and_errors(seed: int, grouped: bool) -> None:
+    rng = np.random.default_rng(seed)
+    n = 24
+    x = rng.normal(size=(n, 2))
+    y = rng.normal(size=n)
+    y[3] = np.nan
+    unit = np.arange(n) // 3 if grouped else np.arange(n)
+    found = regress_errors(y, {"length": x[:, 0], "lists": x[:, 1]}, unit=unit if grouped else None)
+    keep = ~np.isnan(y)
+    b, se = naive_regression(y[keep], x[keep], unit[keep])
+    np.testing.assert_allclose([own.estimate.value for own in found], b, atol=1e-10)
+    np.testing.assert_allclose([own.estimate.se for own in found], se, rtol=1e-8)
+    assert all(own.p <= own.p_adjusted <= 1 for own in found)
+
+
+def test_columns_that_say_nothing_are_named() -> None:
+    rng = np.random.default_rng(0)
+    e, x = rng.normal(size=20), rng.normal(size=20)
+    with pytest.raises(UsageError, match="'same' is the same in all"):
+        regress_errors(e, {"same": np.ones(20)})
+    with pytest.raises(UsageError, match="'twice' follows from 'once'"):
+        regress_errors(e, {"once": x, "twice": 2 * x + 1})
+    with pytest.raises(UsageError, match="2 labelled rows"):
+        regress_errors(np.where(np.arange(20) < 2, e, np.nan), {"x": x})
+    with pytest.raises(UsageError, match="2 units"):
+        regress_errors(e, {"x": x}, unit=np.arange(20) % 2)
+
+
+def test_a_judge_without_bias_keeps_the_level() -> None:
+    """Errors that share a prompt and spread with length: 5 of 100 rejected, within three s.e."""
+    rng = np.random.default_rng(1)
+    found = 0
+    for _ in range(500):
+        prompt = np.repeat(np.arange(40), 4)
+        length = rng.normal(size=40)[prompt] + rng.normal(size=160)
+        errors = rng.normal(size=40)[prompt] + rng.normal(size=160) * np.exp(length / 3)
+        found += regress_errors(errors, {"length": length}, unit=prompt)[1].p < 0.05
+    assert abs(found / 500 - 0.05) < 3 * np.sqrt(0.05 * 0.95 / 500)
+
+
+def test_regression_in_the_arena(shared: Path) -> None:
+    log = realdata.arena(shared)
+    human = log.points("human")
+    strength = styled_strengths(log.left, log.right, human, 20).log_strength
+    gap = strength[log.left] - strength[log.right]
+    for judge, family, wanted in (
+        ("gpt-4-0125-preview", "gpt-4", (0.0343, 0.0026, 0.0478, 0.0028, -0.0488, 0.0075)),
+        ("claude-3-opus", "claude", (-0.0759, None, -0.0493, None, 0.0268, 0.0075)),
+        ("gpt-3.5-turbo", "gpt-3.5", (0.3609, None, -0.1535, None, -0.0080, None)),
+    ):
+        kin = np.array([system.startswith(family) for system in log.systems], dtype=float)
+        own = kin[log.left] - kin[log.right]
+        errors = log.points(judge) - human
+        found = regress_errors(errors, {"exaggeration": gap, "own": own})
+        ours = [x for one in found for x in (one.estimate.value, one.estimate.se)]
+        for value, target in zip(ours, wanted, strict=True):
+            assert target is None or value == pytest.approx(target, abs=7e-5)
+
+
+def test_regression_on_pandalm(shared: Path) -> None:
+    log = realdata.pandalm(shared)
+    human = realdata.majority(log)
+    left, right = log.numbers("chars_left"), log.numbers("chars_right")
+    length = (left - right) / (left + right)
+    length = (length - length.mean()) / length.std()
+    for judge, slope, se in (("pandalm-7b", -0.0250, 0.0141), ("gpt-3.5-turbo", -0.0488, 0.0136)):
+        own = np.nan_to_num(log.points(judge), nan=0.5)  # unparsed as ties, as the figures are
+        found = regress_errors(own - human, {"length": length})[1].estimate
+        assert (found.value, found.se) == pytest.approx((slope, se), abs=6e-5)
+
+
+def test_what_a_single_row_decides_has_no_interval():
+    """A dummy of one row: its own coefficient has no error, those of others keep theirs."""
+    rng = np.random.default_rng(0)
+    x, errors = rng.normal(size=(2, 30))
+    lone = np.zeros(30)
+    lone[7] = 1
+    constant, length, dummy = regress_errors(errors, {"length": x, "lone": lone})
+    assert not dummy.estimate.bounded
+    assert dummy.estimate.why == "no interval: a single unit decides it"
+    assert dummy.p == 1
+    without = np.delete(np.arange(30), 7)
+    expected = regress_errors(errors[without], {"length": x[without]})
+    for one, other in zip((constant, length), expected, strict=True):
+        assert one.estimate.value == pytest.approx(other.estimate.value)
+        assert one.estimate.se == pytest.approx(other.estimate.se)
+
+
+def test_win_rates_of_alpacaeval(shared: Path) -> None:
+    folder = shared / "judges/alpacaeval2"
+    own = defaultdict(list)
+    for row in realdata.rows(folder / "preferences.csv.gz"):
+        gap = float(row["chars"]) - float(row["chars_baseline"])
+        own[row["model"]].append((float(row["preference"]) - 1, gap))
+    with (folder / "expected.csv").open() as file:
+        official = list(csv.DictReader(file))
+    assert len(official) == 57
+    for row in official:
+        preference, gap = np.array(own[row["model"]]).T
+        found = length_controlled(preference, gap)
+        assert 100 * found.plain.value == pytest.approx(float(row["win_rate"]), abs=1e-9)
+        assert 100 * found.plain.se == pytest.approx(float(row["standard_error"]), abs=1e-9)
+    near = {
+        "FuseChat-Gemma-2-9B-Instruct": 70.09,
+        "FuseChat-Llama-3.1-8B-Instruct": 65.07,
+        "FuseChat-Qwen-2.5-7B-Instruct": 63.45,
+        "FuseChat-Llama-3.2-3B-Instruct": 53.95,
+    }
+    for model, value in near.items():
+        found = length_controlled(*np.array(own[model]).T)
+        assert 100 * found.controlled.value == pytest.approx(value, abs=0.006)
+        assert not found.extrapolated
+
+
+def test_what_has_no_length_control_is_undefined() -> None:
+    same = length_controlled(np.array([1.0, 0, 1]), np.zeros(3))
+    assert not same.controlled.known
+    all_won = length_controlled(np.ones(6), np.arange(6.0))
+    assert not all_won.controlled.known
+    assert all_won.plain.value == 1

@@ -1,0 +1,174 @@
+"""The design effect against its formula, on real data, and whether its interval covers."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.stats.resampling.cluster_df import unit_freedom
+from steelyard.stats.resampling.design_effect import MOST_PAIRS, design_effect, spaced
+
+NAN = float("nan")
+
+
+def by_formula(d, blocks):
+    """Variance of a mean by unit over that of independent segments."""
+    known = ~np.isnan(d)
+    d, blocks = d[known], blocks[known]
+    n, units = len(d), set(blocks.tolist())
+    if len(units) < 2 or np.ptp(d) == 0:
+        return NAN
+    mean = d.mean()
+    sums = [sum(x - mean for x, g in zip(d, blocks, strict=True) if g == unit) for unit in units]
+    c = len(units) / (len(units) - 1)
+    return c * sum(u * u for u in sums) / n**2 / (d.var(ddof=1) / n)
+
+
+def median_by_formula(x, blocks):
+    found = [by_formula(a - b, blocks) for a, b in combinations(x, 2)]
+    found = [value for value in found if not math.isnan(value)]
+    return float(np.median(found)) if found else NAN
+
+
+@st.composite
+def scored(draw):
+    n, size = draw(st.integers(2, 4)), draw(st.integers(1, 14))
+    value = st.one_of(st.integers(0, 4).map(float), st.just(NAN))
+    x = draw(st.lists(st.lists(value, min_size=size, max_size=size), min_size=n, max_size=n))
+    blocks = draw(st.lists(st.integers(3, 6), min_size=size, max_size=size))
+    return np.array(x), np.array(blocks)
+
+
+@given(scored())
+def test_value_is_that_of_the_formula(data):
+    x, blocks = data
+    found = design_effect(x, blocks)
+    assert found.value == pytest.approx(median_by_formula(x, blocks), nan_ok=True, abs=1e-9)
+    if not math.isnan(found.low):
+        assert found.low <= found.value <= found.high
+
+
+def test_interval_is_a_jackknife_of_the_logarithm():
+    rng = np.random.default_rng(0)
+    blocks = np.repeat(np.arange(30), rng.integers(1, 9, 30))
+    x = rng.normal(size=(4, len(blocks))) + rng.normal(size=(4, 30))[:, blocks]
+    x[0, 3] = NAN
+    without = [
+        math.log(median_by_formula(x[:, blocks != g], blocks[blocks != g])) for g in range(30)
+    ]
+    deviation = math.sqrt(29 / 30 * sum((v - np.mean(without)) ** 2 for v in without))
+    from scipy.stats import t
+
+    freedom = unit_freedom(np.bincount(blocks) ** 2)
+    reach = t.ppf(0.95, freedom) * deviation
+    found = design_effect(x, blocks, level=0.9)
+    assert found.low == pytest.approx(found.value * math.exp(-reach))
+    assert found.high == pytest.approx(found.value * math.exp(reach))
+
+
+@pytest.mark.parametrize("blocks", [None, np.arange(40)[::-1] * 3])
+def test_single_segments_have_exactly_one(blocks):
+    found = design_effect(np.random.default_rng(0).normal(size=(3, 40)), blocks)
+    assert (found.value, found.low, found.high, found.n_units) == (1.0, 1.0, 1.0, 40)
+
+
+def test_one_system_counts_with_its_scores():
+    rng = np.random.default_rng(0)
+    x, blocks = rng.normal(size=(1, 20)), np.arange(20) // 4
+    assert design_effect(x, blocks).value == pytest.approx(by_formula(x[0], blocks))
+
+
+def test_copies_of_a_segment_are_worth_one():
+    """Every unit holds one value four times: 4, but for the small samples n and G."""
+    x = np.repeat(np.random.default_rng(0).normal(size=(2, 50)), 4, axis=1)
+    found = design_effect(x, np.repeat(np.arange(50), 4))
+    assert found.value == pytest.approx(4 * (199 / 200) / (49 / 50))
+    assert found.effective == pytest.approx(200 / found.value)
+
+
+@pytest.mark.parametrize(
+    ("x", "blocks"),
+    [
+        (np.ones((3, 8)), np.arange(8) // 2),  # no spread
+        (np.eye(2, 8), np.zeros(8, dtype=int)),  # one unit
+        (np.array([[1.0, 2, NAN, NAN], [NAN, NAN, 1, 2]]), np.arange(4) // 2),  # nothing shared
+        (np.zeros((0, 8)), np.arange(8) // 2),
+        (np.zeros((2, 0)), np.arange(0)),
+        (np.zeros((2, 0)), None),
+        (1e9 + np.full((2, 8), 0.1) * [[1], [3]], np.arange(8) // 2),  # but for rounding
+    ],
+)
+def test_undefined_stays_undefined(x, blocks):
+    found = design_effect(x, blocks)
+    assert np.isnan([found.value, found.low, found.high, found.effective]).all()
+    assert found.n_pairs == 0
+
+
+def test_pairs_without_a_common_segment_take_no_part():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(3, 24))
+    x[2, :] = NAN
+    blocks = np.arange(24) // 3
+    found = design_effect(x, blocks)
+    assert found.n_pairs == 1
+    assert found.value == pytest.approx(by_formula(x[0] - x[1], blocks))
+
+
+def test_units_that_cancel_out_have_no_interval():
+    found = design_effect(np.array([[1.0, -1, 2, -2], [0, 0, 0, 0]]), np.array([0, 0, 1, 1]))
+    assert found.value == 0
+    assert math.isnan(found.low)
+
+
+def test_very_many_pairs_are_thinned_out():
+    x, blocks = np.random.default_rng(0).normal(size=(302, 12)), np.arange(12) // 4
+    pairs = spaced(np.arange(302 * 301 // 2), MOST_PAIRS)
+    result = design_effect(x, blocks)
+    assert result.n_pairs == len(pairs) == MOST_PAIRS
+    gaps = [a - b for a, b in combinations(x, 2)]
+    expected = np.median([by_formula(gaps[k], blocks) for k in pairs])
+    assert result.value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("pair", "value"), [("en-ja", 2.77), ("en-hi", 2.89), ("en-cs", 2.58)])
+def test_scores_of_people(esa, pair, value):
+    """Segments of a document count for little more than a third of what they seem."""
+    found = design_effect(*esa(pair))
+    assert found.value == pytest.approx(value, abs=0.006)
+    assert 1.9 < found.low < found.value < found.high < 3.6
+
+
+def coverage(kind, n_units, share, sets, rng):
+    """How often the interval holds the design effect of a two-level model at these sizes."""
+    covered = 0
+    for _ in range(sets):
+        if kind == "short":
+            size = np.minimum(15, rng.geometric(0.25, n_units))
+        else:  # as in WMT24: two thirds are single segments, the others have about ten
+            size = np.where(rng.random(n_units) < 0.65, 1, rng.integers(6, 11, n_units))
+        true = 1 + share * ((size**2).mean() / size.mean() - 1)
+        blocks = np.repeat(np.arange(n_units), size)
+        x = math.sqrt(share) * rng.normal(size=n_units)[blocks]
+        x += math.sqrt(1 - share) * rng.normal(size=len(blocks))
+        found = design_effect(x[None], blocks)
+        covered += found.low <= true <= found.high
+    return covered / sets
+
+
+def test_interval_covers():
+    assert 0.91 <= coverage("short", 170, 0.3, 300, np.random.default_rng(0)) <= 0.99
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["short", "as in WMT24"])
+@pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
+def test_interval_covers_at_any_strength(kind, share):
+    for n_units in (50, 170):
+        found = coverage(kind, n_units, share, 1500, np.random.default_rng(n_units))
+        assert 0.93 <= found <= 0.98, (n_units, found)

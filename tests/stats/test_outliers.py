@@ -1,0 +1,170 @@
+"""The robust rule of outlying systems, against the formula and against the organisers' lists."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+from collections import defaultdict
+from statistics import median
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steelyard.stats.correlation import pearson
+from steelyard.stats.outliers import LEAST, robust_deviations
+
+NAN = float("nan")
+scores = st.lists(
+    st.one_of(st.sampled_from([NAN, 0.0, 1.0, 2.0, 2.5]), st.floats(-100, 100)), max_size=14
+)
+
+
+def naive(values, cutoff=2.5):
+    """|score - median| > cutoff x 1.483 x MAD; None where there is no answer."""
+    known = [x for x in values if not math.isnan(x)]
+    if len(known) < 5:
+        return None
+    middle = median(known)
+    mad = median(abs(x - middle) for x in known)
+    if mad <= 1e-12 * max(map(abs, known)):
+        return None
+    return [not math.isnan(x) and abs(x - middle) / (1.483 * mad) > cutoff for x in values]
+
+
+@given(scores, st.sampled_from([0.5, 2.5, 3.0]))
+def test_against_the_formula(values, cutoff):
+    found, expected = robust_deviations(values, cutoff), naive(values, cutoff)
+    assert (found.undefined is None) == (expected is not None)
+    assert found.flags.tolist() == (expected or [False] * len(values))
+
+
+@given(scores, st.floats(0.1, 10), st.floats(-5, 5), st.randoms())
+def test_scale_origin_and_order_do_not_matter(values, factor, shift, rng):
+    values = [round(x, 2) for x in values]
+    before = robust_deviations(values).deviations
+    moved = robust_deviations([factor * x + shift for x in values])
+    if moved.undefined is None and not np.isnan(before).all():
+        np.testing.assert_allclose(moved.deviations, before, rtol=1e-6, atol=1e-6)
+    order = list(range(len(values)))
+    rng.shuffle(order)
+    np.testing.assert_array_equal(
+        robust_deviations([values[i] for i in order]).deviations, before[order]
+    )
+
+
+def test_a_case_by_hand():
+    # Median 4, absolute deviations 3, 2, 1, 0, 1, 2, 96, their median 2.
+    found = robust_deviations([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 100.0])
+    assert (found.median, found.scale) == (4.0, 2 * 1.483)
+    assert found.flags.tolist() == [False] * 6 + [True]
+    assert found.deviations[-1] == pytest.approx(96 / 2.966)
+
+
+def test_what_is_missing_is_no_outlier_and_takes_no_part():
+    found = robust_deviations([1.0, 2.0, 3.0, NAN, 4.0, 5.0, 6.0, 100.0, NAN])
+    assert found.flags.tolist() == [False] * 7 + [True, False]
+    assert np.isnan(found.deviations).tolist() == [False] * 3 + [True] + [False] * 4 + [True]
+
+
+def test_a_score_at_the_cutoff_is_none():
+    found = robust_deviations([-1.0, -1.0, 0.0, 1.0, 1.0, 1.483], cutoff=1.0)
+    assert not found.flags[-1]
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ([], "there are 0 scores, and it takes 5"),
+        ([1.0], "there is 1 score, and it takes 5"),
+        ([1.0, 2.0, 3.0, 99.0, NAN], "there are 4 scores, and it takes 5"),
+        ([1.0, 1.0, 1.0, 2.0, 99.0], "more than half of the scores are the same"),
+        ([0.1 + 0.2, 0.3, 0.3, 0.3, 99.0], "more than half of the scores are the same"),
+        ([3.0] * 8, "more than half of the scores are the same"),
+    ],
+)
+def test_undefined_has_a_reason(values, why):
+    found = robust_deviations(values)
+    assert found.undefined == why
+    assert np.isnan(found.deviations).all()
+    assert not found.flags.any()
+    assert LEAST == 5
+
+
+def test_how_often_like_systems_are_called_outliers():
+    """One system in twenty of ten like ones, and one in three such sets has one: no rare event."""
+    drawn = np.random.default_rng(0).normal(size=(2000, 10))
+    flags = np.array([robust_deviations(row).flags for row in drawn])
+    assert 0.04 < flags.mean() < 0.06
+    assert 0.28 < flags.any(axis=1).mean() < 0.37
+
+
+# ---------------------------------------------------------------- WMT20
+
+#: Tables whose official list the rule does not give, and what it has more (+) or less (-).
+UNLIKE = {
+    "csen": {"-CUNI-DocTransformer.1457", "-zlabs-nlp.1149"},
+    "encs": {"-Online-G.1555"},
+    "ende": {"-Online-G.1556"},
+    "enpl": {"-Online-A.1576"},
+    "iuen": {"-Facebook_AI.729", "-NiuTrans.1206"},
+    "jaen": {"-zlabs-nlp.66"},
+    "plen": {"-zlabs-nlp.1162"},
+    "taen": {"-Online-G.1568", "-TALP_UPC.192"},
+}
+
+
+def read(path):
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt") as lines:
+        return list(csv.DictReader(lines))
+
+
+@pytest.fixture(scope="module")
+def wmt20(shared):
+    """Rows of translation systems by table, and the official outliers of each direction."""
+    folder = shared / "wmt20-metrics"
+    tables, official = defaultdict(list), defaultdict(set)
+    for row in read(folder / "sys-scores.csv.gz"):
+        if row["refset"] == "newstest2020" and not row["system"].startswith("Human"):
+            tables[row["table"]].append(row)
+    for row in read(folder / "outliers.csv"):
+        official[row["lp"]].add(row["system"])
+    return tables, official, read(folder / "sys-correlations.official.csv")
+
+
+def test_official_outliers_of_wmt20(wmt20):
+    """Standardised scores of the translation systems alone, in one pass: 11 of 19 lists."""
+    tables, official, _ = wmt20
+    differ = {}
+    for name, rows in tables.items():
+        flags = robust_deviations([float(row["human_z"]) for row in rows]).flags
+        found = {row["system"] for row, out in zip(rows, flags, strict=True) if out}
+        wanted = official[rows[0]["lp"]]
+        if found != wanted:
+            differ[name] = {f"+{s}" for s in found - wanted} | {f"-{s}" for s in wanted - found}
+    assert len(tables) == 19
+    assert differ == UNLIKE
+
+
+def test_official_correlations_without_outliers(wmt20):
+    tables, official, published = wmt20
+    checked = 0
+    for cell in published:
+        if cell["table"] not in tables or cell["systems"] == "all" or not cell["value"]:
+            continue
+        rows = tables[cell["table"]]
+        kept = [row for row in rows if row["system"] not in official[row["lp"]]]
+        if cell["table"] not in UNLIKE:  # ours are the official ones
+            flags = robust_deviations([float(row["human_z"]) for row in rows]).flags
+            assert kept == [row for row, out in zip(rows, flags, strict=True) if not out]
+        metric = "human_raw" if cell["metric"] == "HUMAN_RAW" else cell["metric"]
+        if metric not in rows[0] or not all(row[metric] for row in kept):
+            continue
+        columns = ([[float(row[key])] for row in kept] for key in ("human_z", metric))
+        value = pearson(*map(np.array, columns)).item()
+        assert len(kept) == int(cell["n"]), cell
+        assert value == pytest.approx(float(cell["value"]), abs=1e-6), cell
+        checked += 1
+    assert checked > 400
