@@ -328,11 +328,11 @@ def test_156_million_real_pairs_in_little_memory(shared, metric):
     parts = ("human.csv.gz", "metrics.seg.csv.gz")
     scores = steelyard.load(*(folder / f"zh-en.{part}" for part in parts), human="mqm")
     scores = scores.drop(systems=["refA", "synthetic_ref"])
-    cells = [scores[name].values.reshape(-1, 1) for name in ("mqm", metric)]
+    human_cells, metric_cells = (scores[name].values.reshape(-1, 1) for name in ("mqm", metric))
     tracemalloc.start()
-    found = calibrate(*cells, curve=False)
+    best = calibrate(human_cells, metric_cells, curve=False)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 300e6
-    counts = count_columns(*cells, epsilon=found.epsilon)
-    assert KENDALL["acc-eq"].value(counts).mean() == pytest.approx(found.value, abs=1e-12)
+    counts = count_columns(human_cells, metric_cells, epsilon=best.epsilon)
+    assert KENDALL["acc-eq"].value(counts).mean() == pytest.approx(best.value, abs=1e-12)

@@ -337,7 +337,7 @@ def test_pearson_against_swapping_by_hand(scheme, group_by, missing):
     z = standardise(np.where(np.isnan(human), NAN, metrics))
     for row, sign in zip(
         null.differences,
-        signs_by_hand(scheme, *human.shape, k, np.random.default_rng(4)),
+        signs_by_hand(scheme, len(human), human.shape[1], k, np.random.default_rng(4)),
         strict=True,
     ):
         for q, (a, b) in enumerate(zip(*pair_index(3), strict=True)):
