@@ -21,15 +21,17 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.kendall.counting import KENDALL, TieMatrix, count_columns
+from steelyard.stats.kendall.counting import KENDALL, PairCounts, TieMatrix, count_columns
 
 # Kinds of pairs: people order them the other way (0), tie them (1), or order them the same way (2)
-# as the metric; 3 where a score is missing or the metric ties them already.
+# as the metric; the metric ties them already and people order them (3); anything else (4): both tie
+# them, or a score is missing.
 Kinds = NDArray[np.uint8]
 Block = tuple[Floats, Kinds]  # gaps and kinds, pairs x groups
 Moves = tuple[Floats, Floats, NDArray[np.intp]]  # gaps, what they gain, and their intervals
 
 _HELD = 2**21  # pairs that are held in memory together
+_KINDS = 5
 _WIDTH = 4097  # intervals of epsilon
 _ROUNDING = 1e-12  # of a mean
 _TINY = 1e-290  # a largest gap below which all are in one interval
@@ -76,12 +78,15 @@ def calibrate(
     human = np.where(known, human, np.nan)[:, used]
     metric = np.where(known, metric, np.nan)[:, used]
     same, opposite, metric_tie, human_tie, both_tie = (float(w or 0) for w in worth.worths)
-    gain = np.array([metric_tie - opposite, both_tie - human_tie, metric_tie - same, 0.0])
-    start = worth.parts(count_columns(human, metric))[0]
+    gain = np.array([metric_tie - opposite, both_tie - human_tie, metric_tie - same, 0.0, 0.0])
     held: list[Block] | None = None
     if n_pairs.sum() <= _HELD:
-        gaps, kinds = zip(*_row_blocks(human, metric), strict=True)
-        held = [(np.concatenate(gaps), np.concatenate(kinds))]
+        gaps, kinds = (np.concatenate(x) for x in zip(*_row_blocks(human, metric), strict=True))
+        held = [(gaps, kinds)]
+        counts = _count_kinds(kinds, n_pairs)
+    else:
+        counts = count_columns(human, metric)
+    start = worth.parts(counts)[0]
     # Groups of one size weigh whole numbers, whose sums are exact.
     alike = bool((n_pairs == n_pairs[0]).all())
     size = float(n_pairs[0]) if alike else 1.0
@@ -105,8 +110,19 @@ def _row_blocks(human: Floats, metric: Floats) -> Iterator[Block]:
         kinds = 2 * ((h > 0) == (m > 0)).view(np.uint8)
         gaps = np.abs(m, out=m)
         np.copyto(kinds, 1, where=h == 0)
-        np.copyto(kinds, 3, where=~(gaps > 0))
+        np.copyto(kinds, 4, where=~(gaps > 0))
+        kinds -= (gaps == 0) & (h != 0)
         yield gaps, kinds
+
+
+def _count_kinds(kinds: Kinds, n_pairs: Counts) -> PairCounts:
+    """Count the pairs of each group before any becomes a tie."""
+    dtype = np.min_scalar_type(len(kinds))  # bytes are added up many at a time
+    opposite, human_tie, same, metric_tie = (
+        np.add.reduce(kinds == kind, axis=0, dtype=dtype).astype(np.int64) for kind in range(4)
+    )
+    both_tie = n_pairs - opposite - human_tie - same - metric_tie
+    return PairCounts(same, opposite, human_tie, metric_tie, both_tie)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +143,7 @@ class _Search:
             if np.isnan(scaled.sum()):
                 scaled[np.isnan(scaled)] = 0.0
             codes = scaled.astype(np.intp)
-            codes += (_WIDTH * np.arange(4))[kinds]
+            codes += (_WIDTH * np.arange(_KINDS))[kinds]
             yield gaps, codes
 
     def running_sums(self, *, every: bool) -> tuple[Floats, Floats]:
@@ -139,13 +155,13 @@ class _Search:
         top = float(spread.max())
         scale = (_WIDTH - 1) / top if top > _TINY else 0.0
         held = None if self.held is None else list(self._coded(scale))
-        counts = np.zeros(4 * _WIDTH)
+        counts = np.zeros(_KINDS * _WIDTH)
         for gaps, codes in () if every else held or self._coded(scale):
             weights = self.weights
             if weights is not None:
                 weights = np.broadcast_to(weights, gaps.shape).ravel()
-            counts += np.bincount(codes.ravel(), weights, 4 * _WIDTH)
-        by_kind = counts.reshape(4, _WIDTH)
+            counts += np.bincount(codes.ravel(), weights, _KINDS * _WIDTH)
+        by_kind = counts.reshape(_KINDS, _WIDTH)
         rise, change = np.maximum(self.gain, 0) @ by_kind, self.gain @ by_kind
         after = np.cumsum(change)
         before = after - change

@@ -106,19 +106,17 @@ def count_pairs(
     n_pairs = len(human) * (len(human) - 1) // 2
     step = max(1, _CACHED // max(1, n_pairs))
     sums = np.zeros((4, width), dtype=np.int64)
+    dtype = np.min_scalar_type(n_pairs)  # bytes are added up many at a time
     for start in range(0, width, step):
-        part = slice(start, min(start + step, width))
-        h, m = (x if x.shape[1] == 1 else x[:, part] for x in (human, metric))
-        flags = np.empty((4, n_pairs, part.stop - start), dtype=np.bool_)
-        _compare(h, threshold, np.greater_equal, *flags[:2])
-        _compare(m, epsilon, np.greater, *flags[2:])
-        human_up, human_down, metric_up, metric_down = flags
-        concordant = human_up & metric_up | human_down & metric_down
+        part = slice(start, start + step)
+        h, m = (x if x.shape[1] == 1 else np.ascontiguousarray(x[:, part]) for x in (human, metric))
+        human_up, human_down = _compare(h, threshold, np.greater_equal, np.less_equal)
+        metric_up, metric_down = _compare(m, epsilon, np.greater, np.less)
+        concordant = human_up & metric_up
+        concordant |= human_down & metric_down
         human_up |= human_down
         metric_up |= metric_down
         for row, kind in enumerate((concordant, human_up & metric_up, human_up, metric_up)):
-            # Bytes are added up many at a time.
-            dtype = np.uint8 if n_pairs < 256 else np.int64
             sums[row, part] = np.add.reduce(kind, axis=0, dtype=dtype)
     concordant, clear, clear_human, clear_metric = sums
     human_ties, metric_ties = clear_metric - clear, clear_human - clear
@@ -126,18 +124,21 @@ def count_pairs(
     return PairCounts(concordant, clear - concordant, human_ties, metric_ties, both)
 
 
-def _compare(x: Floats, margin: float, beyond: np.ufunc, up: Bools, down: Bools) -> None:
+def _compare(x: Floats, margin: float, above: np.ufunc, below: np.ufunc) -> tuple[Bools, Bools]:
     """Mark the pairs of rows whose first lies above, or below, the second by a margin."""
+    n = len(x)
+    up, down = np.empty((2, n * (n - 1) // 2, x.shape[1]), dtype=np.bool_)
     end = 0
-    for i in range(len(x) - 1):
-        start, end = end, end + len(x) - 1 - i
+    for i in range(n - 1):
+        start, end = end, end + n - 1 - i
         if margin:
             gap = x[i] - x[i + 1 :]
-            beyond(gap, margin, out=up[start:end])
-            beyond(-gap, margin, out=down[start:end])
+            above(gap, margin, out=up[start:end])
+            below(gap, -margin, out=down[start:end])
         else:
             np.greater(x[i], x[i + 1 :], out=up[start:end])
             np.less(x[i], x[i + 1 :], out=down[start:end])
+    return up, down
 
 
 def _count_by_merging(human: Floats, metric: Floats) -> tuple[int, ...]:
