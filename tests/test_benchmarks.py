@@ -135,7 +135,7 @@ def test_time_of_others_counts_for_those_of_ours_that_called_them(load):
     profile = cProfile.Profile()
     profile.runcall(dumps, {"x": list(range(20_000))})
     shares = dominant.folded(pstats.Stats(profile))
-    assert {"core/table.dumps", "core/table._plain"} <= set(shares)
+    assert "core/table.dumps" in shares
     assert not any(name.startswith("json") for name in shares)  # of the library
     assert dominant.dominant(pstats.Stats(profile)).startswith("core/table.")
 

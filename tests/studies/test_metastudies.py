@@ -193,7 +193,7 @@ def test_the_same_seed_gives_the_same_bytes_in_any_order(study):
         (ablate_systems, {"sizes": [1]}, "sizes is a list of whole numbers of at least 2"),
         (ablate_systems, {"trials": 0}, "trials is a whole number of at least 1"),
         (ablate_systems, {"metrics": ["m0"]}, "fewer than two metrics"),
-        (ablate_systems, {"by": []}, "at least one of them"),
+        (ablate_systems, {"by": []}, "a list of names"),
         (ablate_systems, {"by": "sap"}, "no meta-metric 'sap'"),
         (ablate_segments, {"sizes": [1]}, "sizes is a list of whole numbers of at least 2"),
         (ablate_segments, {"draws": 5}, "draws is a whole number of at least 10"),
