@@ -253,9 +253,9 @@ def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
             f"unit '{unit}': expected auto, segment, document, prompt, domain, a number of "
             'segments, or a column of the input (columns={"doc": NAME} reads one)'
         )
-    column = columns[name]
+    column = columns[name] or (None,) * len(segments)
     missing = _missing(column, used)
-    if missing or column is None:
+    if missing:
         some = f" ({missing:,} of {int(used.sum()):,} have none)" if missing < used.sum() else ""
         what = f"{DOCUMENT if name == segments.document_column else name}s"
         raise UsageError(f'unit="{unit}": the {what} of the segments are not known{some}')

@@ -112,11 +112,11 @@ def count_pairs(
         h, m = (x if x.shape[1] == 1 else np.ascontiguousarray(x[:, part]) for x in (human, metric))
         human_up, human_down = _compare(h, threshold, np.greater_equal, np.less_equal)
         metric_up, metric_down = _compare(m, epsilon, np.greater, np.less)
-        concordant = human_up & metric_up
-        concordant |= human_down & metric_down
+        agree = human_up & metric_up
+        agree |= human_down & metric_down
         human_up |= human_down
         metric_up |= metric_down
-        for row, kind in enumerate((concordant, human_up & metric_up, human_up, metric_up)):
+        for row, kind in enumerate((agree, human_up & metric_up, human_up, metric_up)):
             sums[row, part] = np.add.reduce(kind, axis=0, dtype=dtype)
     concordant, clear, clear_human, clear_metric = sums
     human_ties, metric_ties = clear_metric - clear, clear_human - clear
