@@ -65,8 +65,7 @@ assert found.report.n_segments == int(sys.argv[2])
 RESAMPLES = """
 import numpy as np
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
-from steelyard.stats.metametrics.swappedspa import null_spa
-from steelyard.stats.metametrics.swapping import Swaps
+from steelyard.stats.metametrics.swap_tests import Swaps, null_spa
 rng = np.random.default_rng(0)
 scores = rng.normal(size=(21, 12, 500))
 human = pairwise_pvalues(scores[0]).p

@@ -14,7 +14,7 @@ from steelyard.formats import registry
 from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS
 from steelyard.report.figures import style
 from steelyard.scoring import metric
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry as metametrics
 
 SCORES = str(embedded.SCORES)
 COMPARE = ["compare", SCORES, "--score", "chars-refA"]
@@ -25,7 +25,7 @@ TABLES = {
     "commands": (OTHER_NAMES, COMMANDS),
     "rankings": (comparison.OTHER_RANKINGS, (*comparison.RANKINGS, comparison.AUTORANK)),
     "tests": (comparison.OTHER_TESTS, comparison.TESTS),
-    "meta-metrics": (catalogue.OTHER_NAMES, catalogue.METAMETRICS),
+    "meta-metrics": (metametrics.OTHER_NAMES, metametrics.METAMETRICS),
     "metrics": (metric.OTHER_NAMES, metric.BUILT_IN),
     "formats": (registry.OTHER_NAMES, [form.name for form in registry.FORMATS]),
     "protocols": (OTHER_PROTOCOLS, PROTOCOLS),

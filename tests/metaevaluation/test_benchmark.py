@@ -21,7 +21,7 @@ from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.clusters import greedy_clusters
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy
-from steelyard.stats.metametrics.swapping import Null
+from steelyard.stats.metametrics.swap_tests import Null
 from steelyard.stats.paired.corrections import adjust_pairs
 
 

@@ -17,10 +17,9 @@ from steelyard.metaevaluation.intervals import with_intervals
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.kendall.counting import TieMatrix
-from steelyard.stats.metametrics import base
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
-from steelyard.stats.metametrics.catalogue import METAMETRICS
 from steelyard.stats.metametrics.correlations import from_matrix
+from steelyard.stats.metametrics.registry import METAMETRICS
 
 NAN = float("nan")
 THRESHOLD = 0.3  # of the human score, which is in steps of a half
@@ -62,6 +61,12 @@ def of_pairs(name):
     return name not in ("spa", "pearson", "spearman", "pdp")
 
 
+def pairs_of_cells(name, group, unit):
+    """Whether pairs of cells would have to be resampled, rather than whole groups."""
+    whole = group == "system" and unit == "system" and METAMETRICS[name].by_mean
+    return of_pairs(name) and group in ("none", "system") and not whole
+
+
 @pytest.mark.parametrize(("name", "level", "group", "unit"), combinations())
 def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, unit):
     result = meta_evaluate(
@@ -69,12 +74,10 @@ def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, un
         threshold=THRESHOLD,
     )  # fmt: skip
     reasons = [text for text in result.warnings if "no interval" in text]
-    if group == "none" and unit == "both" and of_pairs(name):
+    if pairs_of_cells(name, group, unit):
         assert all(row.ci is None and row.rank_ci is None for row in result.results)
-        names = "'bad-src', 'fair-src', 'good-src'"
-        why = "pairs of cells are counted over segments or systems, not both"
-        how = f"{name} grouped by none: no interval over segments and systems"
-        assert reasons == [f"{how} for {names}: {why}"]
+        (reason,) = reasons
+        assert "for 'bad-src', 'fair-src', 'good-src': pairs of cells" in reason
         return
     assert not reasons
     for row in result.results:
@@ -107,7 +110,7 @@ def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit
         np.ones((2, n)) if unit in ("system", "both") else None,
     )
     found, _ = with_intervals(run, run.results(), ones)
-    if group == "none" and unit == "both" and of_pairs(name):
+    if pairs_of_cells(name, group, unit):
         assert all(row.ci is None for row in found)
         return
     tolerance = 0.01 if name == "spa" else 1e-9  # spa: quick p-values in resamples
@@ -261,17 +264,15 @@ def test_statistics_that_are_mostly_undefined_say_so():
     assert any(undefined in text for text in texts)
 
 
-def test_too_many_pairs_are_not_counted(monkeypatch):
-    options: dict[str, Any] = {"by": "kendall-b", "level": "seg", "group_by": "none"}
-    monkeypatch.setattr(base, "MAX_SEGMENTS", 59)
-    result = meta_evaluate(made(), **options)
+@pytest.mark.parametrize("group_by", ["none", "system"])
+def test_pairs_of_cells_have_a_value_without_interval(group_by):
+    result = meta_evaluate(made(), by="kendall-b", level="seg", group_by=group_by)
     assert not any(row.ci for row in result.results)
-    assert "60 segments have too many pairs (at most 59 segments)" in result.warnings[-1]
-    assert all(row.ci for row in meta_evaluate(made(), intervals="system", **options).results)
-    monkeypatch.setattr(base, "MAX_PAIRS", 1000)
-    result = meta_evaluate(made(), intervals="system", **options)
-    assert "8.8e+04 pairs of cells are too many" in result.warnings[-1]
+    assert not any(np.isnan(row.value) for row in result.results)
+    assert "pairs of cells are not resampled" in result.warnings[-1]
     assert all(row.ci for row in meta_evaluate(made(), by="acc-eq").results)  # within segments
+    pearson = meta_evaluate(made(), by="pearson", level="seg", group_by=group_by)
+    assert all(row.ci for row in pearson.results)
 
 
 def test_many_metrics_without_an_interval_are_counted():

@@ -26,8 +26,8 @@ from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.metaevaluation.significance import ranked
 from steelyard.stats.arrays import row_means
-from steelyard.stats.metametrics.catalogue import METAMETRICS
 from steelyard.stats.metametrics.correlations import chance_level
+from steelyard.stats.metametrics.registry import METAMETRICS
 
 NAN = float("nan")
 

@@ -19,7 +19,7 @@ from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report.summary import methods, summarise
-from steelyard.stats.metametrics.catalogue import METAMETRICS
+from steelyard.stats.metametrics.registry import METAMETRICS
 
 NAN = float("nan")
 AT_SYSTEMS = [name for name, meta in METAMETRICS.items() if "sys" in meta.levels]

@@ -22,7 +22,7 @@ from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.raterdraws import judgements, people_behind
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.stats.arrays import row_means
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.accuracy import Spa
 from steelyard.stats.paired.unpaired import unpaired_means_test
 
@@ -52,7 +52,7 @@ def made(rng, *, n=5, raters=12, each=6, severity=5.0, quality=None, noise=8.0, 
 def view_of(es, by="pearson", **options):
     data, _ = prepare(es, "people", None, keep_references=False)
     asked = MetaOptions(**options)
-    return data, Run.of(data, catalogue.chosen(by)[0], asked)
+    return data, Run.of(data, registry.chosen(by)[0], asked)
 
 
 @given(st.integers(0, 10_000))
@@ -161,7 +161,7 @@ def rejections(runs, unit):
             p = unpaired_means_test(values, raters)
             asked = MetaOptions(unit=unit)
             _, known = people_behind(es, "people", asked, data)
-            one = Run.of(known, catalogue.chosen("spa")[0], asked)
+            one = Run.of(known, registry.chosen("spa")[0], asked)
             assert isinstance(one.meta, Spa)
             assert one.meta.pair_pvalues(one.view, 0)[0][0, 1] == pytest.approx(p[0, 1])
         low += min(p[0, 1], p[1, 0]) < 0.025

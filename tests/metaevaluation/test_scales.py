@@ -12,7 +12,7 @@ from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 from steelyard.studies.metrics.ties import vary_ties
 
@@ -57,7 +57,7 @@ def scaled(es: EvalSet, scale: float) -> EvalSet:
 @pytest.mark.parametrize("scale", [1e-20, 1e-3, 1e20])
 def test_values_of_all_meta_metrics(plain, scale):
     # What has a threshold or a cost of its own in units of the score is left out.
-    names = [name for name in catalogue.METAMETRICS if name != "pdp"]
+    names = [name for name in registry.METAMETRICS if name != "pdp"]
     how: Any = {"by": names, "n_bootstrap": 50, "threshold": 0.0}
     one, other = (sy.meta_evaluate(es, "people", **how) for es in (plain, scaled(plain, scale)))
     for mine, theirs in zip(one.results, other.results, strict=True):
@@ -99,7 +99,7 @@ def test_such_scores_are_bad_input_of_a_command(tmp_path, capsys):
     assert "scores of 'm': 1e+200 is beyond 1e+30 in size; divide them" in capsys.readouterr().err
 
 
-_SYSTEM_LEVEL = [name for name in catalogue.METAMETRICS if name != "spa"]
+_SYSTEM_LEVEL = [name for name in registry.METAMETRICS if name != "spa"]
 
 
 def _tenths(seed: int) -> tuple[EvalSet, EvalSet]:
@@ -121,7 +121,7 @@ def _tenths(seed: int) -> tuple[EvalSet, EvalSet]:
 
 @pytest.mark.parametrize("name", _SYSTEM_LEVEL)
 def test_means_that_are_equal_on_paper_are_ties(name):
-    meta = catalogue.METAMETRICS[name]
+    meta = registry.METAMETRICS[name]
     level = "sys" if "sys" in meta.levels else "doc"
     for seed in range(60):
         options = {"by": name, "level": level, "intervals": None, "threshold": 0.0}

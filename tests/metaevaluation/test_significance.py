@@ -13,7 +13,7 @@ import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.stats.metametrics.catalogue import METAMETRICS
+from steelyard.stats.metametrics.registry import METAMETRICS
 from steelyard.stats.paired.corrections import adjust_pairs, williams
 from steelyard.studies.metrics.discernment import count_distinct
 

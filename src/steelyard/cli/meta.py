@@ -259,7 +259,7 @@ class _Given:
     def metametrics(self) -> list[MetaMetric]:
         """Give the meta-metrics, names of the user's own variants being what they stand for."""
         from steelyard.formats.toml import read_tie_matrices
-        from steelyard.stats.metametrics.catalogue import chosen
+        from steelyard.stats.metametrics.registry import chosen
 
         own = {} if self.ties is None else read_tie_matrices(self.ties)
         return chosen([own.get(name, name) for name in self.by])

@@ -103,8 +103,8 @@ def read_tie_matrices(path: Path) -> dict[str, MetaMetric]:
         threshold = 0        # human differences below this are ties
     """
     from steelyard.stats.kendall.counting import TieMatrix
-    from steelyard.stats.metametrics.catalogue import METAMETRICS
     from steelyard.stats.metametrics.correlations import from_matrix
+    from steelyard.stats.metametrics.registry import METAMETRICS
 
     top = read(path)
     found = {}

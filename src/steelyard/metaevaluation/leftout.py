@@ -27,7 +27,7 @@ def without(data: Data, systems: Collection[str]) -> Data:
 def beside(run: Run, found: Sequence[MetaResult], systems: Collection[str]) -> list[MetaResult]:
     """Give results the value and place that they have without these systems."""
     kept = [i for i, name in enumerate(run.data.es.systems) if name not in systems]
-    part = run.view.part(np.array(kept, dtype=np.int64))
+    part = run.view.of_systems(np.array(kept, dtype=np.int64))
     places = run.places([result.metric for result in found])
     values = run.meta.values(part)
     other = [values[k].value for k in places]

@@ -20,7 +20,7 @@ from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import judged_units
 from steelyard.stats.arrays import Counts, Floats, ratio
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.ranks import ranks, whole
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
@@ -131,7 +131,7 @@ def weigh_groups(
     names = sorted(every, key=lambda name: (-every[name], name))[:most]
     if not names or not es[meta.human].has_segments:
         return None
-    (measure,) = catalogue.chosen(BY)
+    (measure,) = registry.chosen(BY)
     asked = meta.unit.name if meta.unit.name in (DOCUMENT, PROMPT, DOMAIN) else SEGMENT
     whole_set = es.select(systems=meta.systems, scores=[meta.human, *names])
     columns, lows, highs, tests, sizes, unit = [], [], [], [], [], ""

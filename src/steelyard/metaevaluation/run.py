@@ -36,7 +36,7 @@ from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Signifi
 from steelyard.metaevaluation.significance import compare_metrics, ranked
 from steelyard.metaevaluation.words import LISTED, outlier_warnings
 from steelyard.stats.arrays import Floats
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.accuracy import Spa
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.stats.resampling import bootstrap
@@ -132,7 +132,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     """
     options = MetaOptions.of(locals())
     es = as_evalset(es, human, options.unit)
-    return evaluate(es, human, catalogue.chosen(by), options, rng)
+    return evaluate(es, human, registry.chosen(by), options, rng)
 
 
 def evaluate(

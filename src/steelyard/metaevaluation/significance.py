@@ -13,8 +13,8 @@ from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.stats import clusters
-from steelyard.stats.metametrics import swapping
-from steelyard.stats.metametrics.swapping import MetricComparison, Null, Swaps
+from steelyard.stats.metametrics import swap_tests
+from steelyard.stats.metametrics.swap_tests import MetricComparison, Null, Swaps
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.permutation.pvalues import pair_index
 
@@ -152,7 +152,7 @@ def _compare(
 ) -> tuple[MetricComparison | None, list[str]]:
     scheme, alternative = procedure.scheme, procedure.alternative
     exact = run.meta.exact(run.view, run.places(names), scheme, alternative)
-    if exact is not None or scheme not in swapping.SCHEMES:
+    if exact is not None or scheme not in swap_tests.SCHEMES:
         return exact, []
     again = run.meta.recomputed(run.view, scheme)
     if again and not slow:
@@ -172,7 +172,7 @@ def draw_null(
     names: list[str],
     procedure: Procedure,
     stream: np.random.Generator,
-    part: swapping.Part | None = None,
+    part: swap_tests.Part | None = None,
 ) -> Null:
     """Draw the differences of metrics under a scheme of swaps, for all pairs or a block of them."""
     n = run.data.es.n_systems

@@ -21,7 +21,7 @@ from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.significance import n_blocks, significance_of
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats
-from steelyard.stats.metametrics.swapping import Null
+from steelyard.stats.metametrics.swap_tests import Null
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks, whole
 

@@ -13,7 +13,7 @@ from steelyard.core.table import Column as TableColumn
 from steelyard.core.text import plural
 from steelyard.metaevaluation.benchmark.words import told_of_benchmark
 from steelyard.metaevaluation.results import Significance
-from steelyard.stats.metametrics.swapping import Null
+from steelyard.stats.metametrics.swap_tests import Null
 
 
 @dataclass(frozen=True, slots=True)

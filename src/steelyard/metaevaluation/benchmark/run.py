@@ -43,7 +43,7 @@ from steelyard.metaevaluation.significance import (
     draw_null,
     swappable,
 )
-from steelyard.stats.metametrics.swapping import Null
+from steelyard.stats.metametrics.swap_tests import Null
 
 
 def run_benchmark(

@@ -19,7 +19,7 @@ from steelyard.formats.load import load
 from steelyard.formats.toml import Section
 from steelyard.metaevaluation.options import GROUPS, LEVELS
 from steelyard.stats.metametrics.base import MetaMetric
-from steelyard.stats.metametrics.catalogue import METAMETRICS, metametric
+from steelyard.stats.metametrics.registry import METAMETRICS, metametric
 
 _FOLDER = Path(__file__).parent
 NAMES = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))

@@ -1,16 +1,17 @@
 """Counting pairs: concordant, discordant, and tied in the human score, the metric, or both.
 
-All of Kendall's family is a function of these five counts; a :class:`TieMatrix` says what each
+All of Kendall's family is a function of these five counts. A :class:`TieMatrix` says what each
 combination of human and metric order is worth: 1 agrees, -1 disagrees, 0 counts in the denominator
-only, None leaves the pair out. The value is their sum over their number.
+only, None excludes the pair. The value is their sum over their number.
 
-Within groups (segments, say) pairs are counted for all groups at once; one long vector is counted
-by ranks, without forming pairs; and pairs whose differences are known are counted under many human
-thresholds at once.
+Short groups (the systems on a segment) form their pairs, for all groups at once. Long ones (all
+cells, the segments of a system) are sorted by the metric: discordant pairs are then the inversions
+of the human score, which a merge sort counts. Ties of some width are counted by ranks.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
@@ -18,17 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError, UsageError, hint
-from steelyard.core.options import check_number, check_numbers, check_text, check_whole
+from steelyard.core.options import check_number, check_text
 from steelyard.stats.arrays import Counts, Floats, ratio
 
 Worth = float | None
 Bools = NDArray[np.bool_]
 GROUPS = ("none", "item", "system")
 KINDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
-#: Scores are means of whole numbers: what rounding took from a difference is given back.
-ROUNDING = 1e-9
+_ROUNDING = 1e-9  # scores are means of whole numbers: rounding may have shrunk a difference
+_CACHED = 64_000  # pairs that are compared together
 _MOST_ROWS = 100  # longer groups never form their pairs
-_CACHED = 64_000  # pairs that are worked on together
+_RUN = 64  # values whose inversions are counted pair by pair before runs are merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,6 @@ class PairCounts:
         tied = self.human_ties + self.metric_ties + self.both_ties
         return self.concordant + self.discordant + tied
 
-    def pooled(self) -> PairCounts:
-        """Add up the groups."""
-        return PairCounts(*(np.atleast_1d(getattr(self, kind).sum()) for kind in KINDS))
-
 
 def grouped(x: Floats, group_by: str | None) -> Floats:
     """Arrange a systems x segments matrix so that columns are groups."""
@@ -62,26 +59,28 @@ def grouped(x: Floats, group_by: str | None) -> Floats:
 def count_columns(
     human: Floats, metric: Floats, *, epsilon: float = 0.0, threshold: float = 0.0
 ) -> PairCounts:
-    """Count the pairs of rows within each column, however long the columns are."""
+    """Count the pairs of rows within each column as :func:`count_pairs`, however long they are."""
     if len(human) <= _MOST_ROWS:
         return count_pairs(human, metric, epsilon=epsilon, threshold=threshold)
     known = ~(np.isnan(human) | np.isnan(metric))
-    counts = [
-        count_pairs_flat(a[k], b[k], epsilon=epsilon, threshold=threshold)
-        for a, b, k in zip(human.T, metric.T, known.T, strict=True)
-    ]
-    return PairCounts(*(np.concatenate([getattr(c, kind) for c in counts]) for kind in KINDS))
+    columns = zip(human.T, metric.T, known.T, strict=True)
+    if epsilon or threshold:
+        counts = [_count_wide_ties(h[k], m[k], epsilon, threshold) for h, m, k in columns]
+    else:
+        counts = [_count_by_merging(h[k], m[k]) for h, m, k in columns]
+    return PairCounts(*np.array(counts, dtype=np.int64).reshape(-1, len(KINDS)).T)
 
 
 def count_pairs(
     human: Floats, metric: Floats, *, epsilon: float = 0.0, threshold: float = 0.0
 ) -> PairCounts:
-    """Count the pairs of rows within each column; cells missing in either score take no part.
+    """Count the pairs of rows within each column; cells missing in either score are excluded.
 
     Parameters
     ----------
     human, metric
-        Items x groups (systems x segments, to count within segments).
+        Items x groups (systems x segments, to count within segments); either may be one column
+        that serves all of the other.
     epsilon
         Metric differences of at most this are ties.
     threshold
@@ -97,121 +96,147 @@ def count_pairs(
     ([2, 0], [1, 0], [0, 1])
     """
     check_number(0, epsilon=epsilon, threshold=threshold)
-    if human.shape != metric.shape or human.ndim != 2:
+    if human.ndim != 2 or metric.ndim != 2 or len(human) != len(metric):
         raise ShapeError(f"expected two matrices of one shape, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))
     if not known.all():
         human, metric = np.where(known, human, np.nan), np.where(known, metric, np.nan)
     n = known.sum(axis=0)
-    concordant, clear, clear_h, clear_m = _add_up(human, metric, epsilon, threshold)
-    ties_h, ties_m = clear_m - clear, clear_h - clear
-    both = n * (n - 1) // 2 - clear - ties_h - ties_m
-    return PairCounts(concordant, clear - concordant, ties_h, ties_m, both)
+    width = known.shape[1]
+    n_pairs = len(human) * (len(human) - 1) // 2
+    step = max(1, _CACHED // max(1, n_pairs))
+    sums = np.zeros((4, width), dtype=np.int64)
+    dtype = np.min_scalar_type(n_pairs)  # bytes are added up many at a time
+    for start in range(0, width, step):
+        part = slice(start, start + step)
+        h, m = (x if x.shape[1] == 1 else np.ascontiguousarray(x[:, part]) for x in (human, metric))
+        human_up, human_down = _compare(h, threshold, np.greater_equal, np.less_equal)
+        metric_up, metric_down = _compare(m, epsilon, np.greater, np.less)
+        agree = human_up & metric_up
+        agree |= human_down & metric_down
+        human_up |= human_down
+        metric_up |= metric_down
+        for row, kind in enumerate((agree, human_up & metric_up, human_up, metric_up)):
+            sums[row, part] = np.add.reduce(kind, axis=0, dtype=dtype)
+    concordant, clear, clear_human, clear_metric = sums
+    human_ties, metric_ties = clear_metric - clear, clear_human - clear
+    both = n * (n - 1) // 2 - clear - human_ties - metric_ties
+    return PairCounts(concordant, clear - concordant, human_ties, metric_ties, both)
 
 
-def _add_up(human: Floats, metric: Floats, epsilon: float, threshold: float) -> Counts:
-    """Count in each column the pairs of rows that both order alike, both, people, and the metric.
-
-    Rows are compared with all later ones at once, and what is found is worked on as soon as there
-    is much of it: memory that stays in the cache, and few operations.
-    """
-    n, width = human.shape
-    # Numbers of pairs that fit into bytes are added up many at a time.
-    dtype = np.uint8 if n <= 23 else np.int64
-    sums = np.zeros((4, width), dtype=dtype)
-    space = [np.empty((max(n - 1, _CACHED // max(1, width)), width), np.bool_) for _ in range(4)]
-    filled = 0
+def _compare(x: Floats, margin: float, above: np.ufunc, below: np.ufunc) -> tuple[Bools, Bools]:
+    """Mark the pairs of rows whose first lies above, or below, the second by a margin."""
+    n = len(x)
+    up, down = np.empty((2, n * (n - 1) // 2, x.shape[1]), dtype=np.bool_)
+    end = 0
     for i in range(n - 1):
-        end = filled + n - 1 - i
-        h_up, h_down, m_up, m_down = (own[filled:end] for own in space)
-        _compare(human, i, threshold, h_up, h_down, at_least=True)
-        _compare(metric, i, epsilon, m_up, m_down, at_least=False)
-        filled = end
-        if i + 2 < n and filled + n - 2 - i <= len(space[0]):
-            continue
-        h_up, h_down, m_up, m_down = (own[:filled] for own in space)
-        same = h_up & m_up
-        h_up |= h_down
-        h_down &= m_down
-        same |= h_down
-        m_up |= m_down
-        both = np.bitwise_and(h_up, m_up, out=h_down)
-        for row, part in enumerate((same, both, h_up, m_up)):
-            sums[row] += np.add.reduce(part, axis=0, dtype=dtype)
-        filled = 0
-    return sums.astype(np.int64)
+        start, end = end, end + n - 1 - i
+        if margin:
+            gap = x[i] - x[i + 1 :]
+            above(gap, margin, out=up[start:end])
+            below(gap, -margin, out=down[start:end])
+        else:
+            np.greater(x[i], x[i + 1 :], out=up[start:end])
+            np.less(x[i], x[i + 1 :], out=down[start:end])
+    return up, down
 
 
-def _compare(x: Floats, i: int, margin: float, up: Bools, down: Bools, *, at_least: bool) -> None:
-    """Tell which later rows lie below row i and which above, by more than a margin or so much."""
-    own, others = x[i], x[i + 1 :]
-    if not margin:
-        np.greater(own, others, out=up)
-        np.less(own, others, out=down)
-        return
-    gap = own - others
-    more, less = (np.greater_equal, np.less_equal) if at_least else (np.greater, np.less)
-    more(gap, margin, out=up)
-    less(gap, -margin, out=down)
+def _count_by_merging(human: Floats, metric: Floats) -> tuple[int, ...]:
+    """Count all pairs of two complete vectors, in the order of :data:`KINDS`."""
+    n = len(human)
+    order = np.argsort(metric)
+    new = _run_starts(metric[order])
+    metric_tied = both_ties = 0
+    if not new.all():  # within ties of the metric the human score ascends: no inversions there
+        rank = np.empty(n, dtype=np.min_scalar_type(n))  # two bytes are sorted by radix
+        rank[order] = np.cumsum(new)
+        order = np.argsort(human)
+        order = order[np.argsort(rank[order], kind="stable")]
+        metric_tied = _tied_pairs(new)
+        both_ties = _tied_pairs(new | _run_starts(human[order]))
+    discordant, ascending = _inversions(human[order])
+    human_tied = _tied_pairs(_run_starts(ascending))
+    clear = n * (n - 1) // 2 - human_tied - metric_tied + both_ties
+    return (
+        clear - discordant,
+        discordant,
+        human_tied - both_ties,
+        metric_tied - both_ties,
+        both_ties,
+    )
 
 
-def count_pairs_flat(
-    human: Floats, metric: Floats, *, epsilon: float = 0.0, threshold: float = 0.0
-) -> PairCounts:
-    """Count all pairs of one long vector as ``count_pairs`` does; no missing values.
+def _run_starts(ordered: Floats) -> Bools:
+    """Mark the first of each run of equal values."""
+    starts = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
+    return starts
 
-    In order of the metric, the metric ties of a cell are the cells up to some place, and in order
-    of the human score, those clearly above or below it are the levels from some other on. Counting
-    is then counting ranks: O(n log n) time, O(n) memory.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> human, metric = np.array([0.0, 1, 1]), np.array([5.0, 4, 6])
-    >>> counts = count_pairs_flat(human, metric)
-    >>> counts.concordant.item(), counts.discordant.item(), counts.human_ties.item()
-    (1, 1, 1)
-    >>> count_pairs_flat(human, metric, epsilon=1.0).metric_ties.item()
-    2
+def _tied_pairs(starts: Bools) -> int:
+    """Count the pairs within runs."""
+    sizes = np.diff(np.flatnonzero(np.append(starts, True)))
+    return int((sizes * (sizes - 1) // 2).sum())
+
+
+def _inversions(values: Floats) -> tuple[int, Floats]:
+    """Count pairs whose first value is larger than the second, and sort, by merging runs."""
+    n = len(values)
+    doublings = max(0, math.ceil(math.log2(max(n, 1) / _RUN)))
+    width = -(-n // 2**doublings)
+    runs = np.full(width << doublings, np.inf)  # what is added comes last, where it belongs
+    runs[:n] = values
+    runs = runs.reshape(-1, max(width, 1))
+    count = sum(int(np.count_nonzero(runs[:, :-k] > runs[:, k:])) for k in range(1, width))
+    runs.sort(axis=1)
+    while len(runs) > 1:
+        runs = runs.reshape(-1, 2 * width)
+        order = runs.argsort(axis=1, kind="stable")
+        # A value of the left half moves up by one for each smaller value of the right half.
+        left = np.flatnonzero(order < width).reshape(-1, width)
+        before = 2 * width * np.arange(len(runs))[:, None] + np.arange(width)
+        count += int(left.sum()) - int(before.sum())
+        runs = np.take_along_axis(runs, order, axis=1)
+        width *= 2
+    return count, runs.ravel()[:n]
+
+
+def _count_wide_ties(
+    human: Floats, metric: Floats, epsilon: float, threshold: float
+) -> tuple[int, ...]:
+    """Count all pairs of two complete vectors as :func:`_count_by_merging`, with wide ties.
+
+    In order of the metric, the metric ties of a cell are the cells up to some position, and in
+    order of the human score, those clearly above or below it are the levels from some other on.
     """
-    check_number(0, epsilon=epsilon, threshold=threshold)
     n = len(human)
     order = np.argsort(metric, kind="stable")
-    levels, own = np.unique(human[order], return_inverse=True)
-    clear = reach(metric[order], epsilon)
+    levels, level = np.unique(human[order], return_inverse=True)
+    clear = _first_beyond(metric[order], epsilon)
     # A difference below the threshold is one of at most the float before it.
-    above = reach(levels, max(0.0, float(np.nextafter(threshold, -np.inf))))
+    above = _first_beyond(levels, max(0.0, float(np.nextafter(threshold, -np.inf))))
     below = np.searchsorted(above, np.arange(len(levels)), side="right")
-    cells = np.r_[0, np.cumsum(np.bincount(own, minlength=len(levels)))]  # of lower levels
-    human_clear = int((n - cells[above[own]]).sum())
+    cells = np.r_[0, np.cumsum(np.bincount(level, minlength=len(levels)))]  # of lower levels
+    human_clear = int((n - cells[above[level]]).sum())
     metric_tied = int((clear - np.arange(1, n + 1)).sum())
-    higher, lower = above[own], below[own]
-    before = count_below(own, np.r_[clear, clear], np.r_[higher, lower])
+    higher, lower = above[level], below[level]
+    before = _count_below(level, np.r_[clear, clear], np.r_[higher, lower])
     concordant = int((n - clear - cells[higher] + before[:n]).sum())
     discordant = int((cells[lower] - before[n:]).sum())
     metric_ties = human_clear - concordant - discordant
     both_ties = metric_tied - metric_ties
     human_ties = n * (n - 1) // 2 - human_clear - both_ties
-    values = (concordant, discordant, human_ties, metric_ties, both_ties)
-    return PairCounts(*(np.array([value], dtype=np.int64) for value in values))
+    return concordant, discordant, human_ties, metric_ties, both_ties
 
 
-def reach(ordered: Floats, epsilon: float, end: Counts | None = None) -> Counts:
-    """Find for each value of an ascending vector the first later place more than epsilon above it.
+def _first_beyond(ordered: Floats, epsilon: float) -> Counts:
+    """Find for each value of an ascending vector the first later one more than epsilon above it.
 
     Differences are compared as the floats they are: they never fall along the vector, so that they
-    can be bisected, whereas a search for value + epsilon would round elsewhere. With ``end``, each
-    value looks no further than there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> reach(np.array([0.0, 0.1, 0.1, 0.4]), 0.1).tolist()
-    [3, 3, 3, 4]
+    can be bisected, whereas a search for value + epsilon would round elsewhere.
     """
     n = len(ordered)
-    low = np.arange(1, n + 1)
-    high = np.full(n, n) if end is None else end.copy()
+    low, high = np.arange(1, n + 1), np.full(n, n)
     while (searching := low < high).any():
         middle = np.minimum((low + high) // 2, n - 1)
         within = ordered[middle] - ordered <= epsilon
@@ -220,49 +245,35 @@ def reach(ordered: Floats, epsilon: float, end: Counts | None = None) -> Counts:
     return low
 
 
-def count_below(codes: Counts, ends: Counts, bounds: Counts) -> Counts:
-    """Count for each query how many of the first ``end`` codes are below its bound.
+def _count_below(codes: Counts, ends: Counts, limits: Counts) -> Counts:
+    """Count for each query how many of the first ``end`` codes are below its limit.
 
-    Digit by digit, the highest first: of the codes that agree with the bound so far, those with a
+    Digit by digit, the highest first: of the codes that agree with the limit so far, those with a
     0 where it has a 1 are below it. The others are followed to where they stand after the codes
     are parted by that digit (a wavelet matrix).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> count_below(np.array([2, 0, 1, 1]), np.array([2, 3, 4]), np.array([1, 2, 2])).tolist()
-    [1, 2, 3]
     """
     counts, first, last = np.zeros_like(ends), np.zeros_like(ends), ends
-    top = max(int(codes.max(initial=0)), int(bounds.max(initial=0)))
+    top = max(int(codes.max(initial=0)), int(limits.max(initial=0)))
     for digit in reversed(range(top.bit_length())):
-        one = (codes >> digit & 1).astype(bool)
-        zeros = np.r_[0, np.cumsum(~one)]  # among the first 0, 1, 2, ... codes
+        ones = (codes >> digit & 1).astype(bool)
+        zeros = np.r_[0, np.cumsum(~ones)]  # among the first 0, 1, 2, ... codes
         before, within = zeros[first], zeros[last]
-        up = (bounds >> digit & 1).astype(bool)
+        up = (limits >> digit & 1).astype(bool)
         counts = counts + np.where(up, within - before, 0)
         first = np.where(up, first - before + zeros[-1], before)
         last = np.where(up, last - within + zeros[-1], within)
-        codes = np.r_[codes[~one], codes[one]]
+        codes = np.r_[codes[~ones], codes[ones]]
     return counts
 
 
 def threshold_counts(
     human: Floats, metric: Floats, thresholds: Sequence[float], *, epsilon: float = 0.0
 ) -> PairCounts:
-    """Count pairs by what people and the metric say of their order, for each threshold.
+    """Count pairs, given by their differences, for each human threshold.
 
-    In order of the human difference, the pairs that a threshold keeps are those from some place on,
-    so one sort and running sums serve all thresholds.
-
-    Parameters
-    ----------
-    human, metric
-        Difference of each pair; pairs that lack either take no part.
-    thresholds
-        Human differences below one are ties; a difference of 0 is one for any threshold.
-    epsilon
-        Metric differences of at most this are ties.
+    In order of the human difference, the pairs that a threshold keeps are those from some position
+    on, so one sort and running sums serve all thresholds. Pairs that lack either difference are
+    excluded; a human difference of 0 is a tie for any threshold.
 
     Examples
     --------
@@ -270,40 +281,28 @@ def threshold_counts(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.human_ties.tolist()
     ([1, 1], [1, 0], [0, 1])
     """
-    check_numbers(0, empty=True, thresholds=thresholds)
-    check_number(0, epsilon=epsilon)
-    if human.shape != metric.shape or human.ndim != 1:
-        raise ShapeError(f"expected two vectors of one length, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))
     h, m = human[known], metric[known]
     order = np.argsort(np.abs(h), kind="stable")
     h, m = h[order], m[order]
     size = np.abs(h)
     least = np.searchsorted(size, 0.0, side="right")
-    first = np.maximum(np.searchsorted(size, np.array(thresholds, dtype=float) - ROUNDING), least)
+    first = np.maximum(np.searchsorted(size, np.array(thresholds, dtype=float) - _ROUNDING), least)
     clear = np.abs(m) > epsilon
-    agree = clear & ((h > 0) == (m > 0))
-    kept = len(h) - first
-    decided, concordant = _from(clear, first), _from(agree, first)
-    tied = len(h) - int(clear.sum())
-    metric_ties = kept - decided
-    human_ties = int(clear.sum()) - decided
-    return PairCounts(concordant, decided - concordant, human_ties, metric_ties, tied - metric_ties)
+    n_clear = int(clear.sum())
+    decided, concordant = (
+        int(flags.sum()) - np.r_[0, np.cumsum(flags)][first]
+        for flags in (clear, clear & ((h > 0) == (m > 0)))
+    )
+    metric_ties = len(h) - first - decided
+    both_ties = len(h) - n_clear - metric_ties
+    return PairCounts(concordant, decided - concordant, n_clear - decided, metric_ties, both_ties)
 
 
 def counts_by_group(
-    human: Floats,
-    metric: Floats,
-    group: NDArray[np.integer],
-    n_groups: int,
-    *,
-    threshold: float = 0.0,
-    epsilon: float = 0.0,
+    human: Floats, metric: Floats, group: NDArray[np.integer], n_groups: int, threshold: float = 0.0
 ) -> PairCounts:
-    """Count the pairs of each group (segment, document) at one threshold.
-
-    ``human`` and ``metric`` are differences of pairs, as in :func:`threshold_counts`, and ``group``
-    a code for each pair.
+    """Count pairs, given by their differences, in each group at one human threshold.
 
     Examples
     --------
@@ -312,23 +311,14 @@ def counts_by_group(
     >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.metric_ties.tolist()
     ([1, 0], [1, 0], [0, 1])
     """
-    check_number(0, threshold=threshold, epsilon=epsilon)
-    check_whole(n_groups=n_groups)
     known = ~(np.isnan(human) | np.isnan(metric))
     h, m, code = human[known], metric[known], group[known]
-    people = (np.abs(h) >= threshold - ROUNDING) & (h != 0)
-    clear = np.abs(m) > epsilon
+    decided = (np.abs(h) >= threshold - _ROUNDING) & (h != 0)
+    clear = m != 0
     agree = (h > 0) == (m > 0)
-    kinds = (people & clear & agree, people & clear & ~agree, ~people & clear, people & ~clear,
-             ~people & ~clear)  # fmt: skip
-    return PairCounts(*(np.bincount(code[own], minlength=n_groups) for own in kinds))
-
-
-def _from(true: np.ndarray, first: Counts) -> Counts:
-    """Count what is true from each place on."""
-    before = np.r_[0, np.cumsum(true)]
-    counts: Counts = before[-1] - before[first]
-    return counts
+    kinds = (decided & clear & agree, decided & clear & ~agree, ~decided & clear, decided & ~clear,
+             ~decided & ~clear)  # fmt: skip
+    return PairCounts(*(np.bincount(code[flags], minlength=n_groups) for flags in kinds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,8 +339,13 @@ class TieMatrix:
         """All of them, in the order of the fields."""
         return (self.same, self.opposite, self.metric_tie, self.human_tie, self.both_tie)
 
+    @property
+    def lowest(self) -> float:
+        """The least that a pair can be worth."""
+        return min((worth for worth in self.worths if worth is not None), default=0.0)
+
     def parts(self, counts: PairCounts) -> tuple[Floats, Floats]:
-        """Give what the pairs of every group are worth together, and how many take part."""
+        """Sum what the pairs of every group are worth, and count those that are not excluded."""
         kinds = ("concordant", "discordant", "metric_ties", "human_ties", "both_ties")
         parts = [(w, getattr(counts, kind)) for w, kind in zip(self.worths, kinds, strict=True)]
         top: Floats = sum((w * n for w, n in parts if w is not None), start=np.zeros(()))
@@ -358,13 +353,12 @@ class TieMatrix:
         return top, pairs
 
     def value(self, counts: PairCounts) -> Floats:
-        """Evaluate every group; NaN where no pair takes part.
+        """Evaluate every group; NaN where all pairs are excluded.
 
         Examples
         --------
         >>> import numpy as np
-        >>> one = lambda n: np.array([n])
-        >>> counts = PairCounts(one(80), one(0), one(0), one(20), one(0))
+        >>> counts = PairCounts(*(np.array([n]) for n in (80, 0, 0, 20, 0)))
         >>> KENDALL["kendall-soft"].value(counts).tolist()
         [0.8]
         """
@@ -387,7 +381,7 @@ KENDALL: Mapping[str, TieMatrix] = {
 
 
 def matrix(name: str) -> TieMatrix:
-    """Give a variant by name."""
+    """Return a variant by name."""
     check_text(name=name)
     if name not in KENDALL:
         raise UsageError(f"no Kendall variant '{name}'; {hint(name, KENDALL)}")

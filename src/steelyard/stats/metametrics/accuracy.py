@@ -1,15 +1,14 @@
 """Pairwise accuracy, hard and soft: whether a metric orders systems as people do.
 
 Hard accuracy counts the pairs of systems in the same order. Soft pairwise accuracy (Thompson et
-al., 2024) asks whether a metric is as sure of the order as people are: 1 minus the mean distance of
-what paired permutation tests say of each pair of systems by the human score and by the metric.
+al., 2024) asks whether a metric is as sure of the order as people are: 1 minus the mean distance
+between the p-values of paired permutation tests by the human score and by the metric.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,9 +26,8 @@ from steelyard.stats.metametrics.base import (
     Value,
     View,
 )
-from steelyard.stats.metametrics.copies import Copies, Pairs
-from steelyard.stats.metametrics.swappedspa import null_spa
-from steelyard.stats.metametrics.swapping import Null, Swaps
+from steelyard.stats.metametrics.swap_tests import Null, Swaps, null_spa
+from steelyard.stats.metametrics.weighted import Weighted, WeightedPairs
 from steelyard.stats.paired.unpaired import unpaired_means_test
 from steelyard.stats.permutation.corpus import corpus_pvalues
 from steelyard.stats.permutation.pvalues import (
@@ -48,7 +46,7 @@ _HUMAN = "the human score"
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A mean over pairs of systems, and how many took part; NaN without a pair."""
+    """A mean over pairs of systems, and their number; NaN without a pair."""
 
     value: float
     n_pairs: int
@@ -64,8 +62,6 @@ def soft_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
     >>> soft_agreement(human, metric)
     Agreement(value=0.75, n_pairs=1)
     """
-    if p_human.shape != p_metric.shape:
-        raise ShapeError(f"p-values of shapes {p_human.shape} and {p_metric.shape}")
     i, j = pair_index(len(p_human))
     return _mean(1 - np.abs(p_human[i, j] - p_metric[i, j]))
 
@@ -82,8 +78,8 @@ def binarised_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
 def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") -> Agreement:
     """Share of pairs of systems that human and metric scores order alike.
 
-    Both tied is agreement, one tied is not; with ``ties="drop-human"`` pairs that the human scores
-    tie take no part. Systems without either score take no part.
+    Both tied is agreement, one tied is not; ``ties="drop-human"`` excludes pairs that the human
+    scores tie. Systems without either score are excluded.
 
     Examples
     --------
@@ -92,8 +88,6 @@ def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") ->
     Agreement(value=0.6666666666666666, n_pairs=3)
     """
     check_choice(PA_TIES, ties=ties)
-    if human.shape != metric.shape or human.ndim != 1:
-        raise ShapeError(f"expected two vectors of one length, got {human.shape}, {metric.shape}")
     i, j = pair_index(len(human))
     h, m = human[i] - human[j], metric[i] - metric[j]
     agree = np.where(np.isnan(h) | np.isnan(m), np.nan, np.sign(h) == np.sign(m))
@@ -106,10 +100,15 @@ def _mean(terms: Floats) -> Agreement:
 
 
 def spa(human: Floats, metric: Floats, **options: Any) -> float:
-    """Soft pairwise accuracy of a metric: systems x segments in, one number out.
+    """Soft pairwise accuracy of a metric.
 
-    Only cells that both scores have take part. ``options`` go to
-    :func:`~steelyard.stats.permutation.pvalues.pairwise_pvalues` (``method``, ``blocks``, ...).
+    Parameters
+    ----------
+    human, metric
+        Scores, systems x segments; cells that either lacks (NaN) are excluded.
+    **options
+        Passed to :func:`~steelyard.stats.permutation.pvalues.pairwise_pvalues` (``method``,
+        ``blocks``, ...).
 
     Examples
     --------
@@ -143,12 +142,12 @@ class Accuracy(MetaMetric):
         pairs = zip(human.T, metric.T, strict=True)
         return np.array([pairwise_accuracy(h, m, ties=rule).value for h, m in pairs])
 
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
+    def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs, both tied being agreement."""
         del epsilon
         human_tie, both_tie = (0, 1) if ties.pa_ties == "strict" else (None, None)
         worth = TieMatrix(opposite=0, metric_tie=0, human_tie=human_tie, both_tie=both_tie)
-        return Pairs(value=worth.value)
+        return WeightedPairs(value=worth.value)
 
 
 @dataclass(frozen=True)
@@ -164,83 +163,80 @@ class Spa(MetaMetric):
         if np.isnan(view.scores.human).all():
             what = f"{self.name} needs segment scores: the human score has system scores only"
             raise UsageError(what)
-        human, metrics, has = self._stacks(view)
+        human, metrics, scored = self._pair_stacks(view)
         terms = 1 - np.abs(human - metrics)
-        known = ~np.isnan(terms)
-        n_pairs = known.sum(axis=1)
-        means = terms.mean(axis=1) if terms.shape[1] else n_pairs
-        found = []
-        for k, (own, n) in enumerate(zip(terms, n_pairs.tolist(), strict=True)):
-            if not has[k]:
-                found.append(Value(float("nan"), note=self.nothing(view, k)))
-            elif not n:
-                found.append(Value(float("nan"), note="fewer than two systems"))
-            else:
-                found.append(Value(float(means[k] if n == len(own) else own[known[k]].mean())))
-        return found
+        n_pairs = (~np.isnan(terms)).sum(axis=1)
+        means = ratio(np.nansum(terms, axis=1), n_pairs)
+        values = []
+        for k, value in enumerate(means.tolist()):
+            note = None
+            if not n_pairs[k]:
+                note = "fewer than two systems" if scored[k] else self.why_undefined(view, k)
+            values.append(Value(value, note=note))
+        return values
 
-    def _stacks(self, view: View) -> tuple[Floats, Floats, Bools]:
-        """p-values of all pairs i < j, metrics x pairs, and which metrics have scores to weigh."""
-        if "stacks" in view.kept:
-            found: tuple[Floats, Floats, Bools] = view.kept["stacks"]
-            return found
-        if view.whole is not None and view.method != "mtme" and all(self._stacks(view.whole[0])[2]):
-            whole, rows = view.whole
-            human, metrics, has = self._stacks(whole)
-            here = np.full((len(whole.scores.human),) * 2, -1)
-            here[pair_index(len(here))] = np.arange(human.shape[1])
-            chosen = here[np.ix_(rows, rows)][pair_index(len(rows))]
-            human, metrics = human[:, chosen], metrics[:, chosen]
-            has = np.asarray((~np.isnan(view.scores.systems)).any(axis=1))
-        else:
-            i, j = pair_index(len(view.scores.human))
-            has = np.array(view.scores.n_cells) > 0
-            human, metrics = np.full((2, len(has), len(i)), np.nan)
-            for k in np.flatnonzero(has).tolist():
-                pair = self.pair_pvalues(view, k)
-                human[k], metrics[k] = pair[0][i, j], pair[1][i, j]
-        view.kept["stacks"] = human, metrics, has
-        return human, metrics, has
+    def _pair_stacks(self, view: View) -> tuple[Floats, Floats, Bools]:
+        """p-values of all pairs i < j, metrics x pairs, and which metrics have any score."""
+        if "stacks" not in view.kept:
+            view.kept["stacks"] = self._part_of_whole(view) or self._computed(view)
+        stacks: tuple[Floats, Floats, Bools] = view.kept["stacks"]
+        return stacks
+
+    def _part_of_whole(self, view: View) -> tuple[Floats, Floats, Bools] | None:
+        """Take the p-values of some systems from those of all; the WMT toolkit's depend on all."""
+        if view.whole is None or view.method == "mtme":
+            return None
+        whole, rows = view.whole
+        human, metrics, scored = self._pair_stacks(whole)
+        if not scored.all():
+            return None
+        position = np.full((len(whole.scores.human),) * 2, -1)
+        position[pair_index(len(position))] = np.arange(human.shape[1])
+        chosen = position[np.ix_(rows, rows)][pair_index(len(rows))]
+        scored = np.asarray((~np.isnan(view.scores.systems)).any(axis=1))
+        return human[:, chosen], metrics[:, chosen], scored
+
+    def _computed(self, view: View) -> tuple[Floats, Floats, Bools]:
+        i, j = pair_index(len(view.scores.human))
+        scored = np.array(view.scores.n_cells) > 0
+        human, metrics = np.full((2, len(scored), len(i)), np.nan)
+        for k in np.flatnonzero(scored).tolist():
+            p_human, p_metric = self.pair_pvalues(view, k)
+            human[k], metrics[k] = p_human[i, j], p_metric[i, j]
+        return human, metrics, scored
 
     def pair_pvalues(self, view: View, k: int) -> tuple[Floats, Floats]:
         """p-values of all pairs of systems by the human score and by a metric, on what both have.
 
         ``p[i, j]`` is small where i beats j.
         """
-        stats = view.scores.sources[k].statistics
-        if stats is not None and view.method in ("exact", "analytic"):
-            own = corpus_pvalues(stats, blocks=view.blocks).p
-            return self._human_p(view, stats.known), own
         scores = view.scores
+        statistics = scores.sources[k].statistics
+        if statistics is not None and view.method in ("exact", "analytic"):
+            p_metric = corpus_pvalues(statistics, blocks=view.blocks).p
+            return self._human_p(view, statistics.known), p_metric
         if "metrics" not in view.kept:  # those of all metrics are computed at once
-            has = [k for k, n_cells in enumerate(scores.n_cells) if n_cells]
-            columns = _columns(view)
-            of = scores.cube if view.method == "mtme" else scores.matrices
-            wanted = {"metrics": [of[k] for k in has]}
-            if view.raters is None:
-                wanted[_HUMAN] = [scores.human[:, columns]]
-            found = _pvalues(view, wanted, columns)
-            view.kept["metrics"] = dict(zip(has, found["metrics"], strict=True))
-            if view.raters is None:
-                view.kept[None] = found[_HUMAN][0]
+            scored = [k for k, n_cells in enumerate(scores.n_cells) if n_cells]
+            # The WMT toolkit adds up floats as they lie in memory: it gets all segments.
+            cells = scores.cube if view.method == "mtme" else scores.matrices
+            p = _pvalues(view, "metrics", [cells[k] for k in scored], _columns(view))
+            view.kept["metrics"] = dict(zip(scored, p, strict=True))
         human = self._human_p(view, None if scores.complete[k] else ~np.isnan(scores.cube[k]))
         return human, view.kept["metrics"][k]
 
-    def _human_p(self, view: View, known: NDArray[np.bool_] | None) -> Floats:
+    def _human_p(self, view: View, known: Bools | None) -> Floats:
         """p-values of the human score on the cells that a metric has (None: all), computed once."""
         key = None if known is None else np.packbits(known).tobytes()
         if key not in view.kept:
-            columns = _columns(view) if known is None else slice(None)
-            scores = view.scores.human
-            scores = scores if known is None else np.where(known, scores, np.nan)
-            by_rater = view.raters is not None
-            view.kept[key] = (
-                _by_rater(view, scores)
-                if by_rater
-                else _pvalues(view, {_HUMAN: [scores[:, columns]]}, columns)[_HUMAN][0]
-            )
-        found: Floats = view.kept[key]
-        return found
+            human = view.scores.human
+            human = human if known is None else np.where(known, human, np.nan)
+            if view.raters is not None:
+                view.kept[key] = _rater_pvalues(view, human)
+            else:
+                columns = _columns(view) if known is None else slice(None)
+                view.kept[key] = _pvalues(view, _HUMAN, [human[:, columns]], columns)[0]
+        p: Floats = view.kept[key]
+        return p
 
     def notes(self, view: View) -> list[str]:
         """Say how good exact p-values are, where it is not to six digits."""
@@ -267,13 +263,13 @@ class Spa(MetaMetric):
         )
 
     def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
-        """Values with other human scores: people's p-values anew, those of metrics as they are.
+        """Values with other human scores: their p-values anew, those of metrics as they are.
 
-        People's are normal with the first Edgeworth term, as in other resamples.
+        Those of people are normal with the first Edgeworth term, as in other resamples.
         """
         i, j = pair_index(len(view.scores.human))
         metrics = np.stack([self.pair_pvalues(view, k)[1][i, j] for k in chosen])
-        found = []
+        values = []
         for human in humans:
             gap = human[i] - human[j]
             known = ~np.isnan(gap).all(axis=1) & ~np.isnan(metrics)
@@ -282,8 +278,13 @@ class Spa(MetaMetric):
             sums = x.sum(axis=1), square.sum(axis=1), (square * square).sum(axis=1)
             p = quick_p(*(part.astype(np.float32) for part in sums)).astype(np.float64)
             agree = np.where(known, 1 - np.abs(p - metrics), 0.0)
-            found.append(ratio(agree.sum(axis=1), known.sum(axis=1)))
-        return np.array(found)
+            values.append(ratio(agree.sum(axis=1), known.sum(axis=1)))
+        return np.array(values)
+
+    def recomputed(self, view: View, scheme: str) -> bool:
+        """Only swapped inputs leave sums of powers linear in the signs."""
+        del view
+        return scheme != "inputs"
 
     def null(self, view: View, chosen: Sequence[int], swaps: Swaps) -> Null:
         """Draw the differences of metrics whose scores are swapped."""
@@ -292,42 +293,33 @@ class Spa(MetaMetric):
 
 
 def _columns(view: View) -> Counts | slice:
-    """Places of the segments that p-values are made of.
-
-    The WMT toolkit adds up floats as they lie in memory: it is given all.
-    """
+    """Positions of the segments that p-values are made of."""
     return slice(None) if view.method == "mtme" else view.scores.columns
 
 
 def _pvalues(
-    view: View, scores: dict[str, list[Floats]], columns: Counts | slice
-) -> dict[str, list[Floats]]:
+    view: View, whose: str, matrices: list[Floats], columns: Counts | slice
+) -> list[Floats]:
     """p-values of pairs of systems; keep the error of exact ones where it is not small."""
     blocks = None if view.blocks is None else view.blocks[columns]
-    every = [x for own in scores.values() for x in own]
-    found = iter(stacked_pvalues(every, SignFlips(method=view.method), blocks=blocks))
-    result = {}
-    for whose, matrices in scores.items():
-        own = list(islice(found, len(matrices)))
-        error = max((one.error for one in own), default=0.0)
-        if view.method == "exact" and error > 1e-6:
-            view.kept.setdefault("errors", {}).setdefault(whose, error)
-        result[whose] = [one.p for one in own]
-    return result
+    results = list(stacked_pvalues(matrices, SignFlips(method=view.method), blocks=blocks))
+    error = max((result.error for result in results), default=0.0)
+    if view.method == "exact" and error > 1e-6:
+        view.kept.setdefault("errors", {}).setdefault(whose, error)
+    return [result.p for result in results]
 
 
-def _by_rater(view: View, scores: Floats) -> Floats:
+def _rater_pvalues(view: View, scores: Floats) -> Floats:
     """p-values of means whose noise is that of raters, and of segments or their blocks beside."""
     assert view.raters is not None
-    known = [~np.isnan(own) for own in scores]
+    known = [~np.isnan(row) for row in scores]
     segments = np.arange(scores.shape[1]) if view.blocks is None else view.blocks
 
-    def split(codes: list[Counts]) -> list[Counts]:
-        return [own[has] for own, has in zip(codes, known, strict=True)]
+    def split(rows: Iterable[NDArray[Any]]) -> list[NDArray[Any]]:
+        return [row[has] for row, has in zip(rows, known, strict=True)]
 
-    values = [own[has] for own, has in zip(scores, known, strict=True)]
-    raters = split(list(view.raters))
+    raters = split(view.raters)
     units = [split([segments] * len(scores)), raters] if view.crossed else [raters]
-    p = unpaired_means_test(values, *units)
+    p = unpaired_means_test(split(scores), *units)
     np.fill_diagonal(p, 0.5)
     return p

@@ -1,14 +1,14 @@
-"""What a meta-metric is: an object that knows its value, its resamples and its tests.
+"""What a meta-metric is: an object with a value, its resamples and its tests.
 
 At level ``sys`` a meta-metric compares two vectors of system scores. At level ``seg`` it compares
 systems x segments matrices within groups: ``none`` (all cells together), ``item`` (the systems on
 each segment) or ``system`` (the segments of each system); the value is the mean over the groups in
 which it is defined.
 
-A subclass of :class:`MetaMetric` says what it is in one method, :meth:`MetaMetric.columns`. That is
-enough for values at both levels, for tests by swapping scores, and for intervals wherever whole
-groups are drawn. Where units occur several times in a resample, :meth:`MetaMetric.copies` says what
-that means; whatever can be done faster, or exactly, is overridden.
+A subclass of :class:`MetaMetric` defines one method, :meth:`MetaMetric.columns`. That is enough for
+values at both levels, for tests by swapping scores, and for intervals wherever whole groups are
+drawn. Where units occur several times in a resample, :meth:`MetaMetric.weighted` says what that
+means; whatever can be done faster, or exactly, is overridden.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_choice, check_number
 from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
 from steelyard.stats.kendall.counting import GROUPS, grouped
-from steelyard.stats.kendall.weighted import MAX_PAIRS, MAX_SEGMENTS
-from steelyard.stats.metametrics import swapping
-from steelyard.stats.metametrics.copies import Copies
-from steelyard.stats.metametrics.swapping import MetricComparison, Null, Swaps
+from steelyard.stats.metametrics import swap_tests
+from steelyard.stats.metametrics.swap_tests import MetricComparison, Null, Swaps
+from steelyard.stats.metametrics.weighted import Weighted
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
 from steelyard.stats.resampling import bootstrap
 
@@ -70,15 +69,15 @@ class GroupValues:
     @property
     def mean(self) -> float:
         """Weighted mean over the groups that are defined, NaN if none is."""
-        known = self.defined
-        if not len(known):
+        defined = self.defined
+        if not len(defined):
             return float("nan")
-        weights = self.weights[known]
-        return float((self.values[known] * weights).sum() / weights.sum())
+        weights = self.weights[defined]
+        return float((self.values[defined] * weights).sum() / weights.sum())
 
 
 def judged_cells(human: Floats) -> Bools:
-    """Tell which outputs people scored; all, where they scored whole systems alone."""
+    """Mark the outputs with a human score; all, where only whole systems have one."""
     known: Bools = ~np.isnan(human)
     return known if known.any() else np.ones_like(known)
 
@@ -87,53 +86,40 @@ def judged_cells(human: Floats) -> Bools:
 class Source:
     """Where the system scores of a metric come from; higher is better throughout."""
 
-    cells: Floats  # systems x segments, also those that people did not score
+    cells: Floats  # systems x segments, also those without a human score
     official: bool = False  # whether system scores were given, not made of the cells
     has_segments: bool = True
-    statistics: CorpusStatistics | None = None  # of a corpus metric, on what people scored
+    statistics: CorpusStatistics | None = None  # of a corpus metric, on the judged cells
     sign: int = 1  # of the statistics' score
+
+    def of_systems(self, rows: Counts) -> Source:
+        """Return the source of some systems."""
+        statistics = None if self.statistics is None else self.statistics.select(rows)
+        return replace(self, cells=self.cells[rows], statistics=statistics)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """What people and metrics gave: higher is better, NaN where a score is missing."""
+    """Scores of people and metrics: higher is better, NaN where a score is missing."""
 
     human: Floats  # systems x segments
     human_systems: Floats
-    systems: Floats  # metrics x systems: official, else over what people scored
-    whole: tuple[Source, ...]  # of all systems, of which these are
-    chosen: Counts | None = None  # some, or all
-
-    @cached_property
-    def sources(self) -> tuple[Source, ...]:
-        """Where the scores of these systems come from."""
-        rows = self.chosen
-        if rows is None:
-            return self.whole
-        return tuple(
-            replace(
-                own,
-                cells=own.cells[rows],
-                statistics=None if own.statistics is None else own.statistics.select(rows),
-            )
-            for own in self.whole
-        )
+    systems: Floats  # metrics x systems: official, else means over judged cells
+    sources: tuple[Source, ...]
 
     @cached_property
     def judged(self) -> Bools:
-        """Tell which outputs people scored; all, where they scored whole systems alone."""
+        """Mark the outputs with a human score; all, where only whole systems have one."""
         return judged_cells(self.human)
 
     @cached_property
     def n_judged(self) -> int:
-        """How many outputs people scored."""
+        """How many outputs have a human score."""
         return int(np.count_nonzero(self.judged))
 
     @cached_property
     def columns(self) -> Counts | slice:
-        """Places of the segments that people scored, or of all if they scored some for a few."""
-        if self.n_judged == self.judged.size:
-            return slice(None)
+        """Positions of the judged segments; all, where some systems lack a judged segment."""
         some: Bools = np.asarray(self.judged.any(axis=0))
         if some.all() or not (self.judged == some).all():
             return slice(None)
@@ -141,65 +127,62 @@ class Scores:
 
     @cached_property
     def matrices(self) -> list[Floats]:
-        """Scores of each metric on the cells that people scored, systems x :attr:`columns`."""
+        """Scores of each metric on the judged cells, systems x :attr:`columns`."""
         columns = self.columns
-        if isinstance(columns, slice):
-            every = self.n_judged == self.judged.size
-            return [own.cells if every else np.where(self.judged, own.cells, np.nan)
-                    for own in self.sources]  # fmt: skip
-        return [np.take(own.cells, columns, axis=1) for own in self.sources]
+        if not isinstance(columns, slice):
+            return [np.take(source.cells, columns, axis=1) for source in self.sources]
+        if self.n_judged == self.judged.size:
+            return [source.cells for source in self.sources]
+        return [np.where(self.judged, source.cells, np.nan) for source in self.sources]
 
     @cached_property
     def complete(self) -> list[bool]:
-        """Tell which metrics scored all that people scored."""
-        return [not np.isnan(own.sum()) for own in self.matrices]
+        """Whether each metric has a score for every judged cell."""
+        return [not np.isnan(cells.sum()) for cells in self.matrices]
 
     @cached_property
     def n_cells(self) -> list[int]:
-        """How many outputs people and each metric scored."""
+        """How many judged cells each metric has a score for."""
         return [
-            self.n_judged if whole else int((~np.isnan(own)).sum())
-            for own, whole in zip(self.matrices, self.complete, strict=True)
+            self.n_judged if complete else int((~np.isnan(cells)).sum())
+            for cells, complete in zip(self.matrices, self.complete, strict=True)
         ]
 
     @cached_property
     def cube(self) -> Floats:
-        """Metrics x systems x segments, NaN but on the cells that people scored."""
-        columns = self.columns
-        if isinstance(columns, slice):
+        """Metrics x systems x segments, NaN but on the judged cells."""
+        if isinstance(self.columns, slice):
             alone = len(self.matrices) == 1
             return self.matrices[0][None] if alone else np.stack(self.matrices)
-        found = np.full((len(self.sources), *self.human.shape), np.nan)
-        for own, cells in zip(found, self.matrices, strict=True):
-            own[:, columns] = cells
-        return found
-
-    def part(self, rows: Counts) -> Scores:
-        """Scores of some systems."""
-        return Scores(
-            self.human[rows], self.human_systems[rows], self.systems[:, rows], self.whole, rows
-        )
+        cube = np.full((len(self.sources), *self.human.shape), np.nan)
+        for metric, cells in zip(cube, self.matrices, strict=True):
+            metric[:, self.columns] = cells
+        return cube
 
     @cached_property
     def additive(self) -> Floats:
         """Segment scores whose means are the system scores, to first order for corpus metrics."""
         if all(source.statistics is None for source in self.sources):
             return self.cube
-        found = [
-            own if source.statistics is None else source.sign * pseudo_values(source.statistics)
-            for own, source in zip(self.cube, self.sources, strict=True)
-        ]
-        return np.stack(found)
+        return np.stack([
+            cells if source.statistics is None else source.sign * pseudo_values(source.statistics)
+            for cells, source in zip(self.cube, self.sources, strict=True)
+        ])  # fmt: skip
 
-    def behind(self, k: int) -> Floats | None:
+    def of_systems(self, rows: Counts) -> Scores:
+        """Return the scores of some systems."""
+        sources = tuple(source.of_systems(rows) for source in self.sources)
+        return Scores(self.human[rows], self.human_systems[rows], self.systems[:, rows], sources)
+
+    def averaged(self, k: int) -> Floats | None:
         """Segment scores whose means are the system scores, None if official scores are not.
 
-        Official scores are often means over all segments, also those that people did not judge.
+        Official scores are often means over all segments, also those without a human score.
         """
-        own: Floats = self.cube[k]
+        cells: Floats = self.cube[k]
         if not self.sources[k].official:
-            return own
-        for scores in (own, self.sources[k].cells):
+            return cells
+        for scores in (cells, self.sources[k].cells):
             if same_digits(self.systems[k], row_means(scores)):
                 return scores
         return None
@@ -209,8 +192,8 @@ class Scores:
         if segments is None:
             yield from (self.systems[k][None, :] for k in chosen)
             return
-        behind = [self.behind(k) for k in chosen if self.sources[k].statistics is None]
-        means = bootstrap.stacked_means([own for own in behind if own is not None], segments)
+        averaged = [self.averaged(k) for k in chosen if self.sources[k].statistics is None]
+        means = bootstrap.stacked_means([x for x in averaged if x is not None], segments)
         for k in chosen:
             source = self.sources[k]
             if source.statistics is None:
@@ -226,7 +209,7 @@ class Scores:
             return 'the official human scores are not means of segments (intervals="system")'
         if not self.sources[k].has_segments:
             return 'there are system scores only (intervals="system")'
-        if self.sources[k].statistics is None and self.behind(k) is None:
+        if self.sources[k].statistics is None and self.averaged(k) is None:
             return 'official system scores are not means of segments (intervals="system")'
         return None
 
@@ -244,7 +227,7 @@ class Resamples:
 
 @dataclass(frozen=True)
 class View:
-    """Scores as a meta-metric looks at them; what it found is kept, for tests and intervals."""
+    """Scores as a meta-metric looks at them; what it computes is kept for tests and intervals."""
 
     scores: Scores
     level: str
@@ -255,17 +238,17 @@ class View:
     raters: Counts | None = None  # who gave each human score, where that makes noise: a code, or -1
     crossed: bool = False  # whether segments, or their blocks, make noise beside raters
     kept: dict[Any, Any] = field(default_factory=dict)
-    whole: tuple[View, Counts] | None = None  # that it shows some systems of
+    whole: tuple[View, Counts] | None = None  # the view of all systems, and which these are
 
-    def part(self, rows: Counts) -> View:
+    def of_systems(self, rows: Counts) -> View:
         """Look at some of the systems."""
         raters = None if self.raters is None else self.raters[rows]
-        scores = self.scores.part(rows)
+        scores = self.scores.of_systems(rows)
         return replace(self, scores=scores, raters=raters, kept={}, whole=(self, rows))
 
 
 class Value(NamedTuple):
-    """A value, the epsilon that it rests on, and what is to be said of it."""
+    """A value, the epsilon that it rests on, and a note on it."""
 
     value: float
     epsilon: float | None = None
@@ -288,22 +271,22 @@ class MetaMetric:
 
     name: str
     lowest: float = -1.0  # the range that averages over tasks are scaled from
-    group_by: str = "item"  # how segments are grouped unless somebody says otherwise
-    threshold: float = 0.0  # of the human score, likewise
+    group_by: str = "item"  # the default grouping of segments
+    threshold: float = 0.0  # the default threshold of the human score
 
-    levels: ClassVar[tuple[str, ...]] = LEVELS  # that it has, its own first
+    levels: ClassVar[tuple[str, ...]] = LEVELS  # that it has, the default first
     by_mean: ClassVar[bool] = True  # the value is a mean over groups
     on_cells: ClassVar[bool] = False  # it looks at segment scores at level sys, too
     pools: ClassVar[bool] = False  # values of several sets add up by their pairs of systems
-    caveat: ClassVar[str | None] = None  # what a test of it is to be told with
+    caveat: ClassVar[str | None] = None  # what to know about a test of it
 
-    # What it is
+    # The definition
 
     def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
         """Value of each column of two items x groups matrices; NaN where it is undefined."""
         raise NotImplementedError
 
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies | None:
+    def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted | None:
         """What it is where units occur several times; None if that has no meaning."""
         del ties, epsilon
         return None
@@ -314,18 +297,18 @@ class MetaMetric:
         return GroupValues(values, np.ones(len(values)))
 
     def chance(self, view: View) -> float | None:
-        """Value of a metric without any information, where that is known."""
+        """Value of a metric without any information, where there is a formula."""
         del view
         return None
 
-    def clear(self, ties: TieRules) -> float:
-        """Give the human difference below which it sees a tie."""
+    def tie_width(self, ties: TieRules) -> float:
+        """Return the human difference below which it sees a tie."""
         return self.threshold if ties.threshold is None else ties.threshold
 
-    # How it is taken
+    # Levels and values
 
     def level(self, asked: str | None = None) -> str:
-        """Give the level that is asked for, or its own."""
+        """Return the level that is asked for, or the default."""
         check_choice(LEVELS, optional=True, level=asked)
         if asked is None or asked in self.levels:
             return asked or self.levels[0]
@@ -333,7 +316,7 @@ class MetaMetric:
         raise UsageError(f"'{self.name}' compares {what}: it has no level {asked}")
 
     def grouping(self, level: str, asked: str | None = None) -> str | None:
-        """Give the grouping of segments, None at level sys."""
+        """Return the grouping of segments, None at level sys."""
         if level == "sys":
             return None
         group = asked or self.group_by
@@ -343,10 +326,8 @@ class MetaMetric:
 
     def values(self, view: View) -> list[Value]:
         """Values of all metrics."""
-        every = range(len(view.scores.systems))
-        if view.level == "sys":
-            return [self._of_systems(view, k) for k in every]
-        return [self._of_groups(view, k) for k in every]
+        value = self._of_systems if view.level == "sys" else self._of_groups
+        return [value(view, k) for k in range(len(view.scores.systems))]
 
     def _of_systems(self, view: View, k: int) -> Value:
         human, scores = view.scores.human_systems, view.scores.systems[k]
@@ -365,14 +346,14 @@ class MetaMetric:
         groups = self.grouped(view, k)
         n, defined = len(groups.values), len(groups.defined)
         if not defined:
-            return Value(float("nan"), groups.epsilon, self.nothing(view, k))
+            return Value(float("nan"), groups.epsilon, self.why_undefined(view, k))
         lost = n - defined
         if lost and view.group_by == "item":  # nobody judged the others
             lost -= int(np.isnan(view.scores.human).all(axis=0).sum())
         note = f"undefined in {lost} of {n} groups" if lost > 0 and n > 1 else None
         return Value(groups.mean, groups.epsilon, note)
 
-    def nothing(self, view: View, k: int) -> str:
+    def why_undefined(self, view: View, k: int) -> str:
         """Say why a statistic of segments is nowhere defined."""
         source = view.scores.sources[k]
         if not source.has_segments:
@@ -385,17 +366,17 @@ class MetaMetric:
         return "constant"
 
     def notes(self, view: View) -> list[str]:
-        """What is to be said of all values found so far."""
+        """Notes on all values computed so far."""
         del view
         return []
 
     def grouped(self, view: View, k: int) -> GroupValues:
         """Values of a metric in each group, computed once: calibration is the costly part."""
         if k not in view.kept:
-            human, own = view.scores.human, view.scores.cube[k]
-            view.kept[k] = self.groups(human, own, view.group_by or "none", view.ties)
-        found: GroupValues = view.kept[k]
-        return found
+            human, metric = view.scores.human, view.scores.cube[k]
+            view.kept[k] = self.groups(human, metric, view.group_by or "none", view.ties)
+        values: GroupValues = view.kept[k]
+        return values
 
     def stacks(self, view: View, chosen: Sequence[int]) -> tuple[Floats, Floats]:
         """Values and weights of several metrics, each metrics x groups."""
@@ -409,9 +390,9 @@ class MetaMetric:
 
         ``systems`` says how often each system counts.
         """
-        known = self.copies(ties)
-        if known is not None:
-            return known.rows(human, metric, systems)
+        weighted = self.weighted(ties)
+        if weighted is not None:
+            return weighted.rows(human, metric, systems)
         assert systems is None
         h, m = np.broadcast_arrays(human, metric)
         return self.columns(h.T, m.T, ties)
@@ -427,17 +408,16 @@ class MetaMetric:
             fixed, done = None, self._whole_groups(view, resamples)
         if done:
             return fixed
-        known = self._known(view, k)
-        if known is None:
+        weighted = self._weighted(view, k)
+        if weighted is None:
             return "a function of your own has no definition for copies of systems or of cells"
-        if known.by_pairs and view.group_by in ("none", "system"):
-            return _too_many_pairs(view, k, resamples)
+        if not weighted.has_cells and view.group_by in ("none", "system"):
+            return 'pairs of cells are not resampled (group_by="item" has an interval)'
         return None
 
-    def _known(self, view: View, k: int) -> Copies | None:
-        return self.copies(
-            view.ties, None if view.level == "sys" else self.grouped(view, k).epsilon
-        )
+    def _weighted(self, view: View, k: int) -> Weighted | None:
+        epsilon = None if view.level == "sys" else self.grouped(view, k).epsilon
+        return self.weighted(view.ties, epsilon)
 
     def _whole_groups(self, view: View, resamples: Resamples) -> bool:
         """Whether groups are drawn as they are, so that each keeps its value."""
@@ -458,8 +438,22 @@ class MetaMetric:
         human = scores.human_systems[None, :]
         if u is not None:
             human = bootstrap.bootstrap_means(scores.human, u)
-        columns = [self.rows(human, view.ties, own, w) for own in scores.rows(chosen, u)]
+        columns = [self.rows(human, view.ties, metric, w) for metric in scores.rows(chosen, u)]
         return np.stack(columns, axis=1)
+
+    def _of_cells(self, view: View, k: int, resamples: Resamples) -> Floats:
+        u, w = resamples.segments, resamples.systems
+        if self._whole_groups(view, resamples):
+            counts = u if view.group_by == "item" else w
+            assert counts is not None
+            return bootstrap.bootstrap_groups(*self.stacks(view, [k]), counts)[:, 0]
+        weighted = self._weighted(view, k)
+        assert weighted is not None
+        human, metric = view.scores.human, view.scores.cube[k]
+        if view.group_by == "item":
+            return weighted.items(human, metric, w, u)
+        by_system = view.group_by == "system"
+        return weighted.cells(human, metric, by_system=by_system, segments=u, systems=w)
 
     def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
         """Values with other human scores (systems x segments) and metrics as they are.
@@ -468,9 +462,9 @@ class MetaMetric:
         """
         scores = view.scores
         if view.level == "sys":
-            rows = np.stack([row_means(own) for own in humans])
-            found = [self.rows(rows, view.ties, scores.systems[k][None, :]) for k in chosen]
-            return np.stack([np.broadcast_to(own, len(rows)) for own in found], axis=1)
+            rows = np.stack([row_means(human) for human in humans])
+            values = [self.rows(rows, view.ties, scores.systems[k][None, :]) for k in chosen]
+            return np.stack([np.broadcast_to(column, len(rows)) for column in values], axis=1)
         group = view.group_by or "none"
         ties = {}
         for k in chosen:
@@ -479,20 +473,6 @@ class MetaMetric:
         return np.array(
             [[self.groups(h, scores.cube[k], group, ties[k]).mean for k in chosen] for h in humans]
         )
-
-    def _of_cells(self, view: View, k: int, resamples: Resamples) -> Floats:
-        u, w = resamples.segments, resamples.systems
-        if self._whole_groups(view, resamples):
-            counts = u if view.group_by == "item" else w
-            assert counts is not None
-            return bootstrap.bootstrap_groups(*self.stacks(view, [k]), counts)[:, 0]
-        known = self._known(view, k)
-        assert known is not None
-        human, own = view.scores.human, view.scores.cube[k]
-        if view.group_by == "item":
-            return known.items(human, own, w, u)
-        by_system = view.group_by == "system"
-        return known.cells(human, own, by_system=by_system, segments=u, systems=w)
 
     # Tests of differences between metrics
 
@@ -506,7 +486,7 @@ class MetaMetric:
         if not self._by_items(view, scheme):
             return None
         stacks = self.stacks(view, chosen)
-        return swapping.compare_items(*stacks, alternative=alternative, blocks=view.blocks)
+        return swap_tests.compare_items(*stacks, alternative=alternative, blocks=view.blocks)
 
     def recomputed(self, view: View, scheme: str) -> bool:
         """Whether each draw computes it anew, which takes long."""
@@ -520,25 +500,12 @@ class MetaMetric:
         """Draw the differences of metrics whose scores are swapped."""
         if view.level == "sys":
             value = partial(self.rows, view.scores.human_systems[None, :], view.ties)
-            return swapping.null_system_scores(value, view.scores.additive[chosen], swaps)
+            return swap_tests.null_system_scores(value, view.scores.additive[chosen], swaps)
         if self._by_items(view, swaps.scheme):
-            return swapping.null_items(*self.stacks(view, chosen), swaps)
+            return swap_tests.null_items(*self.stacks(view, chosen), swaps)
         human, group = view.scores.human, view.group_by or "none"
 
         def anew(scores: Floats) -> float:
             return self.groups(human, scores, group, view.ties).mean
 
-        return swapping.null_recomputed(anew, view.scores.cube[chosen], swaps)
-
-
-def _too_many_pairs(view: View, k: int, resamples: Resamples) -> str | None:
-    """Pairs of cells take time that grows with their number."""
-    every = view.group_by == "none"
-    if every and resamples.segments is not None and resamples.systems is not None:
-        return "pairs of cells are counted over segments or systems, not both"
-    known = ~np.isnan(view.scores.cube[k])
-    segments = int(known.any(axis=0).sum())
-    if resamples.segments is not None and segments > MAX_SEGMENTS:
-        return f"{segments} segments have too many pairs (at most {MAX_SEGMENTS} segments)"
-    pairs = known.sum() ** 2 / 2 if every else (known.sum(axis=1) ** 2).sum() / 2
-    return f"{pairs:.2g} pairs of cells are too many" if pairs > MAX_PAIRS else None
+        return swap_tests.null_recomputed(anew, view.scores.cube[chosen], swaps)

@@ -12,10 +12,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import UsageError
 from steelyard.core.options import check_flag, check_number, check_text
 from steelyard.stats import correlation
-from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.calibration import calibrate
 from steelyard.stats.kendall.counting import (
     PairCounts,
@@ -24,19 +23,17 @@ from steelyard.stats.kendall.counting import (
     count_pairs,
     grouped,
 )
-from steelyard.stats.kendall.weighted import TieWidths
-from steelyard.stats.metametrics import swapping
 from steelyard.stats.metametrics.base import GroupValues, MetaMetric, TieRules, View
-from steelyard.stats.metametrics.copies import Copies, Pairs, Products
-from steelyard.stats.metametrics.swapping import (
+from steelyard.stats.metametrics.swap_tests import (
     MetricComparison,
     Null,
-    Signs,
     Swaps,
-    standardise,
+    compare_verdicts,
+    null_pearson,
 )
+from steelyard.stats.metametrics.weighted import Weighted, WeightedPairs, WeightedPearson
 from steelyard.stats.paired.corrections import williams
-from steelyard.stats.permutation.pvalues import block_sums, pair_index, pairwise_pvalues, sided
+from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues, sided
 
 
 @dataclass(frozen=True)
@@ -44,15 +41,15 @@ class Correlation(MetaMetric):
     """A function of two matrices, a value per column; and what it is in resamples."""
 
     of: Callable[[Floats, Floats], Floats] = correlation.pearson
-    resampled: Copies = field(default_factory=Products)
+    resampled: Weighted = field(default_factory=WeightedPearson)
 
     def columns(self, human: Floats, metric: Floats, ties: TieRules) -> Floats:
         """Value of each column."""
         del ties
         return self.of(human, metric)
 
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
-        """Give what the catalogue says."""
+    def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
+        """What the registry says."""
         del ties, epsilon
         return self.resampled
 
@@ -74,7 +71,7 @@ def tau_c(human: Floats, metric: Floats) -> Floats:
 class Pdp(Correlation):
     """Pearson's r of all pairwise differences within groups, pooled over groups."""
 
-    resampled: Copies = field(default_factory=lambda: Products(pooled=True))
+    resampled: Weighted = field(default_factory=lambda: WeightedPearson(pooled=True))
     levels: ClassVar[tuple[str, ...]] = ("seg",)
     by_mean: ClassVar[bool] = False
 
@@ -103,18 +100,18 @@ class Pearson(Correlation):
         human = scores.human_systems if on_systems else scores.human.ravel()
         of = scores.systems if on_systems else scores.cube
         columns = [of[k].ravel()[:, None] for k in chosen]
-        own = np.array([float(correlation.pearson(human[:, None], x)[0]) for x in columns])
-        p = np.full((len(own), len(own)), np.nan)
-        for a, b in zip(*pair_index(len(own)), strict=True):
+        values = np.array([float(correlation.pearson(human[:, None], x)[0]) for x in columns])
+        p = np.full((len(values), len(values)), np.nan)
+        for a, b in zip(*pair_index(len(values)), strict=True):
             shared = ~np.isnan(human[:, None] + columns[a] + columns[b])[:, 0]
             h, x, y = (v[shared] for v in (human[:, None], columns[a], columns[b]))
-            one, other, mutual = (
-                float(correlation.pearson(*two)[0]) for two in ((h, x), (h, y), (x, y))
+            r_x, r_y, mutual = (
+                float(correlation.pearson(*pair)[0]) for pair in ((h, x), (h, y), (x, y))
             )
             n = int(shared.sum())
-            p[a, b] = williams(one, other, mutual, n, alternative=alternative)
-            p[b, a] = williams(other, one, mutual, n, alternative=alternative)
-        return MetricComparison(own, p, "williams", 0)
+            p[a, b] = williams(r_x, r_y, mutual, n, alternative=alternative)
+            p[b, a] = williams(r_y, r_x, mutual, n, alternative=alternative)
+        return MetricComparison(values, p, "williams", 0)
 
     def recomputed(self, view: View, scheme: str) -> bool:
         """Only within segments: other groups are functions of sums."""
@@ -132,61 +129,6 @@ class Pearson(Correlation):
         return null_pearson(view.scores.human, cube, view.group_by, swaps)
 
 
-def null_pearson(human: Floats, metrics: Floats, group_by: str, swaps: Swaps) -> Null:
-    """Draw differences of Pearson's correlation of cells, over all of them or within each system.
-
-    ``human`` is systems x segments, ``metrics`` metrics x systems x segments; cells that the human
-    score or the metric lacks take no part, before and after swapping. A correlation is a function
-    of six sums over cells, each linear in the signs.
-    """
-    if group_by not in ("none", "system"):
-        raise UsageError(f"sums of cells know the groups none and system, not '{group_by}'")
-    z = standardise(np.where(np.isnan(human), np.nan, metrics))
-    known = ~np.isnan(z)
-    h = np.where(np.isnan(human), 0.0, (human - np.nanmean(human)) / (np.nanstd(human) or 1.0))
-    z = np.where(known, z, 0.0)
-    terms = np.stack([known.astype(float), z, z * z, known * h, known * h * h, z * h])
-    terms = block_sums(terms, swaps.blocks)
-
-    def value(sums: Floats) -> Floats:
-        """Mean correlation from sums (6 x ... x systems)."""
-        if group_by == "none":
-            sums = sums.sum(axis=-1, keepdims=True)
-        n, m, mm, h, hh, mh = sums
-        n = np.where(n > 0, n, np.nan)
-        spread = (mm - m * m / n) * (hh - h * h / n)
-        r = ratio(mh - m * h / n, np.sqrt(np.where(spread > 1e-18 * n * n, spread, np.nan)))
-        defined = ~np.isnan(r)
-        return ratio(np.where(defined, r, 0.0).sum(axis=-1), defined.sum(axis=-1))
-
-    whole = terms.sum(axis=-1)
-    batches = []
-    n_systems, n_segments = terms.shape[-2:]
-    for signs in swaps.signs(n_systems, n_segments):
-        swapped = _signed_sums(terms, signs)
-        null = []
-        for i, j in swaps.pairs(len(metrics)):
-            middle = (whole[:, None, i] + whole[:, None, j]) / 2
-            shift = (swapped[:, :, i] - swapped[:, :, j]) / 2
-            null.append(value(middle + shift) - value(middle - shift))
-        batches.append(np.stack(null, axis=1))
-    return Null(value(whole), np.concatenate(batches), swaps.scheme)
-
-
-def _signed_sums(terms: Floats, signs: Signs) -> Floats:
-    """Sum terms over segments with signs: terms x draws x metrics x systems."""
-    columns, rows, cells = signs
-    if cells is not None:
-        sums = np.einsum("kis,tmis->tkmi", cells.astype(float), terms, optimize=True)
-    elif columns is not None:
-        sums = np.moveaxis(terms @ columns.T.astype(float), -1, 1)
-    else:
-        assert rows is not None
-        sums = np.repeat(terms.sum(axis=-1)[:, None], len(rows), axis=1)
-    result: Floats = sums if rows is None else sums * rows[None, :, None, :]
-    return result
-
-
 @dataclass(frozen=True)
 class Variant(MetaMetric):
     """Pairs are worth what a matrix says; people tie below a threshold."""
@@ -199,13 +141,13 @@ class Variant(MetaMetric):
         return self.matrix.value(self._counts(human, metric, ties))
 
     def _counts(self, human: Floats, metric: Floats, ties: TieRules) -> PairCounts:
-        return count_columns(human, metric, threshold=self.clear(ties))
+        return count_columns(human, metric, threshold=self.tie_width(ties))
 
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
+    def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs."""
         del epsilon
-        widths = TieWidths(threshold=self.clear(ties))
-        return Pairs(pooled=self.pooled, value=self.matrix.value, ties=widths)
+        width = self.tie_width(ties)
+        return WeightedPairs(self.pooled, self.matrix.value, threshold=width)
 
 
 @dataclass(frozen=True)
@@ -238,10 +180,10 @@ class Calibrated(Variant):
         values = self.matrix.value(count_columns(h, m, epsilon=epsilon))
         return GroupValues(values, np.ones(len(values)), epsilon)
 
-    def copies(self, ties: TieRules, epsilon: float | None = None) -> Copies:
+    def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs at an epsilon that stays as it is."""
         del ties
-        return Pairs(value=self.matrix.value, ties=TieWidths(epsilon=epsilon or 0.0))
+        return WeightedPairs(value=self.matrix.value, epsilon=epsilon or 0.0)
 
 
 @dataclass(frozen=True)
@@ -267,7 +209,7 @@ class Verdicts(Calibrated):
         values = np.array([self.grouped(view, k).mean for k in chosen])
         used = ~np.isnan(weights)
         if (weights[used] == weights[used][0]).all():
-            p = swapping.compare_verdicts(stack[:, used], alternative=alternative)
+            p = compare_verdicts(stack[:, used], alternative=alternative)
             return MetricComparison(values, p, "pairs", 0)
         share = np.where(used, stack * weights, np.nan).reshape(len(stack), -1)
         p = sided(pairwise_pvalues(share, tail="ge").p, alternative)
@@ -317,12 +259,7 @@ def from_matrix(
     check_flag(calibrated=calibrated)
     check_number(0, threshold=threshold)
     kind = Calibrated if calibrated else Variant
-    return kind(name, lowest(matrix), threshold=threshold, matrix=matrix)
-
-
-def lowest(matrix: TieMatrix) -> float:
-    """Give the least that a pair can be worth."""
-    return min((worth for worth in matrix.worths if worth is not None), default=0.0)
+    return kind(name, matrix.lowest, threshold=threshold, matrix=matrix)
 
 
 def chance_level(human: Floats) -> float:

@@ -20,7 +20,7 @@ from steelyard.metaevaluation.intervals import resampled_metrics
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
 from steelyard.metaevaluation.run import judged_units, without_value
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.studies.metrics.options import MetaStudyOptions
 
@@ -100,7 +100,7 @@ def open_runs(
     >>> open_runs(sy.demo_set(), "mqm", "pa", options).results[0][0].metric
     'learned-refA'
     """
-    metas = list(dict.fromkeys(catalogue.chosen(by)))
+    metas = list(dict.fromkeys(registry.chosen(by)))
     weighed = MetaOptions(level=options.level, group_by=options.group_by, method=method)
     es = as_evalset(es, human, unit)
     human = the_human(es, human)

@@ -20,7 +20,7 @@ from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.metaevaluation.significance import ranked, significance_of
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.kendall.counting import counts_by_group, matrix
-from steelyard.stats.metametrics.swapping import Swaps, null_ratios
+from steelyard.stats.metametrics.swap_tests import Swaps, null_ratios
 from steelyard.stats.ranks import ranks
 from steelyard.stats.resampling import bootstrap
 from steelyard.studies.metrics.options import TiesOptions

@@ -10,7 +10,6 @@ from steelyard.stats import correlation
 from steelyard.stats.kendall.counting import KENDALL
 from steelyard.stats.metametrics.accuracy import Accuracy, Spa
 from steelyard.stats.metametrics.base import MetaMetric
-from steelyard.stats.metametrics.copies import Pairs, Ranks, TauC
 from steelyard.stats.metametrics.correlations import (
     CalibratedAccuracy,
     Correlation,
@@ -19,27 +18,27 @@ from steelyard.stats.metametrics.correlations import (
     PooledVariant,
     Verdicts,
     from_matrix,
-    lowest,
     tau_b,
     tau_c,
 )
+from steelyard.stats.metametrics.weighted import WeightedPairs, WeightedSpearman, WeightedTauC
 
 _HARD, _ACCURACY, _TAU = (KENDALL[name] for name in ("kendall-hard", "acc-eq", "tau-eq"))
-_OWN = (
+_NAMED = (
     Spa("spa"),
     Accuracy("pa"),
     Pearson("pearson"),
-    Correlation("spearman", group_by="none", of=correlation.spearman, resampled=Ranks()),
-    Correlation("kendall-b", of=tau_b, resampled=Pairs()),
-    Correlation("kendall-c", of=tau_c, resampled=TauC()),
+    Correlation("spearman", group_by="none", of=correlation.spearman, resampled=WeightedSpearman()),
+    Correlation("kendall-b", of=tau_b, resampled=WeightedPairs()),
+    Correlation("kendall-c", of=tau_c, resampled=WeightedTauC()),
     PooledVariant("kendall-like", threshold=25.0, matrix=_HARD),
     Pdp("pdp"),
-    CalibratedAccuracy("acc-eq", lowest(_ACCURACY), matrix=_ACCURACY),
-    Verdicts("tau-eq", lowest(_TAU), matrix=_TAU),
+    CalibratedAccuracy("acc-eq", _ACCURACY.lowest, matrix=_ACCURACY),
+    Verdicts("tau-eq", _TAU.lowest, matrix=_TAU),
 )
-_PLAIN = sorted(set(KENDALL) - {meta.name for meta in _OWN})
+_PLAIN = sorted(set(KENDALL) - {meta.name for meta in _NAMED})
 METAMETRICS: Mapping[str, MetaMetric] = {
-    meta.name: meta for meta in (*_OWN, *(from_matrix(name, KENDALL[name]) for name in _PLAIN))
+    meta.name: meta for meta in (*_NAMED, *(from_matrix(name, KENDALL[name]) for name in _PLAIN))
 }
 #: Other names that people have for meta-metrics (as core.errors.plain_word gives them).
 OTHER_NAMES = {
@@ -66,7 +65,7 @@ OTHER_NAMES = {
 
 
 def metametric(name: str) -> MetaMetric:
-    """Give a meta-metric by name."""
+    """Return a meta-metric by name."""
     check_text(name=name)
     if name not in METAMETRICS:
         raise UsageError(f"no meta-metric '{name}'; {hint(name, METAMETRICS, OTHER_NAMES)}")
@@ -74,6 +73,6 @@ def metametric(name: str) -> MetaMetric:
 
 
 def chosen(by: str | MetaMetric | Iterable[str | MetaMetric]) -> list[MetaMetric]:
-    """Give meta-metrics by their names, one or several."""
+    """Return meta-metrics by their names, one or several."""
     asked = as_tuple((str, MetaMetric), by=by)
-    return [one if isinstance(one, MetaMetric) else metametric(one) for one in asked]
+    return [meta if isinstance(meta, MetaMetric) else metametric(meta) for meta in asked]

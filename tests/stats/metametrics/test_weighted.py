@@ -11,35 +11,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import rankdata
 
-from steelyard.core.errors import UsageError
 from steelyard.stats import correlation
-from steelyard.stats.kendall import weighted
-from steelyard.stats.kendall.counting import KENDALL, count_pairs
-from steelyard.stats.kendall.weighted import Signs, TieWidths
-from steelyard.stats.metametrics import copies
+from steelyard.stats.kendall.counting import KENDALL
 from steelyard.stats.metametrics.base import TieRules
-from steelyard.stats.metametrics.catalogue import METAMETRICS
-from steelyard.stats.metametrics.copies import Pairs, Products, Ranks, TauC
+from steelyard.stats.metametrics.registry import METAMETRICS
+from steelyard.stats.metametrics.weighted import (
+    WeightedPairs,
+    WeightedPearson,
+    WeightedSpearman,
+    WeightedTauC,
+)
 from steelyard.stats.resampling import bootstrap
 
 NAN = float("nan")
 
 
 def variant(name, *, epsilon=0.0, threshold=0.0, pooled=False):
-    return Pairs(pooled, KENDALL[name].value, TieWidths(epsilon, threshold))
+    return WeightedPairs(pooled, KENDALL[name].value, epsilon, threshold)
 
 
 STATISTICS = {
-    "pearson": Products(),
-    "pdp": Products(pooled=True),
-    "spearman": Ranks(),
-    "kendall-b": Pairs(value=correlation.kendall_b),
-    "kendall-c": TauC(),
+    "pearson": WeightedPearson(),
+    "pdp": WeightedPearson(pooled=True),
+    "spearman": WeightedSpearman(),
+    "kendall-b": WeightedPairs(value=correlation.kendall_b),
+    "kendall-c": WeightedTauC(),
     "kendall-like": variant("kendall-hard", threshold=2.0, pooled=True),
     "acc-eq": variant("acc-eq", epsilon=0.7),
     "tau-eq": variant("tau-eq", epsilon=0.1),
     "kendall-soft": variant("kendall-soft", threshold=1.0),
 }
+ON_CELLS = ["pearson", "pdp", "spearman"]
 LOCAL = sorted(set(STATISTICS) - {"pdp", "kendall-like"})  # those that level sys knows
 
 
@@ -55,7 +57,7 @@ class Cell(NamedTuple):
 
 def kinds(cells, name):
     """Concordant, discordant, human, metric and both ties; pairs of one unit's copies dropped."""
-    ties = STATISTICS[name].ties
+    ties = STATISTICS[name]
     found = [0, 0, 0, 0, 0]
     for a, b in combinations(cells, 2):
         if a.unit == b.unit and a.copy != b.copy:
@@ -177,7 +179,7 @@ def test_items_against_copies(name, n, s, seed, both):
         check(found[b], over_groups(name, groups))
 
 
-@pytest.mark.parametrize("name", sorted(STATISTICS))
+@pytest.mark.parametrize("name", ON_CELLS)
 @settings(max_examples=25)
 @given(st.integers(1, 3), st.integers(1, 6), SEEDS)
 def test_all_cells_over_segments_against_copies(name, n, s, seed):
@@ -192,7 +194,7 @@ def test_all_cells_over_segments_against_copies(name, n, s, seed):
         check(found[b], value(name, known(cells)))
 
 
-@pytest.mark.parametrize("name", sorted(STATISTICS))
+@pytest.mark.parametrize("name", ON_CELLS)
 @settings(max_examples=25)
 @given(st.integers(1, 5), st.integers(1, 4), SEEDS)
 def test_all_cells_over_systems_against_copies(name, n, s, seed):
@@ -207,7 +209,7 @@ def test_all_cells_over_systems_against_copies(name, n, s, seed):
         check(found[b], value(name, known(cells)))
 
 
-@pytest.mark.parametrize("name", ["pearson", "pdp", "spearman"])
+@pytest.mark.parametrize("name", ON_CELLS)
 @settings(max_examples=25)
 @given(st.integers(1, 4), st.integers(1, 4), SEEDS)
 def test_all_cells_over_both_against_copies(name, n, s, seed):
@@ -226,7 +228,7 @@ def test_all_cells_over_both_against_copies(name, n, s, seed):
         check(found[b], value(name, known(cells)))
 
 
-@pytest.mark.parametrize("name", sorted(STATISTICS))
+@pytest.mark.parametrize("name", ON_CELLS)
 @settings(max_examples=25)
 @given(st.integers(1, 4), st.integers(1, 6), SEEDS, st.sampled_from(["segment", "system", "both"]))
 def test_cells_of_each_system_against_copies(name, n, s, seed, unit):
@@ -246,68 +248,6 @@ def test_cells_of_each_system_against_copies(name, n, s, seed, unit):
         check(np.broadcast_to(found, 4)[b], over_groups(name, groups))
 
 
-@pytest.mark.parametrize("name", sorted(STATISTICS))
-@pytest.mark.parametrize("n", [3, 9])
-@pytest.mark.thorough
-def test_blocks_do_not_matter(name, n, monkeypatch):
-    rng = np.random.default_rng(3)
-    human, metric = scores(rng, (n, 150))
-    segments, systems = bootstrap.draw_counts(20, 150, rng), bootstrap.draw_counts(20, n, rng)
-
-    def all_of_them():
-        s = STATISTICS[name]
-        rows = {"human": human[:, :20].T, "metric": metric[:, :20].T}
-        return [
-            s.items(human, metric, systems, segments),
-            s.cells(human, metric, by_system=False, segments=segments),
-            s.cells(human, metric, by_system=False, systems=systems),
-            s.cells(human, metric, by_system=True, segments=segments, systems=systems),
-            np.zeros(0) if s.pooled else s.rows(**rows, systems=systems),
-        ]
-
-    whole = all_of_them()
-    monkeypatch.setattr(weighted, "_NUMBERS", 60)
-    monkeypatch.setattr(copies, "_CACHED", 60)
-    monkeypatch.setattr(weighted, "_ROWS", 7)
-    for one, other in zip(whole, all_of_them(), strict=True):
-        assert one.shape == other.shape
-        check(one, other)
-
-
-@pytest.mark.parametrize("shape", [(130, 4), (3, 200)])
-@pytest.mark.parametrize(("epsilon", "threshold"), [(0.0, 0.0), (0.5, 0.0), (0.3, 1.0)])
-@pytest.mark.thorough
-def test_pairs_of_cells_against_counting_them_once(shape, epsilon, threshold):
-    human, metric = scores(np.random.default_rng(5), shape)
-    lost = np.isnan(human) | np.isnan(metric)
-    cells = weighted.Cells.of(human, metric, ~lost, TieWidths(epsilon, threshold))
-    expected = count_pairs(
-        human.reshape(-1, 1), metric.reshape(-1, 1), epsilon=epsilon, threshold=threshold
-    )
-    every = list(range(shape[0]))
-    assert cells.count_over_segments(every, None) == expected
-    assert cells.count_over_segments(every, np.ones((1, shape[1]))) == expected
-    assert cells.count_over_systems(np.ones((1, shape[0]))) == expected
-
-
-@settings(max_examples=100)
-@given(
-    st.lists(st.integers(-30, 30), min_size=1, max_size=20),
-    st.integers(0, 12),
-    st.booleans(),
-    st.sampled_from([0.1, 1 / 3, 1.0, 1e-9]),
-)
-def test_signs_tie_as_subtraction_does(values, width, strict, step):
-    """Differences that fall on the threshold are decided by rounding, in the same way."""
-    x = np.array(values, dtype=float)[None, :] * step
-    own = Signs.of(x, ~np.isnan(x), width * step, strict=strict)
-    gap = x[0][:, None] - x[0]
-    tied = (np.abs(gap) < width * step) | (gap == 0) if strict else np.abs(gap) <= width * step
-    every = slice(0, x.size)
-    np.testing.assert_array_equal(own.block(0, every, 0, every), np.where(tied, 0, np.sign(gap)))
-    assert own.ties([0]) == bool(tied[~np.eye(x.size, dtype=bool)].any())
-
-
 def test_resamples_of_one_system_only_are_undefined():
     human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
     systems = np.array([[3.0, 0.0, 0.0]])
@@ -320,14 +260,14 @@ def test_resamples_of_one_system_only_are_undefined():
 def test_constant_scores_are_undefined_where_they_should_be():
     human, flat = np.arange(6.0).reshape(2, 3), np.full((2, 3), 0.1 + 0.2)
     segments, systems = np.array([[2.0, 1.0, 0.0]]), np.array([[1.0, 1.0]])
-    for name in ("pearson", "pdp", "spearman", "kendall-b", "kendall-c"):
+    for name in (*ON_CELLS, "kendall-b", "kendall-c"):
+        assert np.isnan(STATISTICS[name].items(human, flat, systems, segments)).all()
+    for name in ON_CELLS:
         s = STATISTICS[name]
         assert np.isnan(s.cells(human, flat, by_system=False, segments=segments)).all()
         assert np.isnan(s.cells(human, flat, by_system=True, segments=segments)).all()
-        assert np.isnan(s.items(human, flat, systems, segments)).all()
     # A metric that ties everything is never right where people see a difference.
-    accuracy = STATISTICS["acc-eq"]
-    assert accuracy.cells(human, flat, by_system=False, segments=segments) == [0]
+    assert STATISTICS["acc-eq"].items(human, flat, systems, segments) == [0]
 
 
 def test_a_constant_part_far_from_the_rest_is_constant():
@@ -342,21 +282,13 @@ def test_a_constant_part_far_from_the_rest_is_constant():
 def test_means_that_differ_by_rounding_are_ties():
     metric = np.array([[0.1 + 0.2, 0.3, 0.5]])
     human = np.array([[1.0, 1.0, 2.0]])
-    accuracy = METAMETRICS["pa"].copies(TieRules())
+    accuracy = METAMETRICS["pa"].weighted(TieRules())
     assert accuracy is not None
     assert accuracy.rows(human, metric) == [1]
     assert STATISTICS["spearman"].rows(human, metric) == pytest.approx(1)
     assert STATISTICS["kendall-c"].rows(human, metric) == pytest.approx(8 / 9)
 
 
-def test_pairs_of_cells_over_both_are_refused():
-    human = np.arange(6.0).reshape(2, 3)
-    with pytest.raises(UsageError, match="not both"):
-        STATISTICS["kendall-b"].cells(human, human, by_system=False,
-            segments=np.ones((1, 3)), systems=np.ones((1, 2)),
-        )  # fmt: skip
-
-
-def test_all_but_soft_accuracy_know_copies():
-    known = {name for name, meta in METAMETRICS.items() if meta.copies(TieRules())}
+def test_all_but_soft_accuracy_have_weights():
+    known = {name for name, meta in METAMETRICS.items() if meta.weighted(TieRules())}
     assert known == set(METAMETRICS) - {"spa"}

@@ -1,4 +1,4 @@
-"""A meta-metric of one's own, from the catalogue to a result, as CONTRIBUTING.md tells it."""
+"""A meta-metric of one's own, from the registry to a result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.metametrics import catalogue
+from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import MetaMetric
 
 HUMAN = np.random.default_rng(3).normal(size=(5, 40))
@@ -30,7 +30,7 @@ class SameBest(MetaMetric):
 
 @pytest.fixture
 def registered(monkeypatch):
-    monkeypatch.setitem(catalogue.METAMETRICS, "same-best", SameBest("same-best"))
+    monkeypatch.setitem(registry.METAMETRICS, "same-best", SameBest("same-best"))
 
 
 def made() -> sy.EvalSet:
@@ -42,7 +42,7 @@ def made() -> sy.EvalSet:
     return sy.EvalSet(tuple("ABCDE"), Segments(ids), human | tables)
 
 
-def test_a_name_in_the_catalogue_and_one_method_are_enough_for_values(registered):
+def test_a_name_in_the_registry_and_one_method_are_enough_for_values(registered):
     es = made()
     found = sy.meta_evaluate(es, by="same-best", level="seg", intervals=None).values("same-best")
     best = HUMAN.argmax(axis=0)
