@@ -60,7 +60,7 @@ def encode(labels: Sequence[str]) -> tuple[tuple[str, ...], Codes]:
     """
     names = tuple(sorted(set(labels)))
     code = {name: k for k, name in enumerate(names)}
-    return names, np.fromiter((code[label] for label in labels), np.int32, count=len(labels))
+    return names, np.fromiter(map(code.__getitem__, labels), np.int32, count=len(labels))
 
 
 def checked_codes(values: ArrayLike, what: str, n: int, *, ndim: int = 1, least: int = 0) -> Codes:

@@ -69,19 +69,24 @@ def checked_texts(
     return texts
 
 
+def _number_key(digits: str) -> tuple[int, int, str]:
+    """Order digits by length, then as text: the order of the numbers, for any length."""
+    number = digits.lstrip("0")
+    return 0, len(number), f"{number} {digits}"
+
+
 def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
     """Return a sort key that puts ``seg 2`` before ``seg 10``.
 
     >>> sorted(["10", "2", "d1::10", "d1::9"], key=natural_key)
     ['2', '10', 'd1::9', 'd1::10']
     """
-    words = [label] if label.isascii() and label.isdigit() else re.split(r"([0-9]+)", label)
+    if label.isascii() and label.isdigit():
+        return (_number_key(label),)
     key = []
-    for word in words:
+    for word in re.split(r"([0-9]+)", label):
         if word.isascii() and word.isdigit():
-            # Digits by length, then as text: the order of the numbers, for any length.
-            number = word.lstrip("0")
-            key.append((0, len(number), f"{number} {word}"))
+            key.append(_number_key(word))
         elif word:
             key.append((1, 0, word))
     return tuple(key)

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 #: Numbers that differ by less than this times their size are equal: the rest may be rounding.
 SAME = 1e-12
-_TILE = 64, 1 << 13  # of counts in bytes that become floats at a time: they stay in the cache
+_TILE = 64, 1 << 10  # of counts in bytes that become floats at a time: they stay in the cache
 
 
 def real_array(name: str, values: ArrayLike) -> Floats:
