@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -243,34 +244,81 @@ def test_words_of_battles_never_fail(rows, by):
     assert len(repr(found)) < 200
 
 
-def test_the_headline_follows_the_segments_that_both_have():
-    """A lacks the hard segments and is worse on all others, so its mean is higher."""
+def lacking(n_common):
+    """A lacks hard segments of 40 and is worse on all others, so its mean is higher."""
     rng = np.random.default_rng(0)
     values = np.stack([rng.normal(2.0, 0.5, 40)] * 2)
     values[0] -= 0.3 + rng.normal(0, 0.01, 40)
-    values[:, 25:] -= 3
-    values[0, 25:] = np.nan
+    values[:, n_common:] -= 3
+    values[0, n_common:] = np.nan
+    return values
+
+
+def test_ranks_go_by_the_segments_that_all_systems_have():
+    values = lacking(25)
+    alone = compared(values[:, :25], by="mean")
     for settings_ in ({}, {"alternative": "greater"}, {"tests": "permutation"}):
         found = compared(values, **settings_)
-        assert found.ranking("mean") == ["A", "B"]
-        assert found.tiers["mean"].against == (("A", "B"),)
+        assert found.ranking("mean") == ["B", "A"]
+        assert not found.tiers["mean"].against
+        np.testing.assert_array_equal(
+            found.aggregations["mean"].scores, alone.aggregations["mean"].scores
+        )
         told = found.words()
         checked(told)
-        assert told.settled[0].startswith("B is better than A")
-        assert not any("takes rank" in text for text in told.sentences())
-        assert not any("over 40 segments" in text for text in told.sentences())
-        assert found.to_dict()["n_scored"] == {"A": 25, "B": 40}
+        assert "over the 25 segments that all systems have" in told.settled[0]
+        shown = found.to_dict()
+        assert [place["system"] for place in shown["ranking"]] == ["B", "A"]
+        assert shown["aggregations"]["mean"]["ranks"] == {"A": 2, "B": 1}
+        assert shown["n_scored"] == {"A": 25, "B": 40}
+        assert shown["over_all"]["n_segments"] == 40
+        assert list(shown["over_all"]["means"].values()) == pytest.approx(
+            np.nanmean(values, axis=1)
+        )
+        assert [row["system"] for row in found.table().records()] == ["B", "A"]
     lower = replace(made(-values), scores={"m": sy.ScoreTable(-values, higher_is_better=False)})
-    told = sy.compare(lower, "m", by="mean", n_bootstrap=50).words()
-    assert told.settled[0].startswith("B is better than A")
+    found = sy.compare(lower, "m", by="mean", n_bootstrap=50)
+    assert found.ranking("mean") == ["B", "A"]
+    assert list(found.to_dict()["over_all"]["means"].values()) == pytest.approx(
+        np.nanmean(-values, axis=1)
+    )
     many = sy.compare_scores(made(values, other=values), ["m", "other"], n_bootstrap=50)
-    assert "B is ahead by m and other" in many.words().settled[0]
+    assert all(one.ranking("mean") == ["B", "A"] for one in many.comparisons.values())
+
+
+def test_nothing_changes_where_the_orders_agree():
+    values = lacking(25)
+    values[0] += 1
+    found = compared(values)
+    assert found.over_all is None
+    assert found.n_segments == 40
+    assert found.aggregations["mean"].scores == pytest.approx(np.nanmean(values, axis=1))
+
+
+def test_three_systems_are_ranked_on_what_all_have():
+    values = np.vstack([lacking(25), lacking(40)[1] - 5])
+    values[2, 24] = np.nan
+    found = compared(values)
+    assert found.ranking("mean") == ["B", "A", "C"]
+    assert found.n_segments == 24
+
+
+def test_where_few_segments_are_common_the_test_of_pairs_decides():
+    found = compared(lacking(15))
+    assert found.over_all is None
+    assert found.ranking("mean") == ["A", "B"]
+    assert found.tiers["mean"].against == (("A", "B"),)
+    told = found.words()
+    checked(told)
+    assert told.settled[0].startswith("B is better than A")
+    assert "over the segments that each has (15 to 40)" in told.settled[0]
+    assert not any("takes rank" in text for text in told.sentences())
 
 
 def test_a_lead_on_common_segments_is_told_in_the_first_sentence():
-    """B is ahead on the three segments that both have, by too little to tell."""
+    """B is ahead on the two segments that both have, by too little to tell."""
     nan = float("nan")
-    told = compared([[1.0, 2.0, 3.0, nan, nan], [1.5, 2.6, 2.7, 0.0, 0.0]]).words()
+    told = compared([[2.0, 3.0, nan, nan, nan], [2.6, 2.7, 0.0, 0.0, 0.0]]).words()
     checked(told)
     assert told.settled[0].startswith("A ranks first")
     assert "B is ahead" in told.settled[0]

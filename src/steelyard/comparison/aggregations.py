@@ -273,6 +273,21 @@ AGGREGATIONS = {
 }
 
 
+def mean_scores(data: Compared) -> Floats:
+    """Return the mean, or the corpus score, of each system over what it has: higher is better."""
+    if data.statistics is None:
+        return row_means(data.scores)
+    return data.sign * data.statistics.corpus_scores()
+
+
+#: The averages by name: scores of systems over what each has.
+AVERAGES: dict[str, Callable[[Compared], Floats]] = {
+    "mean": mean_scores,
+    "median": lambda data: row_medians(data.scores),
+    "sentence-mean": lambda data: row_means(data.scores),
+}
+
+
 def ranked(by: str, found: Aggregate, level: float | Floats = LEVEL) -> Ranked:
     """Add intervals of scores, ranks and gaps to a ranking of this name."""
     return with_intervals(found, level, average=AGGREGATIONS[by].average)

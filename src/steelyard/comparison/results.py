@@ -209,6 +209,25 @@ class RankedSystems(Result):
         return tables
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class OverAll:
+    """Means over all segments that each system has, where ranks go by those that all have."""
+
+    n_segments: int
+    means: Floats
+
+    def note(self, systems: tuple[str, ...], n_common: int) -> str:
+        """Say what systems are ranked on, and the means over everything."""
+        means = ", ".join(f"{s} {m:.4g}" for s, m in zip(systems, self.means, strict=True))
+        ranked_on = f"ranked on the {n_common:,} segments that all systems have"
+        return f"{ranked_on}, of {self.n_segments:,}; means over all that each has: {means}"
+
+    def to_dict(self, systems: tuple[str, ...]) -> dict[str, Any]:
+        """Give what ``--json`` prints."""
+        means = dict(zip(systems, map(number, self.means), strict=True))
+        return {"n_segments": self.n_segments, "means": means}
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(RankedSystems):
     """Systems against systems on the same segments.
@@ -224,6 +243,7 @@ class Comparison(RankedSystems):
     score: str
     higher_is_better: bool = True
     n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
+    over_all: OverAll | None = None  # set where ranks go by the segments that all systems have
     unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
     tests: Mapping[str, PairTest] = lazy_field()
     tiers: Mapping[str, Tiers] = lazy_field()
@@ -241,6 +261,7 @@ class Comparison(RankedSystems):
             "systems": list(self.systems),
             "n_segments": self.n_segments,
             "n_scored": dict(zip(self.systems, self.n_scored, strict=False)),
+            "over_all": None if self.over_all is None else self.over_all.to_dict(self.systems),
             "higher_is_better": self.higher_is_better,
             **self.found_dict(),
             "diagnosis": dict(self.diagnosis),
@@ -258,7 +279,9 @@ class Comparison(RankedSystems):
     def measure(self, by: str) -> str:
         """Say in a sentence what a ranking goes by."""
         size = plural(self.n_segments, "segment")
-        if self.uneven:
+        if self.over_all is not None:
+            size = f"the {size} that all systems have"
+        elif self.uneven:
             size = f"the segments that each has ({self._each()})"
         return f"{words.named(self, by)} {self.score} over {size}"
 

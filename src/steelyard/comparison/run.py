@@ -9,7 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.aggregations import AGGREGATIONS, Aggregate, ranked
+from steelyard.comparison.aggregations import (
+    AGGREGATIONS,
+    AVERAGES,
+    Aggregate,
+    mean_scores,
+    ranked,
+)
 from steelyard.comparison.autoranking import AutoRanking, rank_together
 from steelyard.comparison.beside import Findings
 from steelyard.comparison.options import AUTORANK, CompareOptions
@@ -21,7 +27,7 @@ from steelyard.comparison.ranked import (
     Ranked,
     with_pairs_alone,
 )
-from steelyard.comparison.results import Comparison
+from steelyard.comparison.results import Comparison, OverAll
 from steelyard.comparison.scores import (
     LEVEL,
     Compared,
@@ -50,11 +56,12 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.intervals import FEW_UNITS, t_interval
+from steelyard.stats.ranks import ranks
 
 DEFAULT = ("mean", "median", "bt")
 
@@ -140,6 +147,15 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     check_segments(es, chosen)
     data = compared(es, chosen, options.unit)
     names, notes = _rankings(options, data)
+    n_scored = tuple((~np.isnan(data.scores)).sum(axis=1).tolist())
+    over_all = None
+    common = _common_segments(data, names)
+    if common is not None:
+        over_all = OverAll(data.n_segments, data.sign * mean_scores(data))
+        ids = [es.segments.ids[k] for k in common]
+        es = es.select(systems=data.systems, segments=ids)
+        data = compared(es, chosen, options.unit)
+        notes.append(over_all.note(data.systems, len(ids)))
     stream, *streams, drawn = _streams(rng, names, data, options)
     asked = fitting_tests(names, data) if options.tests is None else options.tests
     if any(TESTS[name].binary for name in asked) and not data.binary:
@@ -163,7 +179,8 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         score=chosen,
         systems=data.systems,
         n_segments=data.n_segments,
-        n_scored=tuple((~np.isnan(data.scores)).sum(axis=1).tolist()),
+        n_scored=n_scored,
+        over_all=over_all,
         unit=parts.later("unit"),
         aggregations=with_pairs_alone(shown, alone),
         tests=parts.later("tests"),
@@ -181,6 +198,24 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         higher_is_better=data.higher_is_better,
         source=es,
     )
+
+
+def _common_segments(data: Compared, names: Sequence[str]) -> Counts | None:
+    """Give the segments that all systems have, where averages order systems otherwise on them.
+
+    None where the orders agree, and where fewer than half of the segments are left.
+    """
+    common = np.flatnonzero(~np.isnan(data.scores).any(axis=0))
+    averages = [name for name in names if AGGREGATIONS[name].average]
+    if not averages or len(common) == data.n_segments or 2 * len(common) < data.n_segments:
+        return None
+    stats = None if data.statistics is None else data.statistics.select(segments=common)
+    shared = replace(data, scores=data.scores[:, common], statistics=stats)
+    for name in averages:
+        average = AVERAGES[name]
+        if (ranks(average(data)) != ranks(average(shared))).any():
+            return common
+    return None
 
 
 def _streams(
