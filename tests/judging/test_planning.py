@@ -154,3 +154,23 @@ def test_a_plan_can_be_corrected_by():
         assert found.n_labelled == 120
         inside.append(own.low <= data["truth"].to_numpy().mean() <= own.high)
     assert np.mean(inside) >= 0.9
+
+
+def test_rows_without_a_verdict_are_planned_like_all_others():
+    data = frame(n=300, labels=60)
+    silent = np.arange(300) % 3 == 0
+    data = data.with_columns(
+        gpt=pl.Series([None if gone else x for gone, x in zip(silent, data["gpt"], strict=True)])
+    )
+    found = plan(data, half_width=0.06, budget=100)
+    assert (found.n_rows, found.n_judged, found.n_labelled) == (300, 200, 60)
+    y = data["people"].to_numpy()[:60].astype(float)
+    f = data["gpt"].to_numpy().astype(float)
+    f = np.where(np.isnan(f), np.nanmean(f), f)[:60]
+    assert found.rho == pytest.approx(np.corrcoef(y, f)[0, 1])
+    assert found.needs[0].more == found.needs[0].labels - 60
+    rows = found.rows.records()
+    assert len(rows) == 300
+    assert sum(row["to_label"] == "next" for row in rows) == 100
+    assert any(row["to_label"] == "next" and row["gpt"] is None for row in rows)
+    assert sum(row["probability"] for row in rows) == pytest.approx(160)

@@ -11,6 +11,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.stats.arrays import Floats
 from steelyard.stats.prediction_powered.labels import next_probabilities
+from steelyard.stats.prediction_powered.mean import with_every_verdict
 
 NEXT, DONE, LATER = "next", "done", "later"
 PROBABILITY, STATE = "probability", "to_label"
@@ -20,8 +21,7 @@ def rows_to_label(
     verdicts: Verdicts, judge: Opinion, human: Floats, budget: int, rng: np.random.Generator
 ) -> tuple[Table, int]:
     """Draw rows to label, and list all rows that can be: with probabilities, and what they have."""
-    wanted = next_probabilities(judge.value, human, budget)
-    judged = np.flatnonzero(~np.isnan(judge.value))
+    wanted = next_probabilities(with_every_verdict(judge.value), human, budget)
     done = ~np.isnan(human)
     probability = np.where(done, 1.0, wanted)
     chosen = drawn(wanted, rng)
@@ -29,7 +29,7 @@ def rows_to_label(
     for row in chosen:
         state[row] = NEXT
     order = (NEXT, DONE, LATER)
-    rows = sorted(judged.tolist(), key=lambda row: (order.index(state[row]), row))
+    rows = sorted(range(len(human)), key=lambda row: (order.index(state[row]), row))
     pairs = verdicts.right is not None
     sides = ("left", "right") if pairs else ("system",)
     known = sides if verdicts.left is not None else ()

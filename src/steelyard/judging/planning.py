@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,7 @@ from steelyard.stats.prediction_powered.labels import (
     labels_to_pass,
     labels_to_separate,
 )
-from steelyard.stats.prediction_powered.mean import FEWEST
+from steelyard.stats.prediction_powered.mean import FEWEST, with_every_verdict
 
 _USUAL = 0.05  # half-width that is planned for where nothing is asked
 _CURVE = 40  # points of the curve of half-widths
@@ -102,6 +102,7 @@ class LabelPlan(Result):
 
     judge: str
     n_judged: int
+    n_rows: int
     n_labelled: int
     rho: float
     spread: float
@@ -114,7 +115,7 @@ class LabelPlan(Result):
     provenance: Provenance | None = None
 
     def __repr__(self) -> str:
-        rows = f"{plural(self.n_judged, 'row')}, {self.n_labelled:,} labelled"
+        rows = f"{plural(self.n_rows, 'row')}, {self.n_labelled:,} labelled"
         return one_line(self, f"of {rows}, by '{self.judge}'")
 
     def words(self) -> Summary:
@@ -169,6 +170,7 @@ class LabelPlan(Result):
             "summary": self.summary().splitlines(),
             "judge": self.judge,
             "n_judged": self.n_judged,
+            "n_rows": self.n_rows,
             "n_labelled": self.n_labelled,
             "rho": self.rho,
             "spread": self.spread,
@@ -223,15 +225,20 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     judge = the_judge(verdicts, options.judge)
     human = verdicts.people().value
     judged = ~np.isnan(judge.value)
-    known = judged & ~np.isnan(human)
-    y, f = human[known], judge.value[known]
+    n_judged, total = int(judged.sum()), len(human)
+    if n_judged < 2:
+        raise UsageError(f"{judge.name} judged {plural(n_judged, 'row')}, expected two or more")
+    # A correction uses labels of rows without a verdict too, so the plan counts these rows.
+    predicted = replace(judge, value=with_every_verdict(judge.value))
+    known = ~np.isnan(human)
+    y, f = human[known], predicted.value[known]
     notes: list[str] = []
+    if n_judged < total:
+        lacking = plural(total - n_judged, "row")
+        notes.append(f"{lacking} without a verdict count: they can be labelled like all others")
     rho = _rho(y, f)
     spread = _spread(y, judge.value[judged], notes)
-    total = int(judged.sum())
-    if total < 2:
-        raise UsageError(f"{judge.name} judged {plural(total, 'row')}, expected two or more")
-    needs = tuple(_needs(verdicts, judge, human, rho, spread, total, options))
+    needs = tuple(_needs(verdicts, predicted, human, rho, spread, total, options))
     rows, n_next = None, 0
     if options.budget is not None:
         rows, n_next = rows_to_label(verdicts, judge, human, options.budget, stream)
@@ -241,7 +248,8 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
         )
     return LabelPlan(
         judge=judge.name,
-        n_judged=total,
+        n_judged=n_judged,
+        n_rows=total,
         n_labelled=int(known.sum()),
         rho=rho,
         spread=spread,
@@ -284,7 +292,7 @@ def _needs(
         half = _USUAL
     helped = 0.0 if math.isnan(rho) else max(rho, 0.0)
     beyond = f"not even with all {total:,} rows labelled"
-    have = int((~(np.isnan(human) | np.isnan(judge.value))).sum())
+    have = int((~np.isnan(human)).sum())
     if half is not None:
         with_judge, without = (
             labels_for_half_width(spread, own, half, total, level=options.level)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.stats.agreement import label_counts, vote
+from steelyard.stats.agreement import label_counts
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson_influence
 from steelyard.stats.estimate import Codes, Estimate, from_influence, undefined
@@ -60,15 +60,16 @@ def label_ceiling(
 ) -> Ceiling:
     """Return the ceiling of labels (raters x rows): equal to what most of the others said.
 
-    Rows on which the others are split have no target. A judge that could not be understood (-2) is
-    wrong; rows on which it said nothing (-1) do not count for either.
+    Where the others are split, each of their most frequent labels counts in part. A judge that
+    could not be understood (-2) is wrong; rows on which it said nothing (-1) do not count for either.
     """
     counts = label_counts(list(raters), n_categories)
     targets = []
     for labels in raters:
-        target = vote(counts - label_counts([labels], n_categories))
-        rows = np.flatnonzero((labels >= 0) & (target >= 0) & (judge != -1))
-        targets.append((rows, target[rows]))
+        others = (counts - label_counts([labels], n_categories)).T
+        tied = (others == others.max(axis=1, keepdims=True)) & (others > 0)
+        rows = np.flatnonzero((labels >= 0) & tied.any(axis=1) & (judge != -1))
+        targets.append((rows, tied[rows] / tied[rows].sum(axis=1, keepdims=True)))
     return _over_raters(raters, judge, targets, _equal, "equal labels", unit, level)
 
 
@@ -85,9 +86,9 @@ def score_ceiling(
     return _over_raters(raters, judge, targets, pearson_influence, "correlation", unit, level)
 
 
-def _equal(labels: Codes, target: Codes) -> tuple[float, Floats]:
+def _equal(labels: Codes, shares: Floats) -> tuple[float, Floats]:
     """Return the share of equal labels, and the influence of each row on it."""
-    equal = (labels == target).astype(np.float64)
+    equal = np.where(labels >= 0, shares[np.arange(len(labels)), np.maximum(labels, 0)], 0.0)
     return float(equal.mean()), equal - equal.mean()
 
 
