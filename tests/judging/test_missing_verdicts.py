@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
+from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
 from steelyard.stats.prediction_powered.mean import corrected_mean
@@ -240,3 +241,24 @@ def test_weighted_kappa_knows_the_values_of_grades():
     chance = (people[:, None] - gpt) ** 2
     naive = 1 - ((people - gpt) ** 2).mean() / chance.mean()
     assert agreement.kappa_quadratic.value == pytest.approx(naive)
+
+
+def test_a_judge_that_is_silent_on_a_system_says_nothing_of_it_alone(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    rows = ["item,system,people,gpt"]
+    for item in range(60):
+        good = int(rng.random() < 0.6)
+        rows += [f"{item},A,{good},{good}", f"{item},B,{int(rng.random() < 0.4)},"]
+    file = tmp_path / "silent.csv"
+    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    asked = ["judge", "correct", str(file), "--human", "people", "--judge", "gpt"]
+    assert run(asked) == 0
+    assert "nan" not in capsys.readouterr().out.replace("\n", " ").lower().split()
+    assert run([*asked, "--json"]) == 0
+    shown = capsys.readouterr().out
+    assert "NaN" not in shown
+    found = sy.correct(file, human=["people"], judge="gpt")
+    assert not any("nan" in sentence for sentence in found.words().sentences())
+    alone = {one.system: one.found.judge for one in found.systems}
+    assert np.isnan(alone["B"])
+    assert not np.isnan(alone["A"])

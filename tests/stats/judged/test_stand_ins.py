@@ -29,7 +29,7 @@ def sparse(rng, raters, rows, k):
 
 
 def naive_ceiling(said, judge):
-    """Every rater, and the judge, against the majority of the others, if there is one."""
+    """Every rater, and the judge, against the most frequent labels of the others."""
     people, judges = [], []
     for j in range(len(said)):
         mine, theirs = [], []
@@ -39,10 +39,9 @@ def naive_ceiling(said, judge):
             others = [said[o, i] for o in range(len(said)) if o != j and not np.isnan(said[o, i])]
             best = max((others.count(x) for x in others), default=0)
             top = {x for x in others if others.count(x) == best}
-            if len(top) == 1:
-                target = top.pop()
-                mine.append(said[j, i] == target)
-                theirs.append(judge[i] == target)
+            if top:
+                mine.append((said[j, i] in top) / len(top))
+                theirs.append((judge[i] in top) / len(top))
         people.append(np.mean(mine))
         judges.append(np.mean(theirs))
     return np.mean(people), np.mean(judges)
