@@ -61,7 +61,7 @@ def label_ceiling(
     """Return the ceiling of labels (raters x rows): equal to what most of the others said.
 
     Where the others are split, each of their most frequent labels counts in part. A judge that
-    could not be understood (-2) is wrong; rows on which it said nothing (-1) do not count for either.
+    could not be understood (-2) is wrong; rows without a verdict (-1) count for neither.
     """
     counts = label_counts(list(raters), n_categories)
     targets = []
