@@ -116,7 +116,7 @@ def _byte_counts(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
 def _drawn_of(counts: Floats, rows: Bools) -> Floats:
     """Count the drawn segments that each row has: resamples x rows, or x 1 if all have all."""
     if rows.all():
-        return counts.sum(axis=1, dtype=np.int64)[:, None].astype(np.float64)
+        return np.asarray(counts.sum(axis=1, dtype=np.int64)[:, None], dtype=np.float64)
     return weighted_sums(counts, rows.T.astype(np.float64))
 
 
