@@ -179,7 +179,8 @@ def own_floats(values: ArrayLike, what: str, ndim: int, *, finite: bool = True) 
     [[1.0, nan]]
     """
     array: Any = values
-    if np.ma.isMaskedArray(array):
+    # Looking at np.ma would load it, and a plain array is never masked.
+    if type(array) is not np.ndarray and np.ma.isMaskedArray(array):
         array = np.ma.filled(array.astype(np.float64), np.nan)
     try:
         array = np.asarray(array)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtri, stdtrit
 
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import ndtri, stdtrit
 from steelyard.stats.paired.corrections import wilson_interval
 
 Codes = NDArray[np.integer]
@@ -164,6 +164,8 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
     """Return a share with its exact interval, for few or one-sided counts."""
     if n <= 0:
         return undefined("nothing to count")
+    from scipy.special import betaincinv
+
     tail = (1 - level) / 2
     low = float(betaincinv(successes, n - successes + 1, tail)) if successes else 0.0
     high = float(betaincinv(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0

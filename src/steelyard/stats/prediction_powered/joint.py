@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr
 
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import stdtr
 from steelyard.stats.estimate import Codes
 from steelyard.stats.ranks import ranks
 

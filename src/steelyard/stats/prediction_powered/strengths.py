@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import expit
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats
+from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Codes, Estimate, symmetric
 from steelyard.stats.strength.clustered_errors import PairDesign, centring, pinned
 

@@ -35,11 +35,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erfcx, expit, ndtr, ndtri
 
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_number, check_share
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.distributions import expit, ndtr, ndtri
 from steelyard.stats.strength.wins import Battles, score_results
 
 Bools = NDArray[np.bool_]
@@ -263,15 +263,17 @@ class TrueSkillOptions(SequentialRating):
 
 def _hazard(x: Floats) -> Floats:
     """Return v of a win, the normal density over the normal tail."""
+    from scipy import special
+
     v = x * x
     v *= -0.5
     np.exp(v, out=v)
-    tail = ndtr(x)
+    tail = special.ndtr(x)
     tail *= _ROOT
     v /= tail
     if x.min(initial=0.0) < _FAR:  # where digits get lost, and both are 0 beyond -38
         far = x < _FAR
-        v[far] = math.sqrt(2 / math.pi) / erfcx(x[far] * -math.sqrt(0.5))
+        v[far] = math.sqrt(2 / math.pi) / special.erfcx(x[far] * -math.sqrt(0.5))
     return v
 
 
@@ -293,6 +295,8 @@ def _tied(at_high: Floats, t: Floats, e: Floats) -> tuple[Floats, Floats]:
 def _hazard_of(x: float) -> float:
     """Return v of one win: :func:`_hazard` of a number, 20 times as fast."""
     if x < _FAR:
+        from scipy.special import erfcx
+
         return math.sqrt(2 / math.pi) / float(erfcx(-x * math.sqrt(0.5)))
     return 2 * math.exp(-0.5 * x * x) / (_ROOT * math.erfc(-x * math.sqrt(0.5)))
 
