@@ -52,10 +52,6 @@ class SizeCounts:
 
         Only sizes that a resample has are tried. It is 0 where that holds for any difference at
         all, and NaN where even the largest is reached too often: there are too few differences.
-
-        >>> counts = SizeCounts.of(np.array([0.0, 0, 3, -5, 9]), np.zeros(5, dtype=int), 1)
-        >>> [counts.thresholds(np.ones((1, 1)), share).item() for share in (0.2, 0.5, 0.7)]
-        [9.0, 5.0, 0.0]
         """
         sums = weights @ self.counts
         total = sums.sum(axis=1)

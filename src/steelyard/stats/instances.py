@@ -26,9 +26,6 @@ def segment_ease(scores: Floats) -> Floats:
     ``scores`` is systems x segments, higher is better; NaN for a segment that no system has.
     Systems that share no segments, not even by way of others, cannot be compared: each such group
     counts as equally able.
-
-    >>> segment_ease(np.array([[1.0, 2.0, 3.0], [3.0, 4.0, np.nan]])).tolist()
-    [2.0, 3.0, 4.0]
     """
     known = ~np.isnan(scores)
     has_scores = known.any(axis=1)
@@ -56,11 +53,6 @@ def difficulty_strata(ease: Floats) -> Counts:
     Equally easy segments stay together: the borders are those nearest to one and two thirds. Where
     these are the same there is no middle. -1 where the ease is unknown, and everywhere if all
     segments are equally easy.
-
-    >>> difficulty_strata(np.array([0.1, 0.9, 0.5, 0.2, 0.6, 0.8, np.nan])).tolist()
-    [0, 2, 1, 0, 1, 2, -1]
-    >>> difficulty_strata(np.array([1.0, 1.0, 0.0, 1.0])).tolist()
-    [2, 2, 0, 2]
     """
     strata = np.full(len(ease), -1, dtype=np.int64)
     known = ~np.isnan(ease)
@@ -96,10 +88,6 @@ def pairing_strength(scores: Floats) -> Pairing:
     """Measure how alike two systems' scores are over the segments that both have.
 
     A constant difference gains without end (inf).
-
-    >>> pairing = pairing_strength(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]]))
-    >>> pairing.correlation.round(3).tolist(), pairing.gain.round(3).tolist()
-    ([0.8], [5.0])
     """
     correlations, gains = [np.empty(0)], [np.empty(0)]
     for i in range(len(scores) - 1):

@@ -45,10 +45,6 @@ def robust_deviations(values: ArrayLike, cutoff: float = CUTOFF) -> RobustDeviat
     """Find the scores that lie far from all others; NaN is left out.
 
     Undefined with fewer than five scores, and where more than half of them are the same.
-
-    >>> found = robust_deviations([70.0, 72.0, 71.0, 69.0, 73.0, 20.0])
-    >>> found.flags.tolist(), found.deviations.round(1).tolist()
-    ([False, False, False, False, False, True], [-0.2, 0.7, 0.2, -0.7, 1.1, -22.7])
     """
     scores = np.asarray(values, dtype=np.float64)
     n = int((~np.isnan(scores)).sum())

@@ -106,16 +106,7 @@ def bradley_terry(
     method: str = "newton",
     prior: float = 0.0,
 ) -> Strengths:
-    """Fit the Bradley-Terry model to tables (systems x systems) of wins and ties.
-
-    Examples
-    --------
-    >>> fit = bradley_terry([[0, 2, 3], [1, 0, 2], [0, 1, 0]])
-    >>> fit.strength.round(3).tolist(), fit.ranks.tolist()
-    ([0.704, 0.224, 0.071], [1.0, 2.0, 3.0])
-    >>> bradley_terry([[0, 3, 3], [0, 0, 2], [0, 1, 0]]).strength.round(3).tolist()
-    [nan, 0.667, 0.333]
-    """
+    """Fit the Bradley-Terry model to tables (systems x systems) of wins and ties."""
     table = np.asarray(wins, dtype=np.float64)
     tied = np.zeros_like(table) if ties is None else np.asarray(ties, dtype=np.float64)
     return bradley_terry_pairs(pair_wins(table, tied), ties_as=ties_as, method=method, prior=prior)
@@ -221,13 +212,7 @@ def _fit_component(pairs: PairWins, ties_as: str, method: str) -> tuple[Floats, 
 
 
 def win_probability(strength: ArrayLike) -> Floats:
-    """Return the probability that the row beats the column; NaN for systems without a strength.
-
-    Examples
-    --------
-    >>> win_probability([0.75, 0.25, np.nan]).tolist()
-    [[0.5, 0.75, nan], [0.25, 0.5, nan], [nan, nan, nan]]
-    """
+    """Return the probability that the row beats the column; NaN for systems without a strength."""
     pi = np.asarray(strength, dtype=np.float64)
     return ratio(pi[..., :, None], pi[..., :, None] + pi[..., None, :])
 
@@ -267,13 +252,6 @@ def bradley_terry_batch(
     strengths are then the limit of the model: 1 in all for the component above everything else, 0
     for the rest; where no component is above everything else there is no limit, and they are NaN.
     ``start`` are log-strengths to start from, those of the data; they save a step or two.
-
-    Examples
-    --------
-    >>> wins = np.array([[[0.0, 3.0], [1.0, 0.0]], [[0.0, 4.0], [0.0, 0.0]]])
-    >>> fit = bradley_terry_batch(WinCounts(wins, np.zeros_like(wins)))
-    >>> fit.strength.round(9).tolist(), fit.connected.tolist()
-    ([[0.75, 0.25], [1.0, 0.0]], [True, False])
     """
     size, n = counts.wins.shape[:2]
     step = max(1, _CELLS // max(1, n * n))
@@ -343,11 +321,6 @@ def segment_points(scores: Floats, *, ties_as: str = "half", tolerance: float = 
 
     Every system needs every segment. Sums of points order systems as Bradley-Terry strengths do,
     also where no finite strengths exist: a group that never lost to the rest has more wins than it.
-
-    Examples
-    --------
-    >>> segment_points(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 4.0]])).tolist()
-    [[0.0, 1.5], [1.0, 1.5], [2.0, 0.0]]
     """
     bar = margins(scores, tolerance)
     points = np.zeros(scores.shape)
@@ -372,13 +345,6 @@ def resampled_strengths(
 
     They are those of :func:`bradley_terry_batch` of the resampled tables. ``counts`` is resamples x
     segments in whole numbers, ``start`` the log-strengths of the data.
-
-    Examples
-    --------
-    >>> scores = np.array([[3.0, 1.0, 2.0, 2.0], [2.0, 2.0, 1.0, 2.0]])
-    >>> counts = np.array([[1.0, 1, 1, 1], [0, 2, 2, 0]])
-    >>> resampled_strengths(scores, counts, np.zeros(2)).round(9).tolist()
-    [[0.625, 0.375], [0.5, 0.5]]
     """
     n = len(scores)
     points = segment_points(scores, ties_as=ties_as, tolerance=tolerance)

@@ -87,13 +87,6 @@ def bt_by_block(
     ``blocks`` has the code of the unit of every segment; None makes each segment a unit. All pairs
     of systems that a segment compares belong to it either way. Ties are ``half``, ``drop`` or
     ``second``.
-
-    Examples
-    --------
-    >>> x = np.array([[3.0, 2, 4, 1, 5, 2], [2.0, 3, 3, 2, 1, 1], [1.0, 4, 2, 1, 2, 3]])
-    >>> strengths = bt_by_block(x, np.array([0, 0, 1, 1, 2, 2]))
-    >>> strengths.n_units, strengths.errors[0].round(3).tolist()
-    (3, [0.0, 0.764, 0.449])
     """
     if ties_as in TIE_MODELS:
         raise UsageError(f"errors by unit are for ties as half, drop, second, not as {ties_as}")
@@ -136,12 +129,6 @@ def bt_gap_test(strengths: UnitStrengths, *, alternative: str = "two-sided") -> 
 
     NaN for systems without a strength, and for a single unit; 1 (or 1/2 on one side) for equal
     strengths. ``greater`` asks whether the row is stronger.
-
-    Examples
-    --------
-    >>> x = np.array([[3.0, 2, 4, 1, 5, 2], [2.0, 3, 3, 2, 1, 1], [1.0, 4, 2, 1, 2, 3]])
-    >>> round(float(bt_gap_test(bt_by_block(x, np.array([0, 0, 1, 1, 2, 2])))[0, 1]), 3)
-    0.535
     """
     theta, error = strengths.fit.log_strength, strengths.errors
     gap = theta[:, None] - theta
@@ -180,14 +167,6 @@ def strength_effect(units: UnitCounts, *, level: float = 0.95) -> DesignEffect:
     battles. The interval is a jackknife over units of the logarithm, with a t-distribution. NaN
     where fewer than two systems are connected, for fewer than two units, and for thousands of
     systems.
-
-    Examples
-    --------
-    >>> from steelyard.stats.strength.wins import Battles
-    >>> ones, won = np.ones(6, dtype=np.int64), np.array([1.0, 1, 0, 0, 1, 1])
-    >>> log = Battles(0 * ones, ones, won, n=2)
-    >>> round(strength_effect(UnitCounts.of(log, np.array([0, 0, 1, 1, 2, 2]))).value, 9)
-    2.5
     """
     size = float(units.cells.sum())
     undefined = DesignEffect(math.nan, math.nan, math.nan, units.n_units, round(size), 0)

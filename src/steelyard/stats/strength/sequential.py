@@ -356,14 +356,7 @@ def battles_in_time(rating: SequentialRating, battles: Battles) -> Ratings:
 
 
 def battles_in_orders(rating: SequentialRating, battles: Battles, order: Orders) -> Ratings:
-    """Rate systems in many orders of a log (:func:`sequences`).
-
-    Examples
-    --------
-    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), n=2)
-    >>> battles_in_orders(EloOptions(), log, np.array([[0, 1], [1, 0]])).scores.round(3).tolist()
-    [[1499.425, 1500.575], [1500.575, 1499.425]]
-    """
+    """Rate systems in many orders of a log (:func:`sequences`)."""
     rating.check(battles)
     state = rating.start(battles.n, len(order))
     played = np.zeros((battles.n, len(order)), dtype=bool)
@@ -408,13 +401,6 @@ def scores_in_orders(
 
     All pairs meet on every segment: in each order and segment, systems are seated at random in a
     round-robin tournament. Pairs that miss a score do not play.
-
-    Examples
-    --------
-    >>> scores, order = np.array([[2.0, 3.0], [1.0, 1.0]]), np.array([[1, 0]])
-    >>> rated = scores_in_orders(EloOptions(), scores, order, np.random.default_rng(0))
-    >>> rated.scores.round(2).tolist()
-    [[1519.42, 1480.58]]
     """
     rating.check(None)
     n = len(scores)
