@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.stats.equality import SizeCounts
+from steelyard.stats.spread import SizeCounts
 
 
 def naive_threshold(sizes, share):

@@ -50,8 +50,7 @@ def _numbered(opens: Bools) -> Counts:
 def greedy_clusters(p: Floats, alpha: float = 0.05) -> Counts:
     """Cut where an item is significantly worse than any member of the current cluster.
 
-    The rule of the WMT metrics task and of soft pairwise accuracy: items that are not
-    significantly different may be separated, items of one cluster never differ significantly.
+    Items that are not significantly different may be separated; those of one cluster never differ.
     """
     differ = _significant(p, alpha)
     opens = np.zeros(len(differ), dtype=bool)
@@ -93,16 +92,14 @@ def alike_groups(
 ) -> tuple[tuple[int, ...], ...]:
     """List the largest groups of items among which nothing differs significantly (p <= alpha).
 
-    These are the maximal cliques of the graph of pairs that are not significantly different, each
-    a sorted tuple of positions, ordered by best member (then second best, ...). Items are added one
-    by one: with each item, a group is kept, extended, or cut to what is alike the new item. The
-    number of groups never falls, so the search ends as soon as there are more than ``most``, with
-    a DegenerateError: differences so scattered cannot be summed up in groups.
+    These are the maximal cliques of the graph of pairs that do not differ significantly, sorted.
+    Items are added one by one: a group is kept, extended, or cut to what is alike the new item. The
+    number of groups never falls, so the search may end once there are more than ``most``.
     """
     differ = _significant(p, alpha)
     alike = ~(differ | differ.T)
     # A set of items is a number with a bit for each.
-    near = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in alike]
+    near = [sum(1 << j for j in np.flatnonzero(row).tolist()) for row in alike]
     groups = {0} if len(alike) else set()
     for item in range(len(alike)):
         earlier = near[item] & ((1 << item) - 1)
@@ -154,12 +151,8 @@ def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
 
 def _letter(number: int) -> str:
     """Name a group as spreadsheets name columns: 0 is a, 25 is z, 26 is aa."""
-    name = ""
-    number += 1
-    while number:
-        number, digit = divmod(number - 1, len(_ALPHABET))
-        name = _ALPHABET[digit] + name
-    return name
+    higher, digit = divmod(number, len(_ALPHABET))
+    return (_letter(higher - 1) if higher else "") + _ALPHABET[digit]
 
 
 def wins(p: Floats, alpha: float = 0.05) -> Counts:
