@@ -23,8 +23,7 @@ from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
 from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.prediction_powered.joint import Together
-from steelyard.stats.prediction_powered.mean import Corrected
+from steelyard.stats.prediction_powered.mean import Corrected, Together
 from steelyard.stats.ranks import ranks
 
 TEST = "max-t"

@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, group_sums
 from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Codes, Estimate, symmetric
-from steelyard.stats.strength.clustered_errors import PairDesign, centring, pinned
 
 _STEPS, _TOLERANCE = 100, 1e-10
 _FAR = 30.0  # log-strengths beyond it have no finite maximum behind them
@@ -70,13 +69,13 @@ def styled_strengths(
     for name, column in zip(names, style[keep].T, strict=True):
         if not column.any():
             raise UsageError(f"covariate '{name}' is zero in all pairs: nothing differs in it")
-    design = PairDesign(left[keep], right[keep], n_systems, style[keep])
+    design = _PairDesign(left[keep], right[keep], n_systems, style[keep])
     none = np.zeros(0, dtype=np.int64)
-    rest = PairDesign(none, none, n_systems, style[:0])
+    rest = _PairDesign(none, none, n_systems, style[:0])
     fit = _Fit(design, points[keep], points[keep], rest, np.empty(0))
     theta = fit.solve(0.0, np.zeros(design.width))
     covariance, n_units = fit.covariance(theta, 0.0, None if unit is None else unit[keep])
-    centre = centring(design.width, n_systems)
+    centre = _centring(design.width, n_systems)
     covariance = centre @ covariance @ centre
     n = int(keep.sum())
     errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
@@ -115,10 +114,10 @@ def powered_strengths(
     if not labelled.any():
         raise UsageError("no battle has a label of people")
     fit = _Fit(
-        PairDesign(left[labelled], right[labelled], n_systems),
+        _PairDesign(left[labelled], right[labelled], n_systems),
         human[labelled],
         judge[labelled],
-        PairDesign(left[rest], right[rest], n_systems),
+        _PairDesign(left[rest], right[rest], n_systems),
         judge[rest],
     )
     start = np.zeros(n_systems)
@@ -130,7 +129,7 @@ def powered_strengths(
     theta = fit.solve(weight, start)
     units = None if unit is None else np.concatenate([unit[labelled], unit[rest]])
     covariance, n_units = fit.covariance(theta, weight, units)
-    centre = centring(n_systems, n_systems)
+    centre = _centring(n_systems, n_systems)
     return Strengths(
         log_strength=centre @ theta,
         covariance=centre @ covariance @ centre,
@@ -145,7 +144,7 @@ class _Fit:
     """The loss on labelled battles and on the others, and its derivatives."""
 
     def __init__(
-        self, labelled: PairDesign, human: Floats, judge: Floats, rest: PairDesign, others: Floats
+        self, labelled: _PairDesign, human: Floats, judge: Floats, rest: _PairDesign, others: Floats
     ) -> None:
         self.labelled, self.rest = labelled, rest
         self.human, self.judge, self.others = human, judge, others
@@ -164,7 +163,7 @@ class _Fit:
             slope += weight / self.more * self.rest.transposed(q - self.others)
             bend = self.labelled.weighted((1 - weight) * p * (1 - p)) / self.n
             bend += weight / self.more * self.rest.weighted(q * (1 - q))
-            bend = pinned(bend, self.n_systems) + ridge * np.eye(len(theta))
+            bend = _pinned(bend, self.n_systems) + ridge * np.eye(len(theta))
             try:
                 step = np.linalg.solve(bend, slope + ridge * theta)
             except np.linalg.LinAlgError:
@@ -188,7 +187,7 @@ class _Fit:
         bend = self.labelled.weighted(p * (1 - p)) + self.rest.weighted(q * (1 - q))
         total = self.n + len(self.others)
         try:
-            return np.asarray(np.linalg.inv(pinned(bend / total, self.n_systems)))
+            return np.asarray(np.linalg.inv(_pinned(bend / total, self.n_systems)))
         except np.linalg.LinAlgError:
             raise self._too_few() from None
 
@@ -234,7 +233,75 @@ class _Fit:
         return inverse @ (pulls.T @ pulls) @ inverse, len(np.unique(codes[: self.n]))
 
 
-def _spread(design: PairDesign, values: Floats) -> Floats:
+def _spread(design: _PairDesign, values: Floats) -> Floats:
     """Sum the outer products of the rows, each minus their mean."""
     total = design.transposed(values)
     return design.weighted(values * values) - np.outer(total, total) / max(len(values), 1)
+
+
+class _PairDesign:
+    """The design of a battle log: +1 for the left system, -1 for the right one, then covariates.
+
+    Its products are counts by system and by pair of systems: the matrix X (rows x parameters) is
+    never made.
+    """
+
+    def __init__(
+        self, left: Codes, right: Codes, n_systems: int, covariates: Floats | None = None
+    ) -> None:
+        self.left, self.right, self.n_systems = left, right, n_systems
+        self.covariates = np.zeros((len(left), 0)) if covariates is None else covariates
+
+    @property
+    def width(self) -> int:
+        """How many parameters there are."""
+        return self.n_systems + int(self.covariates.shape[1])
+
+    def times(self, theta: Floats) -> Floats:
+        """Return X theta: how far each row's left side is ahead."""
+        ahead = theta[self.left] - theta[self.right]
+        return np.asarray(ahead + self.covariates @ theta[self.n_systems :])
+
+    def transposed(self, values: Floats) -> Floats:
+        """Return X' values: what each parameter is pulled by."""
+        return np.concatenate([self._by_system(values), self.covariates.T @ values])
+
+    def _by_system(self, values: Floats) -> Floats:
+        k = self.n_systems
+        return group_sums(self.left, values, k) - group_sums(self.right, values, k)
+
+    def weighted(self, weight: Floats) -> Floats:
+        """Return X' diag(weight) X."""
+        k = self.n_systems
+        result = np.zeros((self.width, self.width))
+        met = group_sums(self.left * k + self.right, weight, k * k).reshape(k, k)
+        met = met + met.T
+        result[:k, :k] = np.diag(met.sum(axis=1)) - met
+        for column, covariate in enumerate((weight[:, None] * self.covariates).T, k):
+            result[:k, column] = result[column, :k] = self._by_system(covariate)
+        result[k:, k:] = self.covariates.T @ (weight[:, None] * self.covariates)
+        return result
+
+    def by_unit(self, values: Floats, codes: Codes, n_units: int) -> Floats:
+        """Return the sums of X' values of each unit: units x parameters."""
+        result = np.zeros((n_units, self.width))
+        np.add.at(result, (codes, self.left), values)
+        np.subtract.at(result, (codes, self.right), values)
+        for column, covariate in enumerate(self.covariates.T, self.n_systems):
+            result[:, column] = group_sums(codes, covariate * values, n_units)
+        return result
+
+
+def _pinned(matrix: Floats, n_systems: int) -> Floats:
+    """Add what pins the sum of the systems to zero, of the size that the matrix has itself."""
+    result = matrix.copy()
+    size = float(np.trace(matrix[:n_systems, :n_systems])) / n_systems or 1.0
+    result[:n_systems, :n_systems] += size / n_systems
+    return result
+
+
+def _centring(width: int, n_systems: int) -> Floats:
+    """Return the matrix that takes the mean of the systems off."""
+    centre = np.eye(width)
+    centre[:n_systems, :n_systems] -= 1 / n_systems
+    return centre

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
+from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.distributions import expit, stdtr
 from steelyard.stats.permutation.pvalues import block_sums, pair_index, sided
 from steelyard.stats.ranks import FITTED
@@ -215,74 +215,3 @@ def _gap_moves(units: UnitCounts, fit: Strengths, counts: WinCounts) -> Floats:
     i, j = pair_index(len(main))
     most = max(1, _CELLS // max(units.n_units, moves.shape[1]))
     return np.asarray(moves[spaced(i, most)] - moves[spaced(j, most)])
-
-
-# ------------------------------------------------------------------------- logistic regressions
-
-
-class PairDesign:
-    """The design of a battle log: +1 for the left system, -1 for the right one, then covariates.
-
-    Its products are counts by system and by pair of systems: the matrix X (rows x parameters) is
-    never made.
-    """
-
-    def __init__(
-        self, left: Codes, right: Codes, n_systems: int, covariates: Floats | None = None
-    ) -> None:
-        self.left, self.right, self.n_systems = left, right, n_systems
-        self.covariates = np.zeros((len(left), 0)) if covariates is None else covariates
-
-    @property
-    def width(self) -> int:
-        """How many parameters there are."""
-        return self.n_systems + int(self.covariates.shape[1])
-
-    def times(self, theta: Floats) -> Floats:
-        """Return X theta: how far each row's left side is ahead."""
-        ahead = theta[self.left] - theta[self.right]
-        return np.asarray(ahead + self.covariates @ theta[self.n_systems :])
-
-    def transposed(self, values: Floats) -> Floats:
-        """Return X' values: what each parameter is pulled by."""
-        return np.concatenate([self._by_system(values), self.covariates.T @ values])
-
-    def _by_system(self, values: Floats) -> Floats:
-        k = self.n_systems
-        return group_sums(self.left, values, k) - group_sums(self.right, values, k)
-
-    def weighted(self, weight: Floats) -> Floats:
-        """Return X' diag(weight) X."""
-        k = self.n_systems
-        result = np.zeros((self.width, self.width))
-        met = group_sums(self.left * k + self.right, weight, k * k).reshape(k, k)
-        met = met + met.T
-        result[:k, :k] = np.diag(met.sum(axis=1)) - met
-        for column, covariate in enumerate((weight[:, None] * self.covariates).T, k):
-            result[:k, column] = result[column, :k] = self._by_system(covariate)
-        result[k:, k:] = self.covariates.T @ (weight[:, None] * self.covariates)
-        return result
-
-    def by_unit(self, values: Floats, codes: Codes, n_units: int) -> Floats:
-        """Return the sums of X' values of each unit: units x parameters."""
-        result = np.zeros((n_units, self.width))
-        np.add.at(result, (codes, self.left), values)
-        np.subtract.at(result, (codes, self.right), values)
-        for column, covariate in enumerate(self.covariates.T, self.n_systems):
-            result[:, column] = group_sums(codes, covariate * values, n_units)
-        return result
-
-
-def pinned(matrix: Floats, n_systems: int) -> Floats:
-    """Add what pins the sum of the systems to zero, of the size that the matrix has itself."""
-    result = matrix.copy()
-    size = float(np.trace(matrix[:n_systems, :n_systems])) / n_systems or 1.0
-    result[:n_systems, :n_systems] += size / n_systems
-    return result
-
-
-def centring(width: int, n_systems: int) -> Floats:
-    """Return the matrix that takes the mean of the systems off."""
-    centre = np.eye(width)
-    centre[:n_systems, :n_systems] -= 1 / n_systems
-    return centre
