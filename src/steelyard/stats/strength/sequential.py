@@ -31,6 +31,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,7 +168,7 @@ class TrueSkillOptions(SequentialRating):
     @property
     def margin(self) -> float:
         """Difference of performances up to which a duel is a tie."""
-        return float(ndtri((self.draw_probability + 1) / 2)) * math.sqrt(2) * self.beta
+        return _equal_margin(self.draw_probability) * self.beta
 
     def check(self, battles: Battles | None) -> None:
         """Refuse weights, shares of a win, and ties where the draw probability is 0."""
@@ -259,6 +260,12 @@ class TrueSkillOptions(SequentialRating):
         """Return the chance of the better performance, ties aside."""
         variance = np.square(sigma) + np.square(other)
         return np.asarray(ndtr(lead / np.sqrt(2 * self.beta**2 + variance)))
+
+
+@cache
+def _equal_margin(draw_probability: float) -> float:
+    """Return the margin within which equals of beta 1 tie so often."""
+    return float(ndtri((draw_probability + 1) / 2)) * math.sqrt(2)
 
 
 def _hazard(x: Floats) -> Floats:
