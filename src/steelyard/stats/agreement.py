@@ -400,55 +400,32 @@ def _chance_corrected(
     return from_influence(1 - scale * apart / room, influence, unit, level, (-1.0, 1.0))
 
 
-def gwet_ac1(
+def pooled_agreement(
     human: Codes | Floats,
     judge: Codes,
     n_categories: int,
+    coefficient: str,
     *,
     unit: Codes | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """Gwet's AC1 of two columns without gaps, over the categories that occur in them."""
-    n = len(judge)
-    if not n:
-        return undefined(_NO_ROW)
-    people, share = _pooled_shares(human, judge, n_categories)
-    by_chance = (1 - share) / (max(int((share > 0).sum()), 2) - 1)
-    noise = float(np.sqrt(n / (n - 1))) if unit is None and n > 1 else 1.0  # as Gwet divides
-    return _chance_corrected(*_pooled(people, judge, share, by_chance), unit, level, noise=noise)
+    """Gwet's AC1 (``ac1``), or Krippendorff's nominal ``alpha``, of two columns without gaps.
 
-
-def nominal_alpha(
-    human: Codes | Floats,
-    judge: Codes,
-    n_categories: int,
-    *,
-    unit: Codes | None = None,
-    level: float = 0.95,
-) -> Estimate:
-    """Krippendorff's nominal alpha of two columns without gaps."""
-    n = len(judge)
-    if not n:
-        return undefined(_NO_ROW)
-    people, share = _pooled_shares(human, judge, n_categories)
-    scale = (2 * n - 1) / (2 * n)
-    return _chance_corrected(*_pooled(people, judge, share, share), unit, level, scale=scale)
-
-
-def _pooled_shares(human: Codes | Floats, judge: Codes, n_categories: int) -> tuple[Floats, Floats]:
-    """Return people's shares by row, and the mean share of each category of both."""
-    people = label_shares(human, n_categories)
-    of_judge = np.bincount(judge, minlength=n_categories) / len(judge)
-    return people, (people.mean(axis=0) + of_judge) / 2
-
-
-def _pooled(
-    people: Floats, judge: Codes, share: Floats, by_chance: Floats
-) -> tuple[Floats, float, Floats]:
-    """Return how far rows agree, agreement by chance, and the influence of rows on that.
-
-    ``by_chance`` is the chance that a label of each category meets agreement.
+    Both take chance from the mean shares of categories of both; AC1 from those that occur.
     """
+    n = len(judge)
+    if not n:
+        return undefined(_NO_ROW)
+    people = label_shares(human, n_categories)
+    share = (people.mean(axis=0) + np.bincount(judge, minlength=n_categories) / n) / 2
+    scale = noise = 1.0
+    if coefficient == "alpha":
+        by_chance, scale = share, (2 * n - 1) / (2 * n)
+    else:
+        by_chance = (1 - share) / (max(int((share > 0).sum()), 2) - 1)
+        if unit is None and n > 1:
+            noise = float(np.sqrt(n / (n - 1)))  # as Gwet divides
     chance = float(share @ by_chance)
     drawn = people @ by_chance + by_chance[judge] - 2 * chance
-    return people[np.arange(len(judge)), judge], chance, drawn
+    agree = people[np.arange(n), judge]
+    return _chance_corrected(agree, chance, drawn, unit, level, scale=scale, noise=noise)

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from steelyard.stats.agreement import (
     WEIGHTS,
-    gwet_ac1,
     kappa,
     label_counts,
     label_shares,
-    nominal_alpha,
+    pooled_agreement,
     vote,
 )
 from steelyard.stats.arrays import Floats
@@ -132,8 +131,8 @@ def label_agreement(
         kappa=plain,
         kappa_linear=linear,
         kappa_quadratic=quadratic,
-        ac1=gwet_ac1(people, labels, k + 1, unit=units, level=level),
-        alpha=nominal_alpha(people, labels, k + 1, unit=units, level=level),
+        ac1=pooled_agreement(people, labels, k + 1, "ac1", unit=units, level=level),
+        alpha=pooled_agreement(people, labels, k + 1, "alpha", unit=units, level=level),
         majority=float(rows.max() / n) if n else float("nan"),
         recall=tuple(wilson(table[c, c], rows[c], level) for c in range(k)),
         precision=tuple(wilson(table[c, c], columns[c], level) for c in range(k)),

@@ -62,20 +62,11 @@ _MM_STOP = 1e-9  # squared change at which the paper's iteration stops
 class Strengths:
     """Fitted strengths, and the order where there are none.
 
-    Attributes
-    ----------
-    strength
-        Sums to 1 over the main component; NaN for other systems.
-    log_strength
-        Logarithms of the strengths, shifted to mean 0.
-    ranks
-        1 is best, equal strengths share the better rank; NaN where the order is not determined.
-    components
-        Groups of systems that can be compared, best first where there is an order.
-    unbeaten, winless, unmet
-        Systems that won and never lost; lost and never won; and were never compared.
-    tie_parameter
-        nu of Davidson's model, theta of Rao and Kupper's; NaN for other treatments of ties.
+    ``strength`` sums to 1 over the main component and is NaN for other systems; ``log_strength``
+    has mean 0. ``ranks`` are NaN where the order is not determined. ``components`` are groups of
+    comparable systems, best first where there is an order. ``unbeaten`` systems won and never lost,
+    ``winless`` ones lost and never won, ``unmet`` ones were never compared.
+    ``tie_parameter`` is nu of Davidson's model, theta of Rao and Kupper's, else NaN.
     """
 
     strength: Floats
@@ -224,16 +215,8 @@ def win_probability(strength: ArrayLike) -> Floats:
 class BatchStrengths:
     """Strengths of resamples x systems.
 
-    Attributes
-    ----------
-    strength
-        Sums to 1 in each resample; NaN where a resample leaves the order of groups open.
-    log_strength
-        With mean 0; NaN in resamples that are not connected.
-    ranks
-        1 is best, equal strengths share the better rank; NaN where not determined.
-    connected
-        Whether all systems could be compared, for each resample.
+    ``strength`` sums to 1 in each resample; NaN where a resample leaves the order of groups open.
+    ``log_strength`` has mean 0; NaN in resamples that are not ``connected``.
     """
 
     strength: Floats
@@ -247,11 +230,10 @@ def bradley_terry_batch(
 ) -> BatchStrengths:
     """Fit the Bradley-Terry model to every resample (``wins.resampled_wins``).
 
-    Keep ``counts`` to the main component of the data (``counts.within``): strengths of what is not
-    connected there are not comparable. A resample can fall apart although the data do not. Its
-    strengths are then the limit of the model: 1 in all for the component above everything else, 0
-    for the rest; where no component is above everything else there is no limit, and they are NaN.
-    ``start`` are log-strengths to start from, those of the data; they save a step or two.
+    Keep ``counts`` to the main component of the data (``counts.within``). A resample can fall apart
+    although the data do not. Its strengths are then the limit of the model: 1 in all for the
+    component above everything else, 0 for the rest; NaN where no component is above everything
+    else. ``start`` are log-strengths to start from, those of the data.
     """
     size, n = counts.wins.shape[:2]
     step = max(1, _CELLS // max(1, n * n))
@@ -319,8 +301,7 @@ def _limit(fit: Strengths, counts: WinCounts, ties_as: str) -> Floats:
 def segment_points(scores: Floats, *, ties_as: str = "half", tolerance: float = 0.0) -> Floats:
     """Count the systems that each system beats on each segment: systems x segments.
 
-    Every system needs every segment. Sums of points order systems as Bradley-Terry strengths do,
-    also where no finite strengths exist: a group that never lost to the rest has more wins than it.
+    Every system needs every segment. Sums of points order systems as Bradley-Terry strengths do.
     """
     bar = margins(scores, tolerance)
     points = np.zeros(scores.shape)

@@ -47,18 +47,10 @@ _ROUNDING = 1e-12  # a ratio below this is nothing but rounding
 
 @dataclass(frozen=True, slots=True)
 class UnitStrengths:
-    """Strengths, and the covariance of their logarithms by unit.
+    """Strengths, and the covariance of ``fit.log_strength`` by unit.
 
-    Attributes
-    ----------
-    fit
-        The fit to all comparisons.
-    covariance
-        Of ``fit.log_strength``, by unit; NaN outside the main component and for a single unit.
-    n_units
-        The units that have a comparison within the main component, if only a tie.
-    freedom
-        Degrees of freedom of the covariance; NaN for a single unit.
+    It is NaN outside the main component and for a single unit. ``n_units`` counts the units that
+    have a comparison within the main component, if only a tie.
     """
 
     fit: Strengths
@@ -163,10 +155,9 @@ def _information_inverse(theta: Floats, counts: WinCounts, ties_as: str, prior: 
 def strength_effect(units: UnitCounts, *, level: float = 0.95) -> DesignEffect:
     """Return the design effect of gaps between Bradley-Terry strengths, ties as half a win.
 
-    It is that of units with a battle between connected systems. A battle of weight w counts as w
-    battles. The interval is a jackknife over units of the logarithm, with a t-distribution. NaN
-    where fewer than two systems are connected, for fewer than two units, and for thousands of
-    systems.
+    It is that of units with a battle between connected systems; a battle of weight w counts as w
+    battles. The interval is a jackknife over units of the logarithm. NaN where fewer than two
+    systems are connected, for fewer than two units, and for thousands of systems.
     """
     size = float(units.cells.sum())
     undefined = DesignEffect(math.nan, math.nan, math.nan, units.n_units, round(size), 0)
