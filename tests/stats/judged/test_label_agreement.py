@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +99,8 @@ def test_errors_are_those_of_leaving_out_units() -> None:
     easy = rng.random(60)[prompt]
     a = rng.integers(0, 3, 300)
     b = np.where(rng.random(300) < easy, a, rng.integers(0, 3, 300))
-    for coefficient in (kappa, gwet_ac1, nominal_alpha):
+    pooled = [partial(pooled_agreement, coefficient=name) for name in ("ac1", "alpha")]
+    for coefficient in (kappa, *pooled):
         found = coefficient(a, b, 3, unit=prompt).se
         left = [coefficient(a[prompt != g], b[prompt != g], 3).value for g in range(60)]
         jackknife = math.sqrt(59 / 60 * ((np.array(left) - np.mean(left)) ** 2).sum())
