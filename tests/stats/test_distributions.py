@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,7 +59,7 @@ def test_values_are_those_of_scipy(name: str, n: int) -> None:
         ("chdtrc", [[1, 4, 1], [0.0, 3.0, math.nan]]),
     ],
 )
-def test_ends_and_rare_arguments_are_those_of_scipy(name: str, values: list) -> None:
+def test_ends_and_rare_arguments_are_those_of_scipy(name: str, values: list[Any]) -> None:
     columns = values if isinstance(values[0], list) else [values]
     expected = getattr(special, name)(*map(np.array, columns))
     np.testing.assert_allclose(getattr(distributions, name)(*columns), expected, rtol=1e-11)

@@ -98,7 +98,7 @@ def _binomial(k: float, n: float, p: float) -> float:
     successes, trials = int(k), int(n)
     if 2 * successes >= trials:  # the smaller tail has the fewer digits to lose
         return 1 - _binomial(trials - successes - 1, trials, p) if successes < trials else 1.0
-    term = total = math.comb(trials, successes) / 2**trials
+    term = total = float(math.comb(trials, successes) / 2**trials)
     for i in range(successes, 0, -1):
         term *= i / (trials - i + 1)
         total += term

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.stats.judged import realdata
 
 from steelyard.stats.agreement import kappa, krippendorff_alpha, pooled_agreement
-from steelyard.stats.estimate import clopper_pearson, share_estimate, wilson
+from steelyard.stats.estimate import Estimate, clopper_pearson, share_estimate, wilson
 from steelyard.stats.judged.agreement import correlation, label_agreement, score_agreement
 
 CODES = {"right": 0, "tie": 1, "bothbad": 1, "left": 2, "": -2}
@@ -99,8 +100,9 @@ def test_errors_are_those_of_leaving_out_units() -> None:
     easy = rng.random(60)[prompt]
     a = rng.integers(0, 3, 300)
     b = np.where(rng.random(300) < easy, a, rng.integers(0, 3, 300))
-    pooled = [partial(pooled_agreement, coefficient=name) for name in ("ac1", "alpha")]
-    for coefficient in (kappa, *pooled):
+    ac1, alpha = (partial(pooled_agreement, coefficient=name) for name in ("ac1", "alpha"))
+    coefficients: tuple[Callable[..., Estimate], ...] = (kappa, ac1, alpha)
+    for coefficient in coefficients:
         found = coefficient(a, b, 3, unit=prompt).se
         left = [coefficient(a[prompt != g], b[prompt != g], 3).value for g in range(60)]
         jackknife = math.sqrt(59 / 60 * ((np.array(left) - np.mean(left)) ** 2).sum())

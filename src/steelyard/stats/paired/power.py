@@ -45,7 +45,7 @@ def sign_power(win: float, n: int, alpha: float = 0.05) -> float:
         most -= 1
     if most < 0:
         return 0.0
-    return float(min(bdtr(most, n, 1 - win) + bdtr(most, n, win), 1.0))
+    return min(float(bdtr(most, n, 1 - win) + bdtr(most, n, win)), 1.0)
 
 
 def normal_power(difference: float, error: Floats, alpha: float = 0.05) -> Floats:
