@@ -18,17 +18,17 @@ Bools = NDArray[np.bool_]
 
 def _shared(human: Floats, metric: Floats) -> tuple[Floats, Floats, Counts]:
     """Blank the cells that either lacks; return both and the number of cells per group."""
-    known = ~(np.isnan(human) | np.isnan(metric))
-    return np.where(known, human, np.nan), np.where(known, metric, np.nan), known.sum(axis=0)
+    present = ~(np.isnan(human) | np.isnan(metric))
+    return np.where(present, human, np.nan), np.where(present, metric, np.nan), present.sum(axis=0)
 
 
 def _centred(x: Floats, counts: Counts) -> Floats:
     """Subtract each group's mean; missing cells become 0, and so do constant groups, exactly."""
-    known = ~np.isnan(x)
-    mean = np.where(known, x, 0.0).sum(axis=0) / np.maximum(counts, 1)
-    low = np.where(known, x, np.inf).min(axis=0, initial=np.inf)
-    high = np.where(known, x, -np.inf).max(axis=0, initial=-np.inf)
-    return np.where(known & (low < high), x - mean, 0.0)
+    present = ~np.isnan(x)
+    mean = np.where(present, x, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    low = np.where(present, x, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(present, x, -np.inf).max(axis=0, initial=-np.inf)
+    return np.where(present & (low < high), x - mean, 0.0)
 
 
 def _cosine(h: Floats, m: Floats) -> Floats:

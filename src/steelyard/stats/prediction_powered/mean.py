@@ -470,7 +470,7 @@ def all_together(
     best = 1.0 + (sure & (differences < 0)).sum(axis=1)
     worst = n - (sure & (differences > 0)).sum(axis=1).astype(np.float64)
     places = ranks(values[present] + drawn)
-    shares[among] = np.stack([(places == place + 1).mean(axis=0) for place in range(n)], axis=1)
+    shares[among] = np.stack([(places == rank).mean(axis=0) for rank in range(1, n + 1)], axis=1)
     return Together(p, adjusted, best, worst, shares)
 
 
