@@ -24,7 +24,7 @@ from steelyard.stats.arrays import Floats
 from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.mean import Corrected, Together
-from steelyard.stats.ranks import ranks
+from steelyard.stats.ranks import ranks, whole
 
 TEST = "max-t"
 
@@ -248,7 +248,7 @@ class Correction(Result):
         rows = []
         for name, one in own:
             best, worst = places.get(name, (math.nan, math.nan))
-            place = (tiers.get(name), _whole(best), _whole(worst)) if places else ()
+            place = (tiers.get(name), *whole(np.array([best, worst]))) if places else ()
             estimate = one.estimate
             rows.append((name, *place, estimate.value, estimate.low, estimate.high,
                          one.people.value, one.judge, one.weight, one.n_labelled))  # fmt: skip
@@ -304,10 +304,6 @@ class Correction(Result):
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
-
-
-def _whole(place: float) -> int | None:
-    return None if math.isnan(place) else int(place)
 
 
 def worth_more(with_judge: Estimate, people: Estimate) -> float:
