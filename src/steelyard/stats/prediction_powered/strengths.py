@@ -20,7 +20,7 @@ from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Codes, Estimate, symmetric
 
 _STEPS, _TOLERANCE = 100, 1e-10
-_FAR = 30.0  # gaps of log-strengths beyond it have no finite maximum behind them
+_FAR = 30.0  # gaps of log-strengths, and effects, beyond it have no finite maximum behind them
 _START, _RIDGE = 0.5, 1e-3  # where lambda is tuned from
 
 
@@ -164,7 +164,7 @@ class _Fit:
                 break
             largest = float(np.abs(step).max())
             theta = theta - step * min(1.0, 2 / largest if largest else 1.0)
-            if not np.ptp(theta[: self.n_systems]) <= _FAR:
+            if not max(np.ptp(theta[: self.n_systems]), np.abs(theta).max()) <= _FAR:
                 break
             if largest < _TOLERANCE:
                 return theta
