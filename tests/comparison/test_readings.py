@@ -18,8 +18,8 @@ from steelyard.comparison.strata import Strata, stratify
 from steelyard.comparison.twosystems import two_systems
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.instances import difficulty_strata
 from steelyard.stats.resampling.bootstrap import segment_counts
+from steelyard.stats.spread import difficulty_strata
 
 NAN = float("nan")
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.stats.correlation import pearson
-from steelyard.stats.outliers import LEAST, robust_deviations
+from steelyard.stats.spread import LEAST, robust_deviations
 
 NAN = float("nan")
 scores = st.lists(

@@ -15,9 +15,9 @@ from steelyard.comparison.options import TIES, RankOptions
 from steelyard.comparison.ranked import MOST_SHOWN
 from steelyard.comparison.scores import FEW, Compared, first_few
 from steelyard.data.evalset import EvalSet
-from steelyard.stats.arrays import Floats
-from steelyard.stats.instances import pairing_strength
+from steelyard.stats.arrays import Floats, median
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
+from steelyard.stats.spread import pairing_strength
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
 from steelyard.stats.strength.wins import WinCounts
 
@@ -196,7 +196,7 @@ def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
     """
     if not 1 < len(scores) <= MOST_SHOWN:
         return None, []
-    correlation, gain = pairing_strength(scores).medians()
+    correlation, gain = (median(values) for values in pairing_strength(scores))
     if not np.isfinite(correlation + gain):
         return None, []
     needs = f"tests without it would need {gain:.1f} times the segments"

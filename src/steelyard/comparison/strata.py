@@ -20,8 +20,8 @@ from steelyard.comparison.twosystems import TwoSystems
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats
-from steelyard.stats.instances import EASY, HARD, STRATA, difficulty_strata, segment_ease
 from steelyard.stats.resampling import bootstrap
+from steelyard.stats.spread import EASY, HARD, STRATA, difficulty_strata, segment_ease
 
 _FEWEST = 5  # segments of a stratum that are worth a line
 _OWN = (

@@ -14,7 +14,7 @@ from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings, overview
 from steelyard.stats.arrays import SAME, Floats, row_means
-from steelyard.stats.outliers import robust_deviations
+from steelyard.stats.spread import robust_deviations
 
 Severity = Literal["error", "warning", "note"]
 Messages = Iterator[tuple[Severity, str]]

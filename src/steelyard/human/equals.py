@@ -20,7 +20,7 @@ from steelyard.human.ordering import outputs
 from steelyard.human.outputpairs import Pairs
 from steelyard.human.raters import UNKNOWN, opinions
 from steelyard.stats.arrays import Counts, pairs_within
-from steelyard.stats.equality import SizeCounts
+from steelyard.stats.spread import SizeCounts
 
 SHARE = 0.05  # of what is equal, that a threshold may call different
 FEWEST_PAIRS = 30  # below which no threshold is taken from them

@@ -18,15 +18,17 @@ from steelyard.stats.estimate import Estimate, share_estimate, undefined
 from steelyard.stats.judged.agreement import (
     DROP,
     WRONG,
+    Ceiling,
     LabelAgreement,
     ScoreAgreement,
     label_agreement,
+    label_ceiling,
     score_agreement,
+    score_ceiling,
+    self_agreement,
 )
 from steelyard.stats.judged.alt_test import AltTest, alternative_annotator
 from steelyard.stats.judged.bias import Effect, Position, one_order_position, swapped_position
-from steelyard.stats.judged.ceiling import Ceiling, label_ceiling, score_ceiling
-from steelyard.stats.judged.reruns import self_agreement
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 from steelyard.stats.prediction_powered.mean import mean_verdict
 

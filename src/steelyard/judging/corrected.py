@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from steelyard.comparison.ranked import PairTest, Ranked
 from steelyard.comparison.results import Comparison
@@ -22,10 +21,10 @@ from steelyard.core.text import listed, plural
 from steelyard.data.units import UnitEffect
 from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
+from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Estimate
-from steelyard.stats.prediction_powered.joint import Together
-from steelyard.stats.prediction_powered.mean import Corrected
-from steelyard.stats.ranks import ranks
+from steelyard.stats.prediction_powered.mean import Corrected, Together
+from steelyard.stats.ranks import ranks, whole
 
 TEST = "max-t"
 
@@ -249,7 +248,7 @@ class Correction(Result):
         rows = []
         for name, one in own:
             best, worst = places.get(name, (math.nan, math.nan))
-            place = (tiers.get(name), _whole(best), _whole(worst)) if places else ()
+            place = (tiers.get(name), *whole(np.array([best, worst]))) if places else ()
             estimate = one.estimate
             rows.append((name, *place, estimate.value, estimate.low, estimate.high,
                          one.people.value, one.judge, one.weight, one.n_labelled))  # fmt: skip
@@ -305,10 +304,6 @@ class Correction(Result):
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
-
-
-def _whole(place: float) -> int | None:
-    return None if math.isnan(place) else int(place)
 
 
 def worth_more(with_judge: Estimate, people: Estimate) -> float:

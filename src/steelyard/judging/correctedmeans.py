@@ -14,8 +14,12 @@ from steelyard.judging.corrected import CorrectedPair, CorrectedSystem, Parts
 from steelyard.judging.labelchoice import BY, PROBABILITY, Choice
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate, symmetric, undefined
-from steelyard.stats.prediction_powered.joint import joint_covariance
-from steelyard.stats.prediction_powered.mean import FEWEST, Corrected, mean_verdict
+from steelyard.stats.prediction_powered.mean import (
+    FEWEST,
+    Corrected,
+    joint_covariance,
+    mean_verdict,
+)
 
 SAME_ITEMS, COVARIANCE, BATTLES = "the same items", "both means", "battles of the two"
 _MOST_PAIRED = 60  # systems up to which every pair gets an estimate of its own

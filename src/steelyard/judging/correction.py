@@ -30,8 +30,7 @@ from steelyard.judging.run import provenance_of, verdicts_of
 from steelyard.stats.arrays import Floats
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.agreement import correlation
-from steelyard.stats.prediction_powered.joint import Together, all_together
-from steelyard.stats.prediction_powered.mean import Corrected
+from steelyard.stats.prediction_powered.mean import Corrected, Together, all_together
 
 
 @keywords(CorrectOptions)

@@ -21,7 +21,7 @@ from steelyard.judging.judgeversions import versions_of
 from steelyard.judging.options import DriftOptions
 from steelyard.judging.run import provenance_of, verdicts_of
 from steelyard.stats.estimate import Estimate, mean_estimate
-from steelyard.stats.judged.reruns import Drift, drift
+from steelyard.stats.judged.agreement import Drift, drift
 
 
 @dataclass(frozen=True, slots=True)

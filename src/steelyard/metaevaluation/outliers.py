@@ -1,4 +1,4 @@
-"""Systems that are far from all others by their human score (:mod:`steelyard.stats.outliers`)."""
+"""Systems that are far from all others by their human score (:mod:`steelyard.stats.spread`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from steelyard.core.text import listed, plural
 from steelyard.stats.arrays import Floats
-from steelyard.stats.outliers import robust_deviations
+from steelyard.stats.spread import robust_deviations
 
 _LISTED = 5  # names that a sentence lists
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.options import check_choice, check_whole
+from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.estimate import Codes, Estimate, from_influence, undefined
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
@@ -26,6 +26,7 @@ from steelyard.stats.resampling.bootstrap import interval, segment_counts
 LEVELS = ("nominal", "ordinal", "interval")
 WEIGHTS = ("plain", "linear", "quadratic")
 _CHUNK = 8_000_000  # cells of resampling counts held at a time
+_NO_ROW = "no row that both judged"
 _ONE_CATEGORY = "people and judge both used one category only"
 
 
@@ -79,9 +80,10 @@ def krippendorff_alpha(
     codes, values = _judged_twice(unit, value)
     if not len(codes):
         return Agreement()
-    alpha = _interval_alpha(codes, values) if level == "interval" else (
-        _counted_alpha(codes, values, level)
-    )  # fmt: skip
+    if level == "interval":
+        alpha = _interval_alpha(codes, values)
+    else:
+        alpha = _counted_alpha(codes, values, level)
     return _resampled(alpha, int(codes.max()) + 1, len(values), n_resamples, rng)
 
 
@@ -101,7 +103,6 @@ def _resampled(
     n_resamples: int,
     rng: np.random.Generator | None,
 ) -> Agreement:
-    check_whole(n_resamples=n_resamples)
     value = float(coefficient(np.ones((1, n_units)))[0])
     low = high = float("nan")
     if n_resamples and n_units > 1 and not np.isnan(value):
@@ -202,9 +203,8 @@ def fleiss_kappa(
 class RankingAgreement:
     """How often two orderings of the same pair of outputs agree.
 
-    ``n_units`` counts what is resampled, ``n_values`` the pairs of orderings. ``kappa`` corrects
-    for chance as WMT does: two random judges who tie as often as these raters do, and who prefer
-    either side equally often.
+    ``kappa`` corrects for chance as WMT does: two random judges who tie as often as these raters
+    do, and who prefer either side equally often.
     """
 
     share: Agreement
@@ -219,17 +219,9 @@ class RankingAgreement:
 class Orderings:
     """Comparisons of two outputs each, as columns.
 
-    Attributes
-    ----------
-    rater
-        Who ordered: a code per comparison.
-    unit
-        What was compared: a code per pair of outputs of one segment, always the same way round.
-    outcome
-        1 if the first output is better, 0 for a tie, -1 if it is worse; NaN is missing.
-    block
-        What is resampled, a code per comparison (a segment's comparisons belong together); by
-        default the units.
+    ``unit`` is a code of the pair that was compared, always the same way round. ``outcome`` is
+    positive if the first output is better, 0 for a tie, negative if it is worse; NaN is missing.
+    ``block`` is what is resampled, such as segments; by default the units.
     """
 
     rater: Codes
@@ -284,12 +276,11 @@ def ranking_agreement(
         tie = ratio(weights @ tied, weights @ judged)
         return _beyond_chance(share(weights), tie**2 + (1 - tie) ** 2 / 2)
 
-    streams = (None, None) if rng is None else rng.spawn(2)
+    first, second = (None, None) if rng is None else rng.spawn(2)
+    n_blocks, n_pairs = len(pairs), int(pairs.sum())
     return RankingAgreement(
-        *(
-            _resampled(coefficient, len(pairs), int(pairs.sum()), n_resamples, stream)
-            for coefficient, stream in zip((share, chance_corrected), streams, strict=True)
-        )
+        _resampled(share, n_blocks, n_pairs, n_resamples, first),
+        _resampled(chance_corrected, n_blocks, n_pairs, n_resamples, second),
     )
 
 
@@ -368,18 +359,15 @@ def kappa(
     """
     n = len(judge)
     if not n:
-        return undefined("no row that both judged")
+        return undefined(_NO_ROW)
     people = label_shares(human, n_categories)
     weight = np.eye(n_categories)
     if weights != "plain":
         weight = _closeness(np.arange(n_categories * 1.0) if values is None else values, weights)
     of_people, of_judge = people.mean(axis=0), np.bincount(judge, minlength=n_categories) / n
     chance = float(of_people @ weight @ of_judge)
-    if 1 - chance < 1e-12:
-        return undefined(_ONE_CATEGORY, n)
     drawn = people @ (weight @ of_judge) + (of_people @ weight)[judge] - 2 * chance
-    value, influence = _chance_corrected((people @ weight)[np.arange(n), judge], chance, drawn)
-    return from_influence(value, influence, unit, level, (-1.0, 1.0))
+    return _chance_corrected((people @ weight)[np.arange(n), judge], chance, drawn, unit, level)
 
 
 def _closeness(values: Floats, weights: str) -> Floats:
@@ -392,64 +380,52 @@ def _closeness(values: Floats, weights: str) -> Floats:
 
 
 def _chance_corrected(
-    agree: Floats, chance: float, drawn: Floats, scale: float = 1.0
-) -> tuple[float, Floats]:
-    """Return 1 - scale (1 - agreement) / (1 - chance), and the influence of each row on it.
+    agree: Floats,
+    chance: float,
+    drawn: Floats,
+    unit: Codes | None,
+    level: float,
+    *,
+    scale: float = 1.0,
+    noise: float = 1.0,
+) -> Estimate:
+    """Return 1 - scale (1 - agreement) / (1 - chance), with ``noise`` times its influences.
 
     ``agree`` is how far a row agrees, ``drawn`` its influence on the agreement by chance.
     """
     apart, room = 1 - float(agree.mean()), 1 - chance
-    influence = scale * (agree - agree.mean() - apart / room * drawn) / room
-    return 1 - scale * apart / room, influence
+    if room < 1e-12:
+        return undefined(_ONE_CATEGORY, len(agree))
+    influence = noise * scale * (agree - agree.mean() - apart / room * drawn) / room
+    return from_influence(1 - scale * apart / room, influence, unit, level, (-1.0, 1.0))
 
 
-def gwet_ac1(
+def pooled_agreement(
     human: Codes | Floats,
     judge: Codes,
     n_categories: int,
+    coefficient: str,
     *,
     unit: Codes | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """Gwet's AC1 of two columns without gaps, over the categories that occur in them."""
+    """Gwet's AC1 (``ac1``), or Krippendorff's nominal ``alpha``, of two columns without gaps.
+
+    Both take chance from the mean shares of categories of both; AC1 from those that occur.
+    """
     n = len(judge)
     if not n:
-        return undefined("no row that both judged")
-    people, share, agree = _both_shares(human, judge, n_categories)
-    others = max(int((share > 0).sum()), 2) - 1
-    chance = float((share * (1 - share)).sum() / others)
-    drawn = (people @ (1 - share) + (1 - share)[judge]) / others - 2 * chance
-    value, influence = _chance_corrected(agree, chance, drawn)
-    if unit is None and n > 1:
-        influence = influence * np.sqrt(n / (n - 1))  # as Gwet divides
-    return from_influence(value, influence, unit, level, (-1.0, 1.0))
-
-
-def nominal_alpha(
-    human: Codes | Floats,
-    judge: Codes,
-    n_categories: int,
-    *,
-    unit: Codes | None = None,
-    level: float = 0.95,
-) -> Estimate:
-    """Krippendorff's nominal alpha of two columns without gaps."""
-    n = len(judge)
-    if not n:
-        return undefined("no row that both judged")
-    people, share, agree = _both_shares(human, judge, n_categories)
-    chance = float(share @ share)
-    if 1 - chance < 1e-12:
-        return undefined(_ONE_CATEGORY, n)
-    drawn = people @ share + share[judge] - 2 * chance
-    value, influence = _chance_corrected(agree, chance, drawn, scale=(2 * n - 1) / (2 * n))
-    return from_influence(value, influence, unit, level, (-1.0, 1.0))
-
-
-def _both_shares(
-    human: Codes | Floats, judge: Codes, n_categories: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return people's shares by row, the mean share of each category, and how far rows agree."""
+        return undefined(_NO_ROW)
     people = label_shares(human, n_categories)
-    share = (people.mean(axis=0) + np.bincount(judge, minlength=n_categories) / len(judge)) / 2
-    return people, share, people[np.arange(len(judge)), judge]
+    share = (people.mean(axis=0) + np.bincount(judge, minlength=n_categories) / n) / 2
+    scale = noise = 1.0
+    if coefficient == "alpha":
+        by_chance, scale = share, (2 * n - 1) / (2 * n)
+    else:
+        by_chance = (1 - share) / (max(int((share > 0).sum()), 2) - 1)
+        if unit is None and n > 1:
+            noise = float(np.sqrt(n / (n - 1)))  # as Gwet divides
+    chance = float(share @ by_chance)
+    drawn = people @ by_chance + by_chance[judge] - 2 * chance
+    agree = people[np.arange(n), judge]
+    return _chance_corrected(agree, chance, drawn, unit, level, scale=scale, noise=noise)

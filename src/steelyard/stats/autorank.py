@@ -41,11 +41,6 @@ def autorank(means: Floats, form: str = "wmt25", *, worst: float | None = None) 
     ``worst`` is the number of the worst system, by default N. A system that lacks a metric has no
     number and does not count in the scale of the other metrics. There are no numbers where systems
     differ by rounding alone: best and worst are not told apart (z is 0 then).
-
-    >>> autorank(np.array([[3.0, 2.0, 1.0], [30.0, 10.0, 20.0]])).ranks.tolist()
-    [1.0, 3.0, 3.0]
-    >>> autorank(np.array([[3.0, 2.0, 1.0], [30.0, 10.0, 20.0]]), "wmt24").ranks.tolist()
-    [1.0, 2.5, 2.5]
     """
     complete = ~np.isnan(means).any(axis=-2, keepdims=True)
     x = np.where(complete, means, np.nan)

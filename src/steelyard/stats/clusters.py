@@ -50,13 +50,7 @@ def _numbered(opens: Bools) -> Counts:
 def greedy_clusters(p: Floats, alpha: float = 0.05) -> Counts:
     """Cut where an item is significantly worse than any member of the current cluster.
 
-    The rule of the WMT metrics task and of soft pairwise accuracy: items that are not
-    significantly different may be separated, items of one cluster never differ significantly.
-
-    >>> p = np.full((4, 4), 0.5)
-    >>> p[0, 2:] = 0.01
-    >>> greedy_clusters(p).tolist()
-    [1, 1, 2, 2]
+    Items that are not significantly different may be separated; those of one cluster never differ.
     """
     differ = _significant(p, alpha)
     opens = np.zeros(len(differ), dtype=bool)
@@ -72,11 +66,6 @@ def neighbour_clusters(p: Floats, alpha: float = 0.05) -> Counts:
     """Cut where an item is significantly worse (p < alpha) than the one right above it.
 
     Items far apart in the ranking can share a cluster although they differ significantly.
-
-    >>> p = np.full((4, 4), 0.5)
-    >>> p[0, 2:] = p[2, 3] = 0.01
-    >>> neighbour_clusters(p).tolist()
-    [1, 1, 1, 2]
     """
     beats = _beats(p, alpha)
     opens = np.zeros(len(beats), dtype=bool)
@@ -89,11 +78,6 @@ def never_split_clusters(p: Floats, alpha: float = 0.05) -> Counts:
 
     The finest partition into consecutive groups that keeps every two items together that are not
     significantly different (p > alpha or NaN).
-
-    >>> p = np.full((4, 4), 0.01)
-    >>> p[0, 1] = p[1, 2] = 0.5
-    >>> never_split_clusters(p).tolist()
-    [1, 1, 1, 2]
     """
     alike = np.triu(~_significant(p, alpha))  # with the diagonal: every row has a last one
     n = len(alike)
@@ -108,21 +92,14 @@ def alike_groups(
 ) -> tuple[tuple[int, ...], ...]:
     """List the largest groups of items among which nothing differs significantly (p <= alpha).
 
-    These are the maximal cliques of the graph of pairs that are not significantly different, each
-    a sorted tuple of positions, ordered by best member (then second best, ...). Items are added one
-    by one: with each item, a group is kept, extended, or cut to what is alike the new item. The
-    number of groups never falls, so the search ends as soon as there are more than ``most``, with
-    a DegenerateError: differences so scattered cannot be summed up in groups.
-
-    >>> p = np.full((4, 4), 0.5)
-    >>> p[0, 2:] = 0.01
-    >>> alike_groups(p)
-    ((0, 1), (1, 2, 3))
+    These are the maximal cliques of the graph of pairs that do not differ significantly, sorted.
+    Items are added one by one: a group is kept, extended, or cut to what is alike the new item. The
+    number of groups never falls, so the search may end once there are more than ``most``.
     """
     differ = _significant(p, alpha)
     alike = ~(differ | differ.T)
     # A set of items is a number with a bit for each.
-    near = [sum(1 << int(j) for j in np.flatnonzero(row)) for row in alike]
+    near = [sum(1 << j for j in np.flatnonzero(row).tolist()) for row in alike]
     groups = {0} if len(alike) else set()
     for item in range(len(alike)):
         earlier = near[item] & ((1 << item) - 1)
@@ -161,11 +138,6 @@ def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
 
     Each of the :func:`alike_groups` gets a letter: a, b, ..., z, aa, ab, ... With more than 26
     groups, letters are separated by commas, because "aab" could be read in two ways.
-
-    >>> p = np.full((4, 4), 0.5)
-    >>> p[0, 2:] = 0.01
-    >>> compact_letters(p)
-    ('a', 'ab', 'b', 'b')
     """
     groups = alike_groups(p, alpha)
     letters: list[list[str]] = [[] for _ in range(len(p))]
@@ -179,21 +151,14 @@ def compact_letters(p: Floats, alpha: float = 0.05) -> tuple[str, ...]:
 
 def _letter(number: int) -> str:
     """Name a group as spreadsheets name columns: 0 is a, 25 is z, 26 is aa."""
-    name = ""
-    number += 1
-    while number:
-        number, digit = divmod(number - 1, len(_ALPHABET))
-        name = _ALPHABET[digit] + name
-    return name
+    higher, digit = divmod(number, len(_ALPHABET))
+    return (_letter(higher - 1) if higher else "") + _ALPHABET[digit]
 
 
 def wins(p: Floats, alpha: float = 0.05) -> Counts:
     """Count the items that each beats: entries of its row with p < alpha.
 
     ``p`` is one-sided, row better than column, in both directions; ``p.T`` counts losses.
-
-    >>> wins(np.array([[0.5, 0.2, 0.01], [0.8, 0.5, 0.02], [0.99, 0.98, 0.5]])).tolist()
-    [1, 1, 0]
     """
     return np.asarray(_beats(p, alpha).sum(axis=1, dtype=np.int64))
 
@@ -204,9 +169,6 @@ def wmt_clusters(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
     A cluster ends after the k-th of N items if that item beats N - k others: as many as stand
     below it. Which ones they are, and what the items above it beat, does not count. ``p`` is as for
     :func:`wins`.
-
-    >>> wmt_clusters(np.array([[0.5, 0.2, 0.01], [0.8, 0.5, 0.02], [0.99, 0.98, 0.5]]))
-    [(1, 2), (1, 2), (3, 3)]
     """
     won = wins(p, alpha)
     ends = won == np.arange(len(won) - 1, -1, -1)
@@ -214,11 +176,7 @@ def wmt_clusters(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
 
 
 def spans(cluster: Counts) -> list[tuple[int, int]]:
-    """Return first and last rank of each item's cluster, given rising numbers of clusters.
-
-    >>> spans(np.array([1, 1, 2]))
-    [(1, 2), (1, 2), (3, 3)]
-    """
+    """Return first and last rank of each item's cluster, given rising numbers of clusters."""
     first = np.searchsorted(cluster, cluster, side="left") + 1
     last = np.searchsorted(cluster, cluster, side="right")
     return list(zip(first.tolist(), last.tolist(), strict=True))
@@ -228,9 +186,6 @@ def rank_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
     """Return the ranks that each item could hold: from 1 + its losses to N - its wins.
 
     ``p`` is as for :func:`wins`.
-
-    >>> rank_ranges(np.array([[0.5, 0.2, 0.01], [0.8, 0.5, 0.2], [0.99, 0.8, 0.5]]))
-    [(1, 2), (1, 3), (2, 3)]
     """
     beats = _beats(p, alpha)
     first = 1 + beats.sum(axis=0)
@@ -243,11 +198,6 @@ def walked_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
 
     The rule of WMT25. An item further away that is not beaten does not widen the range, unlike in
     :func:`rank_ranges`. Only i < j counts.
-
-    >>> p = np.full((4, 4), 0.5)
-    >>> p[0, 1] = p[1, 3] = 0.01
-    >>> walked_ranges(p)
-    [(1, 1), (2, 3), (1, 4), (3, 4)]
     """
     beats = np.triu(_beats(p, alpha), 1)
     ranges = []
@@ -260,13 +210,7 @@ def walked_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
 
 
 def range_clusters(ranges: Sequence[tuple[int, int]]) -> Counts:
-    """Cut after the k-th item if all ranges above end there and all below start later (WMT25).
-
-    >>> range_clusters([(1, 2), (1, 2), (3, 4), (3, 4)]).tolist()
-    [1, 1, 2, 2]
-    >>> range_clusters([(1, 2), (2, 3), (2, 3)]).tolist()
-    [1, 1, 1]
-    """
+    """Cut after the k-th item if all ranges above end there and all below start later (WMT25)."""
     first, last = np.array(ranges, dtype=np.int64).reshape(-1, 2).T
     opens = np.zeros(len(first), dtype=bool)
     border = np.arange(1, len(first))

@@ -7,14 +7,14 @@ summed by unit where rows share one, give the standard error and the interval.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtri, stdtrit
 
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import bdtr, ndtri, stdtr, stdtrit
 from steelyard.stats.paired.corrections import wilson_interval
 
 Codes = NDArray[np.integer]
@@ -57,6 +57,15 @@ class Estimate:
             "n": self.n,
             "why": self.why or None,
         }
+
+
+def plain_fields(result: Any) -> dict[str, Any]:
+    """Return the fields of a result, its estimates as ``--json`` prints them."""
+    values = {field.name: getattr(result, field.name) for field in fields(result)}
+    return {
+        name: value.to_dict() if isinstance(value, Estimate) else value
+        for name, value in values.items()
+    }
 
 
 def undefined(why: str, n: int = 0) -> Estimate:
@@ -164,6 +173,8 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
     """Return a share with its exact interval, for few or one-sided counts."""
     if n <= 0:
         return undefined("nothing to count")
+    from scipy.special import betaincinv
+
     tail = (1 - level) / 2
     low = float(betaincinv(successes, n - successes + 1, tail)) if successes else 0.0
     high = float(betaincinv(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
@@ -174,3 +185,22 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
 def unseen_share(n: float, level: float = 0.95) -> float:
     """Return the share of rows that may be unlike all n that were seen: Wilson's, of none in n."""
     return float(wilson_interval(0, n, level)[1])
+
+
+def exact_sign_p(first: int, second: int) -> float:
+    """Two-sided exact p of so many for either side, if both were as likely; 1 without any."""
+    n = first + second
+    return min(1.0, 2 * float(bdtr(min(first, second), n, 0.5))) if n else 1.0
+
+
+def side_p(side: Floats, unit: Codes | None) -> float:
+    """Two-sided p of a mean of sides (1, -1, 0 for neither) of 0; by unit where rows share one."""
+    if unit is None or len(np.unique(unit)) == len(unit):
+        return exact_sign_p(int((side > 0).sum()), int((side < 0).sum()))
+    mean = float(side.mean())
+    se, n_units = unit_error(side - mean, unit)
+    if np.isnan(se):
+        return float("nan")
+    if se < _ROUNDING:  # every unit says the same: one sign each
+        return exact_sign_p(n_units, 0) if mean else 1.0
+    return 2 * float(stdtr(n_units - 1, -abs(mean) / se))

@@ -22,11 +22,6 @@ def ranks(values: ArrayLike, *, close: float = SAME, floor: float = 0.0) -> Floa
     """Rank along the last axis from the highest value: 1 is best, ties share the better rank.
 
     NaN has no rank (NaN) and takes none away from the others.
-
-    >>> ranks([0.5, 0.9, 0.5, np.nan]).tolist()
-    [2.0, 1.0, 2.0, nan]
-    >>> ranks([[0.1 + 0.2, 0.3, 0.2], [1.0, 2.0, 3.0]]).tolist()
-    [[1.0, 1.0, 3.0], [3.0, 2.0, 1.0]]
     """
     x = np.asarray(values, dtype=np.float64)
     order = np.argsort(-x, axis=-1, kind="stable")  # NaN last
@@ -44,11 +39,7 @@ def ranks(values: ArrayLike, *, close: float = SAME, floor: float = 0.0) -> Floa
 
 
 def levelled(values: ArrayLike, *, close: float = SAME, floor: float = 0.0) -> Floats:
-    """Return values that tie by :func:`ranks` as the same number, the largest of them.
-
-    >>> levelled([0.3, 0.1 + 0.2, 0.2, np.nan]).tolist()
-    [0.30000000000000004, 0.30000000000000004, 0.2, nan]
-    """
+    """Return values that tie by :func:`ranks` as the same number, the largest of them."""
     x = np.asarray(values, dtype=np.float64)
     index = np.nan_to_num(ranks(x, close=close, floor=floor), nan=1.0).astype(np.int64) - 1
     best_first = -np.sort(-x, axis=-1)
@@ -61,10 +52,5 @@ def whole(values: Floats) -> list[int | None]:
 
 
 def rounding(terms: Floats) -> float:
-    """Return the largest difference of two means of such terms that may be rounding alone.
-
-    >>> sums = np.array([[0.1, 0.2, -0.3], [-0.3, 0.2, 0.1]]).sum(axis=1)
-    >>> ranks(sums, floor=rounding(np.array([0.3]))).tolist(), bool(sums[0] == sums[1])
-    ([1.0, 1.0], False)
-    """
+    """Return the largest difference of two means of such terms that may be rounding alone."""
     return _CANCELLED * float(np.fmax.reduce(np.abs(terms), axis=None, initial=0.0))

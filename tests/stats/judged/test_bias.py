@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tests.stats.judged import realdata
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.estimate import mean_estimate
+from steelyard.stats.estimate import exact_sign_p, mean_estimate
 from steelyard.stats.judged.bias import (
-    exact_sign_p,
     length_controlled,
     one_order_position,
     regress_errors,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.stats.judged import realdata
 
-from steelyard.stats.agreement import gwet_ac1, kappa, krippendorff_alpha, nominal_alpha
-from steelyard.stats.estimate import clopper_pearson, share_estimate, wilson
+from steelyard.stats.agreement import kappa, krippendorff_alpha, pooled_agreement
+from steelyard.stats.estimate import Estimate, clopper_pearson, share_estimate, wilson
 from steelyard.stats.judged.agreement import correlation, label_agreement, score_agreement
 
 CODES = {"right": 0, "tie": 1, "bothbad": 1, "left": 2, "": -2}
@@ -77,7 +79,7 @@ def test_ac1_and_its_error(seed: int, k: int) -> None:
     rng = np.random.default_rng(seed)
     n = int(rng.integers(2, 60))
     a, b = rng.integers(0, k, (2, n))
-    found = gwet_ac1(a, b, k)
+    found = pooled_agreement(a, b, k, "ac1")
     np.testing.assert_allclose([found.value, found.se], naive_ac1(a, b, k), atol=1e-9)
 
 
@@ -88,7 +90,7 @@ def test_alpha_is_that_of_two_raters(seed: int, k: int) -> None:
     a, b = rng.integers(0, k, (2, n))
     unit = np.tile(np.arange(n), 2)
     wanted = krippendorff_alpha(unit, np.concatenate([a, b]).astype(float), "nominal").value
-    np.testing.assert_allclose(nominal_alpha(a, b, k).value, wanted, atol=1e-12)
+    np.testing.assert_allclose(pooled_agreement(a, b, k, "alpha").value, wanted, atol=1e-12)
 
 
 def test_errors_are_those_of_leaving_out_units() -> None:
@@ -98,7 +100,9 @@ def test_errors_are_those_of_leaving_out_units() -> None:
     easy = rng.random(60)[prompt]
     a = rng.integers(0, 3, 300)
     b = np.where(rng.random(300) < easy, a, rng.integers(0, 3, 300))
-    for coefficient in (kappa, gwet_ac1, nominal_alpha):
+    ac1, alpha = (partial(pooled_agreement, coefficient=name) for name in ("ac1", "alpha"))
+    coefficients: tuple[Callable[..., Estimate], ...] = (kappa, ac1, alpha)
+    for coefficient in coefficients:
         found = coefficient(a, b, 3, unit=prompt).se
         left = [coefficient(a[prompt != g], b[prompt != g], 3).value for g in range(60)]
         jackknife = math.sqrt(59 / 60 * ((np.array(left) - np.mean(left)) ** 2).sum())
@@ -159,19 +163,23 @@ def test_what_is_not_understood_is_one_category_more(weights: str) -> None:
     chance = np.mean([apart(a, b) for a in human for b in judge])
     assert getattr(own, name).value == pytest.approx(1 - seen / chance)
     codes = np.where(judge < 0, 4, judge)
-    assert own.ac1 == gwet_ac1(human, codes, 5)
-    assert own.alpha == nominal_alpha(human, codes, 5)
+    assert own.ac1 == pooled_agreement(human, codes, 5, "ac1")
+    assert own.alpha == pooled_agreement(human, codes, 5, "alpha")
 
 
 def test_a_category_that_nobody_used_changes_nothing() -> None:
     rng = np.random.default_rng(4)
     a = rng.integers(0, 2, 300)
     b = np.where(rng.random(300) < 0.7, a, 1 - a)
-    assert gwet_ac1(2 * a, 2 * b, 3).value == pytest.approx(gwet_ac1(a, b, 2).value)
+    assert pooled_agreement(2 * a, 2 * b, 3, "ac1").value == pytest.approx(
+        pooled_agreement(a, b, 2, "ac1").value
+    )
     share = (a.mean() + b.mean()) / 2
     chance = 2 * share * (1 - share)  # Gwet (2008), two categories
     agreed = (a == b).mean()
-    assert gwet_ac1(2 * a, 2 * b, 3).value == pytest.approx((agreed - chance) / (1 - chance))
+    assert pooled_agreement(2 * a, 2 * b, 3, "ac1").value == pytest.approx(
+        (agreed - chance) / (1 - chance)
+    )
 
 
 def test_weighted_kappa_goes_by_distances_of_values() -> None:
@@ -268,7 +276,7 @@ def test_pandalm(shared: Path) -> None:
         found = label_agreement(a, b, 3)
         ours = (found.kappa.value, found.kappa.se, found.ac1.value)
         assert ours == pytest.approx((value, se, ac1), abs=6e-7)
-    first = gwet_ac1(labels("annotator1"), labels("annotator2"), 3)
+    first = pooled_agreement(labels("annotator1"), labels("annotator2"), 3, "ac1")
     assert first.se == pytest.approx(0.012714, abs=6e-7)
     for judge, accuracy, numbers in (
         ("pandalm-7b", 0.6677, (0.435355, 0.024055, 0.529109, 0.021796, 0.435567)),

@@ -13,9 +13,8 @@ from scipy.stats import ttest_1samp
 from tests.stats.judged import realdata
 
 from steelyard.stats.agreement import label_counts, vote
+from steelyard.stats.judged.agreement import drift, label_ceiling, score_ceiling, self_agreement
 from steelyard.stats.judged.alt_test import alternative_annotator
-from steelyard.stats.judged.ceiling import label_ceiling, score_ceiling
-from steelyard.stats.judged.reruns import drift, self_agreement
 
 
 def sparse(rng, raters, rows, k):

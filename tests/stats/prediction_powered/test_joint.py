@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from steelyard.stats.prediction_powered.joint import all_together, joint_covariance
-from steelyard.stats.prediction_powered.mean import corrected_mean, stratified_mean, weighted_mean
+from steelyard.stats.prediction_powered.mean import (
+    all_together,
+    corrected_mean,
+    joint_covariance,
+    stratified_mean,
+    weighted_mean,
+)
 
 
 def rows(seed: int, n: int = 200, labels: int = 60):

@@ -14,7 +14,7 @@ from scipy import stats
 from steelyard.core.errors import UsageError
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.resampling.cluster_df import unit_freedom
-from steelyard.stats.resampling.design_effect import FEWEST_FREE, DesignEffect, design_effect
+from steelyard.stats.resampling.design_effect import FEWEST_FREE, DesignEffect
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test, strength_effect
 from steelyard.stats.strength.wins import Battles, UnitCounts, resampled_wins
@@ -112,13 +112,6 @@ def test_pairs_with_strengths_have_pvalues(seed, ties_as, full):
     if known.sum() > 1:
         assert (np.isnan(p) == outside).all()
     assert ((p[~outside] >= 0) & (p[~outside] <= 1)).all()
-
-
-def test_segments_as_units_are_those_of_no_blocks():
-    x, _ = sample(1, units=20)
-    one, two = bt_by_block(x), bt_by_block(x, np.arange(x.shape[1]))
-    assert np.array_equal(one.covariance, two.covariance)
-    assert one.freedom == two.freedom == x.shape[1] - 1
 
 
 def test_two_systems_by_hand():
@@ -392,27 +385,6 @@ def test_copies_of_battles_know_nothing_more(k):
     assert found.value == pytest.approx(k, rel=0.02)
     assert (found.low, found.high) == pytest.approx((found.value, found.value))
     assert found.effective == pytest.approx(80, rel=0.02)
-
-
-def test_copies_of_whole_units():
-    """Twice the same units, under one name: twice the design effect, but for the factor."""
-    sizes = [1, 4, 2, 5, 3] * 8
-    log = random_log(np.random.default_rng(2), 4, sizes)
-    one, two = strength_effect(counted(log, 4)), strength_effect(counted(log + log, 4))
-    n = len(log)
-    assert two.value / one.value == pytest.approx(2 * (2 * n - 1) / (2 * n) / ((n - 1) / n))
-
-
-def test_two_systems_have_that_of_what_was_won():
-    rng = np.random.default_rng(3)
-    blocks = np.repeat(np.arange(30), rng.integers(1, 6, 30))
-    won = rng.choice([0.0, 0.5, 1.0], len(blocks))
-    rows = zip(won.tolist(), blocks.tolist(), strict=True)
-    found = strength_effect(counted([(0, 1, own, unit) for own, unit in rows], 2))
-    expected = design_effect(won[None], blocks)
-    assert found.value == pytest.approx(expected.value)
-    # There the mean is another without a unit; here the fit stays.
-    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), rel=0.05)
 
 
 def test_by_hand():

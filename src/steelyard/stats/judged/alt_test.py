@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from steelyard.stats.arrays import Floats
+from steelyard.stats.distributions import stdtr
 from steelyard.stats.estimate import Codes, Estimate, from_influence, undefined
+from steelyard.stats.paired.corrections import adjust
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +89,11 @@ def alternative_annotator(
     if not p:
         why = f"no rater has {least_rows} rows that others judged, too"
         return AltTest(float("nan"), undefined(why), np.empty(0), (), epsilon, scoring, why)
+    # Benjamini and Yekutieli: whatever the raters have in common.
+    harmonic = float((1 / np.arange(1, len(p) + 1)).sum())
+    won = adjust(np.array(p) * harmonic, "benjamini-hochberg") <= q
     return AltTest(
-        winning_rate=float(_rejected(np.array(p), q).mean()),
+        winning_rate=float(won.mean()),
         advantage=from_influence(
             float(np.mean(means)),
             influence * len(judge) / len(p),
@@ -145,18 +149,6 @@ def _p_below(difference: Floats, epsilon: float) -> float:
     if spread == 0:
         return 0.0 if mean < epsilon else 1.0
     return float(stdtr(n - 1, (mean - epsilon) / (spread / np.sqrt(n))))
-
-
-def _rejected(p: Floats, q: float) -> NDArray[np.bool_]:
-    """Benjamini and Yekutieli: whatever the raters have in common."""
-    m = len(p)
-    order = np.argsort(p, kind="stable")
-    steps = np.arange(1, m + 1)
-    below = np.flatnonzero(p[order] <= steps / m * q / (1 / steps).sum())
-    result = np.zeros(m, dtype=bool)
-    if len(below):
-        result[order[: below[-1] + 1]] = True
-    return result
 
 
 def best_constant(raters: Floats, **options: Any) -> tuple[float, AltTest]:

@@ -18,21 +18,21 @@ with the length as covariate.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import bdtr, chdtrc, expit, stdtr
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import chdtrc, expit, stdtr
 from steelyard.stats.estimate import (
     Codes,
     Estimate,
     mean_estimate,
+    side_p,
     symmetric,
     undefined,
-    unit_error,
 )
 from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.prediction_powered.strengths import styled_strengths
@@ -40,30 +40,20 @@ from steelyard.stats.prediction_powered.strengths import styled_strengths
 SWAPPED, RANDOM_SIDES, FIXED = "swapped", "random-sides", "fixed"
 CONSTANT = "constant"
 _SIDES = (-1.0, 1.0)
-_FIXED = 3e-5  # chance of sides so uneven, below which they are not random
-_ROUNDING = 1e-12
+_NO_LABELS = undefined("no labels of people on these pairs")
+_FIXED = 3e-5  # p of sides below which they are not random: one in 30,000 random sets
 
 
 @dataclass(frozen=True, slots=True)
 class Position:
     """The bias of a place, and what it was measured by.
 
-    Parameters
-    ----------
-    design
-        ``swapped`` (both orders), ``random-sides`` (one order), or ``fixed``: not identified.
-    bias
-        Share of verdicts for the first place minus that for the second; between -1 and 1.
-    p
-        Two-sided. Exact where rows are independent: of flips in both orders, or of decided verdicts
-        for either side. Where rows share units, of t with the error by unit.
-    consistent
-        Share of pairs with the same verdict in both orders; undefined with one order.
-    first, second, half
-        Pairs won by the first place in both orders, by the second, and those decided in one order
-        only.
-    people
-        The same bias of people, with one order; it is taken off in ``beyond_people``.
+    ``design`` is ``swapped`` (both orders), ``random-sides`` (one order), or ``fixed``: the bias is
+    not identified. ``bias`` is the share of verdicts for the first place minus that for the second.
+    ``p`` is two-sided, by :func:`side_p`. ``consistent`` is the share of pairs with the same
+    verdict in both orders. ``first``, ``second`` and ``half`` count pairs won by the first place in
+    both orders, by the second, and those decided in one order only. ``people`` is the same bias of
+    people, with one order; it is taken off in ``beyond_people``.
     """
 
     design: str
@@ -73,8 +63,8 @@ class Position:
     first: int = 0
     second: int = 0
     half: int = 0
-    people: Estimate = undefined("no labels of people on these pairs")  # noqa: RUF009
-    beyond_people: Estimate = undefined("no labels of people on these pairs")  # noqa: RUF009
+    people: Estimate = _NO_LABELS
+    beyond_people: Estimate = _NO_LABELS
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -91,25 +81,6 @@ class Position:
             "people": self.people.to_dict(),
             "beyond_people": self.beyond_people.to_dict(),
         }
-
-
-def exact_sign_p(first: int, second: int) -> float:
-    """Two-sided exact p of so many for either side, if both were as likely; 1 without any."""
-    n = first + second
-    return min(1.0, 2 * float(bdtr(min(first, second), n, 0.5))) if n else 1.0
-
-
-def side_p(side: Floats, unit: Codes | None) -> float:
-    """Two-sided p of a mean of sides (1, -1, 0 for neither) of 0; by unit where rows share one."""
-    if unit is None or len(np.unique(unit)) == len(unit):
-        return exact_sign_p(int((side > 0).sum()), int((side < 0).sum()))
-    mean = float(side.mean())
-    se, n_units = unit_error(side - mean, unit)
-    if np.isnan(se):
-        return float("nan")
-    if se < _ROUNDING:  # every unit says the same: one sign each
-        return exact_sign_p(n_units, 0) if mean else 1.0
-    return 2 * float(stdtr(n_units - 1, -abs(mean) / se))
 
 
 def swapped_position(
@@ -165,29 +136,25 @@ def one_order_position(
         return Position(FIXED, undefined(why, int(judged.sum())), float("nan"), one_order)
     side = judge.astype(np.float64) - 1
     units = None if unit is None else unit[judged]
-    position = Position(
-        design=RANDOM_SIDES,
-        bias=mean_estimate(side[judged], units, level, _SIDES),
-        p=side_p(side[judged], units),
-        consistent=one_order,
-    )
+    bias, p = mean_estimate(side[judged], units, level, _SIDES), side_p(side[judged], units)
     if people is None or not (both := judged & (people >= 0)).any():
-        return position
+        return Position(RANDOM_SIDES, bias, p, one_order)
     units = None if unit is None else unit[both]
     of_people = people[both].astype(np.float64) - 1
-    return replace(
-        position,
+    return Position(
+        design=RANDOM_SIDES,
+        bias=bias,
+        p=p,
+        consistent=one_order,
         people=mean_estimate(of_people, units, level, _SIDES),
         beyond_people=mean_estimate(side[both] - of_people, units, level, (-2.0, 2.0)),
     )
 
 
 def sides_are_fixed(left: Codes, right: Codes) -> bool:
-    """Tell whether pairs of systems stand on the same sides far more often than chance allows.
+    """Return whether pairs of systems stand on the same sides far more often than chance allows.
 
-    Of every pair of systems that met ten times or more, the larger share of one order is compared
-    with what random sides would give: a chi-square test of all of them together, which random
-    sides fail once in 30,000 sets.
+    A chi-square test of all pairs of systems that met ten times or more.
     """
     n = int(max(left.max(), right.max())) + 1
     _, pair = np.unique(np.minimum(left, right) * n + np.maximum(left, right), return_inverse=True)

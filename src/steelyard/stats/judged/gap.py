@@ -14,14 +14,14 @@ measured on, and for no others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from steelyard.stats.arrays import Floats, beyond_rounding, group_sums, ratio
+from steelyard.stats.distributions import ndtri
 from steelyard.stats.estimate import Codes, Estimate, critical, symmetric, undefined
 
 FEWEST = 5  # systems: a line through fewer leaves nothing to judge it by
@@ -43,13 +43,7 @@ class SystemMeans:
 
     def take(self, systems: NDArray[Any]) -> SystemMeans:
         """Keep some systems (indices or a mask)."""
-        return SystemMeans(
-            human=self.human[systems],
-            judge=self.judge[systems],
-            human_variance=self.human_variance[systems],
-            judge_variance=self.judge_variance[systems],
-            covariance=self.covariance[systems],
-        )
+        return SystemMeans(*(getattr(self, field.name)[systems] for field in fields(self)))
 
     def error_variance(self, slope: float) -> Floats:
         """Variances of the means of human - slope * judge."""
@@ -86,20 +80,11 @@ def system_means(
 class Gap:
     """The smallest believable gap of a judge, what it rests on, and how it does.
 
-    Parameters
-    ----------
-    gap
-        In units of the judge's score; its interval is from leaving out systems one by one.
-    slope
-        Human points per point of the judge, with a t interval.
-    tau
-        What people and judge differ by beyond noise, in human points.
-    n_systems, n_pairs, n_above
-        Systems with labels, their pairs, and the pairs further apart than the gap.
-    right_above, right_below
-        Shares of the pairs above and below that the judge orders as people do.
-    left_out
-        The same share above the gap of all other systems: each pair once from either end.
+    ``gap`` is in units of the judge's score, with an interval from leaving out systems one by one;
+    ``slope`` is human points per point of the judge; ``tau`` is what people and judge differ by
+    beyond noise, in human points. ``right_above`` and ``right_below`` are the shares of the pairs
+    above and below the gap that the judge orders as people do; ``left_out`` is the share above the
+    gap of all other systems, each pair once from either end.
     """
 
     gap: Estimate
@@ -136,11 +121,10 @@ def believable_gap(
     of human - slope * judge. Undefined, with the reason, for fewer than five systems, and where the
     slope may be zero.
     """
-    noise = means.human_variance + means.judge_variance if error_variance is None else (
-        error_variance
-    )  # fmt: skip
+    error = error_variance
+    noise = means.human_variance + means.judge_variance if error is None else error
     keep = ~np.isnan(means.human + means.judge + noise)
-    means, error = means.take(keep), None if error_variance is None else error_variance[keep]
+    means, error = means.take(keep), None if error is None else error[keep]
     k = len(means.human)
     if k < FEWEST:
         return _no_gap(k, f"{k} systems with labels of people, expected {FEWEST} or more")

@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio
@@ -292,6 +291,8 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
     >>> float(p[0, 1]), float(p[1, 0])
     (0.25, 1.0)
     """
+    from scipy.special import betainc
+
     check_choice(ALTERNATIVES, alternative=alternative)
     flat = right.reshape(len(right), -1).astype(np.float32)
     both = (flat @ flat.T).astype(np.float64)

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri, stdtrit
 
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import ndtri, stdtrit
 from steelyard.stats.paired.tests import mean_error
 from steelyard.stats.permutation.pvalues import block_sums
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import bdtr, bdtrik, nctdtr, ndtr, ndtri, stdtr, stdtrit
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import bdtr, ndtr, ndtri, stdtr, stdtrit
 from steelyard.stats.paired.corrections import williams
 from steelyard.stats.permutation.lattice import as_lattice
 from steelyard.stats.permutation.tails import quick_p
@@ -25,6 +25,8 @@ def t_power(effect: float, n: int, alpha: float = 0.05) -> float:
     """Power of the two-sided paired t-test for a mean difference of ``effect`` deviations."""
     if n < 2:
         return 0.0
+    from scipy.special import nctdtr
+
     freedom, shift = n - 1, effect * np.sqrt(n)
     edge = stdtrit(freedom, 1 - alpha / 2)
     return float(1 - nctdtr(freedom, shift, edge) + nctdtr(freedom, shift, -edge))
@@ -34,6 +36,8 @@ def sign_power(win: float, n: int, alpha: float = 0.05) -> float:
     """Power of the two-sided sign test if one side wins a unit with probability ``win``."""
     if n < 1:
         return 0.0
+    from scipy.special import bdtrik
+
     # The most losses that are significant.
     tail = alpha / 2
     most = int(np.floor(bdtrik(tail, n, 0.5))) + 1 if bdtr(0, n, 0.5) <= tail else -1
@@ -41,7 +45,7 @@ def sign_power(win: float, n: int, alpha: float = 0.05) -> float:
         most -= 1
     if most < 0:
         return 0.0
-    return float(min(bdtr(most, n, 1 - win) + bdtr(most, n, win), 1.0))
+    return min(float(bdtr(most, n, 1 - win) + bdtr(most, n, win)), 1.0)
 
 
 def normal_power(difference: float, error: Floats, alpha: float = 0.05) -> Floats:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import bdtrc, ndtri
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums, ratio
+from steelyard.stats.distributions import ndtri
 from steelyard.stats.estimate import critical
 
 _UNIFORM = 0.1  # share of a budget that does not trust the pilot
@@ -71,6 +71,8 @@ def labels_to_pass(
     """
     if accuracy <= required:
         return None
+    from scipy.special import bdtrc
+
     alpha = (1 - level) / 2
     n = np.arange(1, most + 1)
     least = np.ceil(n * required).astype(np.int64)

@@ -12,6 +12,10 @@ Labels may be a random sample of all rows, or of each stratum: then
 own. With known probabilities :math:`\pi_i` and the indicator :math:`\xi_i` of a label it is the
 mean of :math:`\lambda f_i + \xi_i (y_i - \lambda f_i) / \pi_i`. Every estimate comes with the
 influence of each row, from which its error follows, and what it shares with other estimates.
+
+Estimates of systems that were judged on the same items are not independent. Influences summed by
+unit give the covariance of all of them; draws from it say how far the largest of all differences
+strays by chance, and which places systems can hold.
 """
 
 from __future__ import annotations
@@ -23,12 +27,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import Floats, group_sums, ratio
 from steelyard.stats.correlation import cell_pearson
+from steelyard.stats.distributions import expit, stdtr
 from steelyard.stats.estimate import (
     ONE_UNIT,
     Codes,
@@ -39,6 +43,7 @@ from steelyard.stats.estimate import (
     undefined,
     unit_error,
 )
+from steelyard.stats.ranks import ranks
 
 FEWEST = 15  # labels below which a line through them says nothing of its own noise
 
@@ -386,3 +391,108 @@ def weighted_mean(
         n_judged=n_judged,
         influence=(rows - value) / total,
     )
+
+
+# ------------------------------------------------------------------------- several systems at once
+
+
+def joint_covariance(
+    influences: Sequence[Floats], units: Sequence[Codes], errors: Floats
+) -> Floats:
+    """Return the covariance of estimates from what each row adds to each, summed by unit.
+
+    ``influences`` and ``units`` have an array per estimate, a number for each of its rows. The
+    diagonal is scaled to the standard ``errors``; an unknown one makes a row and a column of NaN.
+    """
+    _, code = np.unique(np.concatenate(list(units)), return_inverse=True)
+    n_units = int(code.max(initial=-1)) + 1
+    parts = np.split(code, np.cumsum([len(rows) for rows in units])[:-1])
+    sums = np.stack([group_sums(c, x, n_units) for c, x in zip(parts, influences, strict=True)])
+    products = sums @ sums.T
+    size = np.sqrt(np.diagonal(products))
+    scale = np.outer(size, size)
+    correlation = np.nan_to_num(ratio(products, scale))
+    np.fill_diagonal(correlation, 1.0)
+    return np.asarray(correlation * np.outer(errors, errors))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """What holds for all pairs of systems at once.
+
+    ``p`` is of each pair alone, ``p_adjusted`` of the largest of all differences; ``best`` and
+    ``worst`` are places that a system can hold, all of them together; ``shares[i, j]`` is the share
+    of draws in which i takes place j + 1.
+    """
+
+    p: Floats
+    p_adjusted: Floats
+    best: Floats
+    worst: Floats
+    shares: Floats
+
+
+def all_together(
+    covariance: Floats,
+    differences: Floats,
+    errors: Floats,
+    freedom: Floats,
+    values: Floats,
+    rng: np.random.Generator,
+    *,
+    draws: int = 2000,
+    level: float = 0.95,
+) -> Together:
+    """Test all differences (row minus column) at once, and return the places systems can hold.
+
+    ``errors`` and their degrees of ``freedom`` are those of each pair itself, which may be smaller
+    than what the covariance of the estimates says. Systems with NaN are excluded.
+    """
+    k = len(values)
+    present = ~np.isnan(np.diagonal(covariance)) & ~np.isnan(values)
+    n = int(present.sum())
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(errors > 0, np.abs(differences) / errors, np.nan)
+    p = 2 * np.asarray(stdtr(freedom, -t), dtype=np.float64)
+    np.fill_diagonal(p, np.nan)
+    shares = np.full((k, k), np.nan)
+    if n < 2:
+        nothing = np.full((k, k), np.nan)
+        return Together(p, nothing, np.ones(k), np.full(k, float(max(n, 1))), shares)
+    among = np.ix_(present, present)
+    drawn = _draw(covariance[among], float(np.nanmin(freedom[among])), rng, draws)
+    largest = _largest_differences(drawn, covariance[among])
+    below = np.searchsorted(np.sort(largest), t, side="left")
+    adjusted = np.where(np.isnan(t), np.nan, (draws - below + 1) / (draws + 1))
+    adjusted = np.maximum(adjusted, p)  # rounding of draws must not make a pair surer than alone
+    np.fill_diagonal(adjusted, np.nan)
+    sure = adjusted <= 1 - level
+    best = 1.0 + (sure & (differences < 0)).sum(axis=1)
+    worst = n - (sure & (differences > 0)).sum(axis=1).astype(np.float64)
+    places = ranks(values[present] + drawn)
+    shares[among] = np.stack([(places == rank).mean(axis=0) for rank in range(1, n + 1)], axis=1)
+    return Together(p, adjusted, best, worst, shares)
+
+
+def _draw(covariance: Floats, freedom: float, rng: np.random.Generator, draws: int) -> Floats:
+    """Draw how far estimates stray: multivariate t with the fewest degrees of freedom of all."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    drawn = rng.standard_normal((draws, len(values))) @ root.T
+    if np.isfinite(freedom):
+        freedom = max(freedom, 1.0)
+        drawn = drawn / np.sqrt(rng.chisquare(freedom, draws) / freedom)[:, None]
+    return np.asarray(drawn, dtype=np.float64)
+
+
+def _largest_differences(drawn: Floats, covariance: Floats) -> Floats:
+    """Return the largest difference of each draw, in standard errors."""
+    spread = np.diagonal(covariance)
+    largest = np.zeros(len(drawn))
+    for i in range(len(spread)):
+        error = np.sqrt(np.maximum(spread[i] + spread[i + 1 :] - 2 * covariance[i, i + 1 :], 0.0))
+        varies = error > 1e-12 * np.sqrt(spread.max())
+        if varies.any():
+            apart = np.abs(drawn[:, i, None] - drawn[:, i + 1 :][:, varies]) / error[varies]
+            largest = np.maximum(largest, apart.max(axis=1))
+    return largest

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import pdtr
 
 from steelyard.core.progress import each
 from steelyard.stats.arrays import Counts, Floats, ratio, weighted_sums
@@ -90,6 +89,8 @@ def _byte_counts(n_resamples: int, n: int, rng: np.random.Generator) -> Floats:
     so that the sum falls short of ``n`` (else all are drawn again); the rest is drawn one by one.
     A random byte decides most counts; where it does not, more digits of the same number follow.
     """
+    from scipy.special import pdtr  # only for very many segments
+
     at_most = pdtr(np.arange(64), 1 - _SHORT / math.sqrt(n))  # chances of a count or less
     ends = np.arange(257) / 256
     first = np.searchsorted(at_most, ends[:-1], side="right")

@@ -32,10 +32,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
 
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.stats.arrays import Floats, ratio, weighted_sums
+from steelyard.stats.distributions import expit, log_expit
 from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.strength.connectivity import all_connected, find_components
 from steelyard.stats.strength.wins import (
@@ -62,20 +62,11 @@ _MM_STOP = 1e-9  # squared change at which the paper's iteration stops
 class Strengths:
     """Fitted strengths, and the order where there are none.
 
-    Attributes
-    ----------
-    strength
-        Sums to 1 over the main component; NaN for other systems.
-    log_strength
-        Logarithms of the strengths, shifted to mean 0.
-    ranks
-        1 is best, equal strengths share the better rank; NaN where the order is not determined.
-    components
-        Groups of systems that can be compared, best first where there is an order.
-    unbeaten, winless, unmet
-        Systems that won and never lost; lost and never won; and were never compared.
-    tie_parameter
-        nu of Davidson's model, theta of Rao and Kupper's; NaN for other treatments of ties.
+    ``strength`` sums to 1 over the main component and is NaN for other systems; ``log_strength``
+    has mean 0. ``ranks`` are NaN where the order is not determined. ``components`` are groups of
+    comparable systems, best first where there is an order. ``unbeaten`` systems won and never lost,
+    ``winless`` ones lost and never won, ``unmet`` ones were never compared.
+    ``tie_parameter`` is nu of Davidson's model, theta of Rao and Kupper's, else NaN.
     """
 
     strength: Floats
@@ -106,16 +97,7 @@ def bradley_terry(
     method: str = "newton",
     prior: float = 0.0,
 ) -> Strengths:
-    """Fit the Bradley-Terry model to tables (systems x systems) of wins and ties.
-
-    Examples
-    --------
-    >>> fit = bradley_terry([[0, 2, 3], [1, 0, 2], [0, 1, 0]])
-    >>> fit.strength.round(3).tolist(), fit.ranks.tolist()
-    ([0.704, 0.224, 0.071], [1.0, 2.0, 3.0])
-    >>> bradley_terry([[0, 3, 3], [0, 0, 2], [0, 1, 0]]).strength.round(3).tolist()
-    [nan, 0.667, 0.333]
-    """
+    """Fit the Bradley-Terry model to tables (systems x systems) of wins and ties."""
     table = np.asarray(wins, dtype=np.float64)
     tied = np.zeros_like(table) if ties is None else np.asarray(ties, dtype=np.float64)
     return bradley_terry_pairs(pair_wins(table, tied), ties_as=ties_as, method=method, prior=prior)
@@ -221,13 +203,7 @@ def _fit_component(pairs: PairWins, ties_as: str, method: str) -> tuple[Floats, 
 
 
 def win_probability(strength: ArrayLike) -> Floats:
-    """Return the probability that the row beats the column; NaN for systems without a strength.
-
-    Examples
-    --------
-    >>> win_probability([0.75, 0.25, np.nan]).tolist()
-    [[0.5, 0.75, nan], [0.25, 0.5, nan], [nan, nan, nan]]
-    """
+    """Return the probability that the row beats the column; NaN for systems without a strength."""
     pi = np.asarray(strength, dtype=np.float64)
     return ratio(pi[..., :, None], pi[..., :, None] + pi[..., None, :])
 
@@ -239,16 +215,8 @@ def win_probability(strength: ArrayLike) -> Floats:
 class BatchStrengths:
     """Strengths of resamples x systems.
 
-    Attributes
-    ----------
-    strength
-        Sums to 1 in each resample; NaN where a resample leaves the order of groups open.
-    log_strength
-        With mean 0; NaN in resamples that are not connected.
-    ranks
-        1 is best, equal strengths share the better rank; NaN where not determined.
-    connected
-        Whether all systems could be compared, for each resample.
+    ``strength`` sums to 1 in each resample; NaN where a resample leaves the order of groups open.
+    ``log_strength`` has mean 0; NaN in resamples that are not ``connected``.
     """
 
     strength: Floats
@@ -262,18 +230,10 @@ def bradley_terry_batch(
 ) -> BatchStrengths:
     """Fit the Bradley-Terry model to every resample (``wins.resampled_wins``).
 
-    Keep ``counts`` to the main component of the data (``counts.within``): strengths of what is not
-    connected there are not comparable. A resample can fall apart although the data do not. Its
-    strengths are then the limit of the model: 1 in all for the component above everything else, 0
-    for the rest; where no component is above everything else there is no limit, and they are NaN.
-    ``start`` are log-strengths to start from, those of the data; they save a step or two.
-
-    Examples
-    --------
-    >>> wins = np.array([[[0.0, 3.0], [1.0, 0.0]], [[0.0, 4.0], [0.0, 0.0]]])
-    >>> fit = bradley_terry_batch(WinCounts(wins, np.zeros_like(wins)))
-    >>> fit.strength.round(9).tolist(), fit.connected.tolist()
-    ([[0.75, 0.25], [1.0, 0.0]], [True, False])
+    Keep ``counts`` to the main component of the data (``counts.within``). A resample can fall apart
+    although the data do not. Its strengths are then the limit of the model: 1 in all for the
+    component above everything else, 0 for the rest; NaN where no component is above everything
+    else. ``start`` are log-strengths to start from, those of the data.
     """
     size, n = counts.wins.shape[:2]
     step = max(1, _CELLS // max(1, n * n))
@@ -341,13 +301,7 @@ def _limit(fit: Strengths, counts: WinCounts, ties_as: str) -> Floats:
 def segment_points(scores: Floats, *, ties_as: str = "half", tolerance: float = 0.0) -> Floats:
     """Count the systems that each system beats on each segment: systems x segments.
 
-    Every system needs every segment. Sums of points order systems as Bradley-Terry strengths do,
-    also where no finite strengths exist: a group that never lost to the rest has more wins than it.
-
-    Examples
-    --------
-    >>> segment_points(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 4.0]])).tolist()
-    [[0.0, 1.5], [1.0, 1.5], [2.0, 0.0]]
+    Every system needs every segment. Sums of points order systems as Bradley-Terry strengths do.
     """
     bar = margins(scores, tolerance)
     points = np.zeros(scores.shape)
@@ -372,13 +326,6 @@ def resampled_strengths(
 
     They are those of :func:`bradley_terry_batch` of the resampled tables. ``counts`` is resamples x
     segments in whole numbers, ``start`` the log-strengths of the data.
-
-    Examples
-    --------
-    >>> scores = np.array([[3.0, 1.0, 2.0, 2.0], [2.0, 2.0, 1.0, 2.0]])
-    >>> counts = np.array([[1.0, 1, 1, 1], [0, 2, 2, 0]])
-    >>> resampled_strengths(scores, counts, np.zeros(2)).round(9).tolist()
-    [[0.625, 0.375], [0.5, 0.5]]
     """
     n = len(scores)
     points = segment_points(scores, ties_as=ties_as, tolerance=tolerance)

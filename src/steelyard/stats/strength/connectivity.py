@@ -24,15 +24,9 @@ Bools = NDArray[np.bool_]
 class Components:
     """Groups of comparable systems, best first where one is above the other.
 
-    Attributes
-    ----------
-    members
-        Positions of the systems of each component.
-    above
-        Per component, the number of systems in components above it; NaN where some component is
-        neither above nor below it.
-    main
-        The largest component; among equally large ones the one above the others, None if none is.
+    ``above`` is, per component, the number of systems in components above it; NaN where some
+    component is neither above nor below it. ``main`` is the largest component; among equally large
+    ones the one above the others, None if none is.
     """
 
     members: tuple[tuple[int, ...], ...]

@@ -31,15 +31,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import erfcx, expit, ndtr, ndtri
 
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_number, check_share
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.distributions import expit, ndtr, ndtri
 from steelyard.stats.strength.wins import Battles, score_results
 
 Bools = NDArray[np.bool_]
@@ -167,7 +168,7 @@ class TrueSkillOptions(SequentialRating):
     @property
     def margin(self) -> float:
         """Difference of performances up to which a duel is a tie."""
-        return float(ndtri((self.draw_probability + 1) / 2)) * math.sqrt(2) * self.beta
+        return _equal_margin(self.draw_probability) * self.beta
 
     def check(self, battles: Battles | None) -> None:
         """Refuse weights, shares of a win, and ties where the draw probability is 0."""
@@ -261,17 +262,25 @@ class TrueSkillOptions(SequentialRating):
         return np.asarray(ndtr(lead / np.sqrt(2 * self.beta**2 + variance)))
 
 
+@cache
+def _equal_margin(draw_probability: float) -> float:
+    """Return the margin within which equals of beta 1 tie so often."""
+    return float(ndtri((draw_probability + 1) / 2)) * math.sqrt(2)
+
+
 def _hazard(x: Floats) -> Floats:
     """Return v of a win, the normal density over the normal tail."""
+    from scipy import special
+
     v = x * x
     v *= -0.5
     np.exp(v, out=v)
-    tail = ndtr(x)
+    tail = special.ndtr(x)
     tail *= _ROOT
     v /= tail
     if x.min(initial=0.0) < _FAR:  # where digits get lost, and both are 0 beyond -38
         far = x < _FAR
-        v[far] = math.sqrt(2 / math.pi) / erfcx(x[far] * -math.sqrt(0.5))
+        v[far] = math.sqrt(2 / math.pi) / special.erfcx(x[far] * -math.sqrt(0.5))
     return v
 
 
@@ -293,6 +302,8 @@ def _tied(at_high: Floats, t: Floats, e: Floats) -> tuple[Floats, Floats]:
 def _hazard_of(x: float) -> float:
     """Return v of one win: :func:`_hazard` of a number, 20 times as fast."""
     if x < _FAR:
+        from scipy.special import erfcx
+
         return math.sqrt(2 / math.pi) / float(erfcx(-x * math.sqrt(0.5)))
     return 2 * math.exp(-0.5 * x * x) / (_ROOT * math.erfc(-x * math.sqrt(0.5)))
 
@@ -352,14 +363,7 @@ def battles_in_time(rating: SequentialRating, battles: Battles) -> Ratings:
 
 
 def battles_in_orders(rating: SequentialRating, battles: Battles, order: Orders) -> Ratings:
-    """Rate systems in many orders of a log (:func:`sequences`).
-
-    Examples
-    --------
-    >>> log = Battles(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.0]), n=2)
-    >>> battles_in_orders(EloOptions(), log, np.array([[0, 1], [1, 0]])).scores.round(3).tolist()
-    [[1499.425, 1500.575], [1500.575, 1499.425]]
-    """
+    """Rate systems in many orders of a log (:func:`sequences`)."""
     rating.check(battles)
     state = rating.start(battles.n, len(order))
     played = np.zeros((battles.n, len(order)), dtype=bool)
@@ -404,13 +408,6 @@ def scores_in_orders(
 
     All pairs meet on every segment: in each order and segment, systems are seated at random in a
     round-robin tournament. Pairs that miss a score do not play.
-
-    Examples
-    --------
-    >>> scores, order = np.array([[2.0, 3.0], [1.0, 1.0]]), np.array([[1, 0]])
-    >>> rated = scores_in_orders(EloOptions(), scores, order, np.random.default_rng(0))
-    >>> rated.scores.round(2).tolist()
-    [[1519.42, 1480.58]]
     """
     rating.check(None)
     n = len(scores)

@@ -131,14 +131,6 @@ def win_counts(scores: Floats, *, tolerance: float = 0.0) -> WinCounts:
 
     ``scores`` are systems x segments, higher is better, NaN where missing; differences of at most
     the tolerance are ties.
-
-    Examples
-    --------
-    >>> counts = win_counts(np.array([[1.0, 5.0, 2.0], [2.0, 5.0, 1.0], [3.0, 4.0, np.nan]]))
-    >>> counts.wins.tolist()
-    [[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]
-    >>> counts.ties.tolist()
-    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
     counts = resampled_wins(scores, None, tolerance=tolerance)
     return WinCounts(counts.wins[0], counts.ties[0])
@@ -150,12 +142,6 @@ def resampled_wins(scores: Floats, counts: Floats | None, *, tolerance: float = 
     ``counts`` says how often each segment occurs, resamples x segments in whole numbers; None takes
     every segment once. The tables are resamples x systems x systems: pass some resamples at a time
     where that is too much.
-
-    Examples
-    --------
-    >>> scores = np.array([[1.0, 5.0], [2.0, 4.0]])
-    >>> resampled_wins(scores, np.array([[1.0, 1.0], [2.0, 0.0]])).wins.tolist()
-    [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 0.0], [2.0, 0.0]]]
     """
     n, size = scores.shape
     bar, present = margins(scores, tolerance), ~np.isnan(scores)
@@ -217,14 +203,7 @@ class Battles:
 
 
 def score_battles(scores: Floats, *, tolerance: float = 0.0) -> Battles:
-    """Let all pairs of systems (i < j) meet on every segment that both have, segment by segment.
-
-    Examples
-    --------
-    >>> log = score_battles(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, np.nan]]))
-    >>> log.left.tolist(), log.right.tolist(), log.outcome.tolist()
-    ([0, 0, 1, 0], [1, 2, 2, 1], [0.0, 0.0, 0.0, 0.5])
-    """
+    """Let all pairs of systems (i < j) meet on every segment that both have, segment by segment."""
     i, j = np.triu_indices(len(scores), 1)
     outcome = (score_results(scores[i], scores[j], tolerance) + 1).T / 2
     left, right = (np.broadcast_to(side.astype(np.int32), outcome.shape) for side in (i, j))
@@ -259,15 +238,7 @@ def battle_counts(battles: Battles) -> WinCounts:
 
 
 def battle_pairs(battles: Battles) -> PairWins:
-    """Count wins and ties in a log of battles, for the pairs that met only.
-
-    Examples
-    --------
-    >>> log = Battles(np.array([0, 8]), np.array([8, 0]), np.array([1.0, 0.5]), n=100_000)
-    >>> pairs = battle_pairs(log)
-    >>> pairs.i.tolist(), pairs.j.tolist(), pairs.wins_i.tolist(), pairs.ties.tolist()
-    ([0], [8], [1.0], [1.0])
-    """
+    """Count wins and ties in a log of battles, for the pairs that met only."""
     if battles.n <= _MOST_TABLED:
         counts = battle_counts(battles)
         return pair_wins(counts.wins, counts.ties)

@@ -32,9 +32,9 @@ from steelyard.human.outputpairs import Pairs, pairs_of_scores
 from steelyard.human.protocol import Inputs
 from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
-from steelyard.stats.equality import SizeCounts
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
 from steelyard.stats.resampling.cluster_df import expanded_level
+from steelyard.stats.spread import SizeCounts
 from steelyard.studies.people.judgedsets import RAW, Judged, Z, judged, read_judged
 from steelyard.studies.people.options import ThresholdOptions
 from steelyard.studies.results import Curve, Line, Study

@@ -1,4 +1,4 @@
-"""How easy segments are: against least squares written out, and by hand."""
+"""Ease of segments, worth of pairing, sizes of differences between equals: against loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.stats.instances import difficulty_strata, pairing_strength, segment_ease
+from steelyard.stats.spread import (
+    SizeCounts,
+    difficulty_strata,
+    pairing_strength,
+    segment_ease,
+)
 
 NAN = float("nan")
 
@@ -92,26 +97,87 @@ def test_what_pairing_is_worth(seed):
     scores = rng.normal(size=(4, 15)) + 2 * rng.normal(size=15) + 100
     scores[rng.random(scores.shape) < 0.1] = NAN
     scores[:, :3] = rng.normal(100, 2, (4, 3))
-    found = pairing_strength(scores)
+    correlation, gain = pairing_strength(scores)
     for k, (i, j) in enumerate(combinations(range(4), 2)):
         both = ~np.isnan(scores[i] + scores[j])
         a, b = scores[i, both], scores[j, both]
-        assert found.correlation[k] == pytest.approx(np.corrcoef(a, b)[0, 1], abs=1e-9)
-        gain = (a.var(ddof=1) + b.var(ddof=1)) / (a - b).var(ddof=1)
-        assert found.gain[k] == pytest.approx(gain, rel=1e-6)
+        assert correlation[k] == pytest.approx(np.corrcoef(a, b)[0, 1], abs=1e-9)
+        wanted = (a.var(ddof=1) + b.var(ddof=1)) / (a - b).var(ddof=1)
+        assert gain[k] == pytest.approx(wanted, rel=1e-6)
 
 
 def test_pairing_by_hand():
     same = np.array([1.0, 2, 3])
-    found = pairing_strength(np.stack([same, same + 5]))
-    assert found.correlation.tolist() == pytest.approx([1.0])
-    assert np.isinf(found.gain).all()  # a constant difference: any pair of segments shows it
-    flat = pairing_strength(np.stack([same, np.full(3, 2.0)]))
-    assert np.isnan(flat.correlation).all()
-    assert flat.gain.tolist() == pytest.approx([1.0])
-    nothing = pairing_strength(np.ones((2, 3)))
-    assert np.isnan(nothing.gain).all()
-    assert np.isnan(nothing.medians()).all()
-    assert np.isnan(pairing_strength(np.array([[1.0, NAN], [NAN, 2.0]])).gain).all()
-    opposed = pairing_strength(np.stack([same, -same]))
-    assert opposed.gain.tolist() == pytest.approx([0.5])  # pairing can also cost
+    correlation, gain = pairing_strength(np.stack([same, same + 5]))
+    assert correlation.tolist() == pytest.approx([1.0])
+    assert np.isinf(gain).all()  # a constant difference: any pair of segments shows it
+    correlation, gain = pairing_strength(np.stack([same, np.full(3, 2.0)]))
+    assert np.isnan(correlation).all()
+    assert gain.tolist() == pytest.approx([1.0])
+    assert np.isnan(pairing_strength(np.ones((2, 3)))).all()
+    assert np.isnan(pairing_strength(np.array([[1.0, NAN], [NAN, 2.0]]))[1]).all()
+    _, gain = pairing_strength(np.stack([same, -same]))
+    assert gain.tolist() == pytest.approx([0.5])  # pairing can also cost
+
+
+def naive_threshold(sizes, share):
+    """Try every size, and any difference at all."""
+    n = len(sizes)
+    if sum(x > 0 for x in sizes) <= share * n:
+        return 0.0
+    for t in sorted({x for x in sizes if x > 0}):
+        if sum(x >= t for x in sizes) <= share * n + 1e-9:
+            return t
+    return float("nan")
+
+
+@given(st.lists(st.integers(-8, 8), min_size=1, max_size=60), st.sampled_from([0.05, 0.2, 0.5]))
+def test_thresholds_and_quantiles_against_loops(values, share):
+    gap = np.array(values, dtype=float)
+    counts = SizeCounts.of(gap, np.zeros(len(gap), dtype=int), 1)
+    one = np.ones((1, 1))
+    sizes = np.abs(gap)
+    found = counts.thresholds(one, share)[0]
+    assert found == pytest.approx(naive_threshold(sizes.tolist(), share), nan_ok=True)
+    for q in (0.5, 0.9):
+        smallest = min(x for x in sizes if (sizes <= x).mean() >= q - 1e-9)
+        assert counts.quantiles(one, [q])[0, 0] == smallest
+    for t in (0.0, 1.0, 4.0):
+        expected = ((sizes >= t) & (sizes > 0)).mean()
+        assert counts.at_least(one, t)[0] == pytest.approx(expected)
+    if not np.isnan(found):
+        assert counts.at_least(one, float(found))[0] <= share + 1e-9
+
+
+@given(st.integers(0, 10_000))
+def test_a_resample_is_what_copied_units_give(seed):
+    rng = np.random.default_rng(seed)
+    gap, unit = rng.integers(0, 9, 40).astype(float), rng.integers(0, 4, 40)
+    counts = SizeCounts.of(gap, unit, 4)
+    weights = np.array([[2.0, 0.0, 1.0, 1.0]])
+    copied = np.concatenate([np.repeat(gap[unit == k], int(w)) for k, w in enumerate(weights[0])])
+    again = SizeCounts.of(copied, np.zeros(len(copied), dtype=int), 1)
+    one = np.ones((1, 1))
+    assert counts.thresholds(weights, 0.1) == pytest.approx(again.thresholds(one, 0.1), nan_ok=True)
+    assert counts.quantiles(weights, [0.5, 0.9]) == pytest.approx(again.quantiles(one, [0.5, 0.9]))
+
+
+def test_edges():
+    nothing = SizeCounts.of(np.array([]), np.array([], dtype=int), 1)
+    assert np.isnan(nothing.thresholds(np.ones((1, 1)), 0.05)).all()
+    assert np.isnan(nothing.at_least(np.ones((1, 1)), 5)).all()
+    same = SizeCounts.of(np.zeros(9), np.zeros(9, dtype=int), 1)
+    assert same.thresholds(np.ones((1, 1)), 0.05).tolist() == [0.0]
+    rounded = SizeCounts.of(np.array([0.1 + 0.2, 0.3]), np.zeros(2, dtype=int), 1)
+    assert len(rounded.sizes) == 1
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.1, 0.2, 0.3, 0.5]))
+def test_thresholds_of_a_resample_are_sizes_that_it_has(seed, share):
+    rng = np.random.default_rng(seed)
+    gap = rng.integers(-4, 5, 8).astype(float)
+    drawn = rng.multinomial(8, np.full(8, 1 / 8))
+    counts = SizeCounts.of(gap, np.arange(8), 8)
+    found = counts.thresholds(drawn[None].astype(float), share).item()
+    expected = naive_threshold(np.repeat(np.abs(gap), drawn), share)
+    assert found == pytest.approx(expected, nan_ok=True)

@@ -1,0 +1,196 @@
+r"""How scores spread: over systems (outliers), over segments (ease, pairing), between equals.
+
+*Outliers*, by the robust rule of Mathur, Baldwin and Cohn (2020), Tangled up in BLEU: a system far
+from the rest sways agreement over systems. It is an outlier if its human score is further from the
+median than ``cutoff`` times 1.483 MAD (median absolute deviations), the standard deviation of
+normal scores.
+
+*Ease* is the one-parameter model on scores: the ability of a system plus the ease of a segment,
+:math:`x_{is} = \theta_i + e_s + \text{noise}`. Where cells are missing this is not the mean of a
+segment: one that only good systems have would look easy.
+
+*Equals*, such as one output rated twice, have differences that are noise. A tie is as wide as the
+threshold that calls at most a given share of them different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from steelyard.core.text import are
+from steelyard.stats.arrays import Counts, Floats, beyond_rounding, median, ratio, row_means
+from steelyard.stats.correlation import pearson
+from steelyard.stats.ranks import levelled
+
+LEAST = 5  #: scores below which a median says little of what is usual
+_NORMAL = 1.483  # MADs in a standard deviation of normal scores
+HARD, MIDDLE, EASY = range(3)
+STRATA = ("hard", "middle", "easy")
+_DIGITS = 9  # the grid of sizes: ratings have fewer decimals
+_STEP = 10.0**-_DIGITS
+
+
+@dataclass(frozen=True, slots=True)
+class RobustDeviations:
+    """How far each score lies from the median, in robust standard deviations.
+
+    ``undefined`` says why there is no answer; ``deviations`` are then NaN, and nothing is flagged.
+    """
+
+    deviations: Floats
+    cutoff: float
+    median: float
+    scale: float  # 1.483 MAD
+    undefined: str | None = None
+
+    @property
+    def flags(self) -> NDArray[np.bool_]:
+        """Which scores are outliers; missing ones never are."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.abs(self.deviations) > self.cutoff)
+
+
+def robust_deviations(values: ArrayLike, cutoff: float = 2.5) -> RobustDeviations:
+    """Measure how far scores lie from their median; NaN is left out.
+
+    Undefined with fewer than five scores, and where more than half of them are the same.
+    """
+    scores = np.asarray(values, dtype=np.float64)
+    n = int((~np.isnan(scores)).sum())
+    undefined = np.full(len(scores), np.nan)
+    if n < LEAST:
+        reason = f"there {are(n, 'score')}, and it takes {LEAST}"
+        return RobustDeviations(undefined, cutoff, np.nan, np.nan, reason)
+    middle = median(scores)
+    scale = _NORMAL * median(np.abs(scores - middle))
+    if not beyond_rounding(np.array(scale), float(np.nanmax(np.abs(scores)))):
+        reason = "more than half of the scores are the same"
+        return RobustDeviations(undefined, cutoff, middle, 0.0, reason)
+    return RobustDeviations((scores - middle) / scale, cutoff, middle, scale)
+
+
+def segment_ease(scores: Floats) -> Floats:
+    """Return how easy each segment is, by exact least squares of systems plus segments.
+
+    ``scores`` is systems x segments, higher is better; NaN for a segment that no system has.
+    Systems that share no segments, not even by way of others, count as equally able.
+    """
+    present = ~np.isnan(scores)
+    has_scores = present.any(axis=1)
+    if not has_scores.any():
+        return np.full(scores.shape[1], np.nan)
+    filled = np.where(present, scores, 0.0)
+    centred = np.where(present, scores - filled.sum() / present.sum(), 0.0)
+    count = present.sum(axis=0)
+    if present.all():
+        ability = centred.mean(axis=1)
+    else:
+        weights = present.astype(np.float64)
+        share = weights / np.maximum(count, 1)
+        # Segments are eliminated: what is left has a row and a column for each system.
+        left = np.diag(weights.sum(axis=1)) - share @ weights.T
+        right = centred.sum(axis=1) - share @ centred.sum(axis=0)
+        ability = np.linalg.lstsq(left, right, rcond=1e-10)[0]
+    ability = ability - ability[has_scores].mean()
+    return ratio(filled.sum(axis=0) - ability @ present, count)
+
+
+def difficulty_strata(ease: Floats) -> Counts:
+    """Cut segments into hard (0), middle (1) and easy ones (2), of about equal number.
+
+    Equally easy segments stay together: the borders are those nearest to one and two thirds. Where
+    these are the same there is no middle. -1 where the ease is unknown, and everywhere if all
+    segments are equally easy.
+    """
+    strata = np.full(len(ease), -1, dtype=np.int64)
+    present = ~np.isnan(ease)
+    values, level, counts = np.unique(
+        levelled(ease[present]), return_inverse=True, return_counts=True
+    )
+    if len(values) < 2:
+        return strata
+    below = np.cumsum(counts)[:-1] / counts.sum()  # share of segments below each border
+    first, second = (int(np.argmin(np.abs(below - third))) for third in (1 / 3, 2 / 3))
+    strata[present] = np.where(level <= first, HARD, np.where(level <= second, MIDDLE, EASY))
+    return strata
+
+
+def pairing_strength(scores: Floats) -> tuple[Floats, Floats]:
+    """Return what scoring two systems on the same segments is worth, for all pairs i < j.
+
+    The correlation of their scores over segments, and the gain: how many times as many segments an
+    unpaired test would need (inf for a constant difference). NaN where scores do not vary.
+    """
+    correlations, gains = [np.empty(0)], [np.empty(0)]
+    for i in range(len(scores) - 1):
+        others = scores[i + 1 :]
+        both = ~np.isnan(scores[i]) & ~np.isnan(others)
+        first, second = (np.where(both, x, np.nan) for x in (scores[i], others))
+        scale = np.fmax.reduce(np.fmax(np.abs(first), np.abs(second)), axis=1, keepdims=True)
+        unpaired = _squares(first, scale) + _squares(second, scale)
+        paired = _squares(first - second, scale)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            gains.append(np.where(unpaired > 0, unpaired / paired, np.nan))
+        correlations.append(pearson(first.T, second.T))
+    return np.concatenate(correlations), np.concatenate(gains)
+
+
+def _squares(x: Floats, scale: Floats) -> Floats:
+    """Return each row's sum of squares about its mean without NaN; what may be rounding is 0."""
+    residuals = beyond_rounding(x - row_means(x)[:, None], scale)
+    return np.asarray(np.nansum(residuals * residuals, axis=1))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SizeCounts:
+    """How often each size of a difference occurs: sizes in order, and units x sizes.
+
+    A resample of units is a sum of their histograms: ``weights`` below are resamples x units.
+    """
+
+    sizes: Floats
+    counts: Floats
+
+    @classmethod
+    def of(cls, difference: Floats, unit: NDArray[np.integer], n_units: int) -> SizeCounts:
+        """Count absolute differences by unit."""
+        rounded = np.asarray(np.round(np.abs(difference), _DIGITS), dtype=np.float64)
+        sizes, code = np.unique(rounded, return_inverse=True)
+        flat = np.bincount(unit * len(sizes) + code, minlength=n_units * len(sizes))
+        return cls(sizes, flat.reshape(n_units, len(sizes)).astype(np.float64))
+
+    def at_least(self, weights: Floats, threshold: float) -> Floats:
+        """Return the share of differences of this size or more (0: of any size), by resample."""
+        far = self.sizes >= max(threshold - _STEP, _STEP / 2)
+        sums = weights @ self.counts
+        return ratio(sums[:, far].sum(axis=1), sums.sum(axis=1))
+
+    def quantiles(self, weights: Floats, shares: Sequence[float]) -> Floats:
+        """Return the smallest size that so many differences do not exceed: resamples x shares."""
+        total = np.cumsum(weights @ self.counts, axis=1)
+        below = [(total < share * total[:, -1:] - 1e-9).sum(axis=1) for share in shares]
+        index = np.minimum(np.stack(below, axis=1), len(self.sizes) - 1)
+        return np.where(total[:, -1:] > 0, self.sizes[index], np.nan)
+
+    def thresholds(self, weights: Floats, share: float) -> Floats:
+        """Return the smallest size that at most this share of differences reach, by resample.
+
+        Only sizes that a resample has are tried. It is 0 where that holds for any difference at
+        all, and NaN where even the largest is reached too often: there are too few differences.
+        """
+        sums = weights @ self.counts
+        total = sums.sum(axis=1)
+        positive = self.sizes > 0
+        if not positive.any():
+            return np.where(total > 0, 0.0, np.nan)
+        reached = np.cumsum(sums[:, positive][:, ::-1], axis=1)[:, ::-1]  # by each size or more
+        rare = reached <= share * total[:, None] + _STEP
+        rare[:, 1:] &= sums[:, positive][:, 1:] > 0
+        # Where the smallest positive size is rare already, any difference may decide.
+        candidates = np.where(np.arange(positive.sum()) == 0, 0.0, self.sizes[positive])
+        smallest = candidates[np.argmax(rare, axis=1)]
+        return np.where((total > 0) & rare.any(axis=1), smallest, np.nan)
