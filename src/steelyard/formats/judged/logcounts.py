@@ -237,21 +237,25 @@ def _read_tables(
     paths: Sequence[Path], columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> CountedLog | None:
     """Count logs, one after the other as one log; None for rankings, which are no battles yet."""
+    several = len(paths) > 1
+    into = "CREATE TEMP TABLE log AS" if several else "CREATE TEMP VIEW log AS"
+    logs: list[_LogTable] = []
     with bigtables.session() as connection, ExitStack() as stack:
-        logs: list[_LogTable] = []
         for path in paths:
             scan = stack.enter_context(bigtables.opened(path, columns.wants, connection))
             columns.check(scan.names, path)
             if columns.are_rankings(scan.header()):
-                if len(paths) == 1:
+                if not several:
                     return None
                 raise InputError("rankings in a folder of logs of battles", path=path)
-            # A file is checked before the next is opened: whatever DuckDB says is of this one.
             logs.append(_checked(scan, columns, len(logs)))
+            connection.execute(f"{into} {logs[-1].sql}")
+            into = "INSERT INTO log"
+            if several:
+                stack.close()  # there may be more files than a process can hold open
         if not any(log.size for log in logs):
-            raise columns.no_rows(paths[0] if len(paths) == 1 else paths[0].parent)
+            raise columns.no_rows(paths[0].parent if several else paths[0])
         by_unit = by_unit and _have_units(paths, logs)
-        connection.execute(f"CREATE TEMP VIEW log AS {' UNION ALL '.join(log.sql for log in logs)}")
         return _counted(connection, logs, by_unit=by_unit, in_order=in_order)
 
 
