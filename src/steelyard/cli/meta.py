@@ -50,17 +50,9 @@ if TYPE_CHECKING:
 PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
 # What averages over domains have no part for, and what the tasks of a protocol decide besides.
 _NOT_BY_DOMAIN = frozenset(
-    (
-        "intervals",
-        "n_bootstrap",
-        "epsilon",
-        "threshold",
-        "pa_ties",
-        "keep_references",
-        "outliers",
-        "details",
-    )
-)
+    ("intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references", "outliers",
+     "details")
+)  # fmt: skip
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
     *("by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"),
 }
