@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
-from steelyard.core.console import PLAIN, Screen, names_in, result_text
+from steelyard.core.console import PLAIN, Screen, result_text
 from steelyard.core.errors import MissingDependencyError, OutOfMemoryError, printable
 from steelyard.core.table import Cell, Column, Frame, Table, escape_html, interval_decimals, plain
 from steelyard.core.text import listed
@@ -129,11 +129,9 @@ class Result:
 
     def text(self, screen: Screen = PLAIN) -> str:
         """Return what the command prints: the answer in words, tables, warnings."""
-        pieces = self.pieces()
-        names = names_in(piece for piece in pieces if isinstance(piece, Table))
-        warnings = brief(getattr(self, "warnings", ()), names, "warnings")
+        warnings = brief(getattr(self, "warnings", ()), every="warnings")
         lines = "\n".join(f"warning: {text}" for text in warnings)
-        return result_text(self.words().brief(), [*pieces, lines], screen)
+        return result_text(self.words().brief(), [*self.pieces(), lines], screen)
 
     def __str__(self) -> str:
         # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.

@@ -10,6 +10,7 @@ import numpy as np
 
 from steelyard.core.display import Told
 from steelyard.core.text import all_of, listed, plural, sentence, span
+from steelyard.core.warnings import TypedWarning
 
 if TYPE_CHECKING:
     from steelyard.metaevaluation.outliers import Outliers
@@ -193,7 +194,7 @@ def outlier_warnings(outliers: Outliers, results: Sequence[MetaResult]) -> list[
     if not parts:
         return []
     them = "it" if len(outliers.systems) == 1 else "them"
-    return [f"{outliers.sentence()}; without {them} {'; '.join(parts)}"]
+    return [TypedWarning(f"{outliers.sentence()}; without {them} {'; '.join(parts)}", "outliers")]
 
 
 def _moves(by: str, own: Sequence[MetaResult]) -> list[str]:
