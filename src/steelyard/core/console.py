@@ -75,13 +75,7 @@ class Screen:
         return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
     def lines(self, text: str, style: str | None = None, first: str = "") -> list[str]:
-        """Wrap a text and style it: all of it, or only the word ``first`` that it begins with.
-
-        Examples
-        --------
-        >>> Screen(width=24).lines("warning: 3 of 5 scores are missing", first="warning:")
-        ['warning: 3 of 5 scores', '  are missing']
-        """
+        """Wrap a text and style it: all of it, or only the word ``first`` that it begins with."""
         lines = [line for part in text.split("\n") for line in wrapped(part, self.width)]
         if not first:
             return [self.styled(line, style) for line in lines]
@@ -105,13 +99,7 @@ def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
 
 
 def text_width(text: str) -> int:
-    """Return the cells that a text takes on a terminal: East Asian letters two, marks none.
-
-    Examples
-    --------
-    >>> text_width("abc"), text_width("系统"), text_width("e\u0301")
-    (3, 4, 1)
-    """
+    """Return the cells that a text takes on a terminal: East Asian letters two, marks none."""
     if _ONE_CELL.fullmatch(text):
         return len(text)
     from rich.cells import cell_len

@@ -247,13 +247,7 @@ def check_instance(
 
 
 def as_tuple(types: type | tuple[type, ...] = str, /, **values: Any) -> tuple[Any, ...]:
-    """Return one name, or a list of at least one, as a tuple.
-
-    Examples
-    --------
-    >>> as_tuple(by="mean"), as_tuple(by=["mean", "bt"])
-    (('mean',), ('mean', 'bt'))
-    """
+    """Return one name, or a list of at least one, as a tuple."""
     ((name, value),) = values.items()
     if isinstance(value, types):
         return (value,)

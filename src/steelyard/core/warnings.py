@@ -14,12 +14,6 @@ class TypedWarning(str):
     """A sentence with the ``code`` of its kind, and the ``names`` it lists with commas between.
 
     A plain string is a warning, too: the only one of its kind.
-
-    Examples
-    --------
-    >>> warning = TypedWarning("'ter' sounds as if lower were better", "direction")
-    >>> warning, warning.code
-    ("'ter' sounds as if lower were better", 'direction')
     """
 
     __slots__ = ("code", "names")
