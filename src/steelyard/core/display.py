@@ -24,7 +24,7 @@ from steelyard.core.text import listed, plural
 from steelyard.core.warnings import brief
 
 Part = Literal["settled", "undecided", "sureness"]
-Told = tuple[Part, str]  #: a sentence, after the part of the summary that it belongs to
+Statement = tuple[Part, str]  #: a sentence, after the part of the summary that it belongs to
 _HEADINGS: dict[Part, str] = {
     "settled": "What can be concluded",
     "undecided": "What stays open",
@@ -54,12 +54,12 @@ class Summary:
     sureness: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, sentences: Iterable[Told]) -> Summary:
+    def of(cls, sentences: Iterable[Statement]) -> Summary:
         """Sort sentences by the part that they belong to."""
         pairs = list(sentences)
         return cls(*(tuple(text for p, text in pairs if p == part) for part in _HEADINGS))
 
-    def and_then(self, sentences: Iterable[Told]) -> Summary:
+    def and_then(self, sentences: Iterable[Statement]) -> Summary:
         """Add sentences, each at the end of its part."""
         pairs = [(part, text) for part in _HEADINGS for text in getattr(self, part)]
         return Summary.of([*pairs, *sentences])
@@ -249,7 +249,7 @@ def named(names: Sequence[str], most: int = 3) -> str:
     )
 
 
-class Place(NamedTuple):
+class RankingRow(NamedTuple):
     """A row of ``ranking`` in JSON; ``tier`` counts groups that tests do not tell apart."""
 
     name: str
@@ -260,10 +260,10 @@ class Place(NamedTuple):
     tier: int | None = None
 
 
-def ranking(kind: Literal["system", "metric"], places: Iterable[Place]) -> list[dict[str, Any]]:
-    """Return an object per system or metric, in the order of the places."""
-    rows = (place._asdict() for place in places)
-    return [{kind: plain(row.pop("name"))} | {k: plain(v) for k, v in row.items()} for row in rows]
+def ranking(kind: Literal["system", "metric"], rows: Iterable[RankingRow]) -> list[dict[str, Any]]:
+    """Return an object per system or metric, in their order."""
+    objects = (row._asdict() for row in rows)
+    return [{kind: item.pop("name"), **plain(item)} for item in objects]
 
 
 def ranked(scores: Sequence[float], *, higher_is_better: bool = True) -> list[int | None]:

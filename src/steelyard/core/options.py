@@ -66,8 +66,8 @@ class Option:
     none: str | None = None
     word: str | None = None
     optional: bool = False
-    known: tuple[str, ...] = ()
-    offered: tuple[str, ...] = ()  # of the known names, those that commands offer; all by default
+    choices: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()  # of the choices, those that commands offer; all by default
     also: Mapping[str, str] = field(default_factory=dict)  # other names, in small letters
     least: float | None = None
     most: float | None = None
@@ -87,9 +87,9 @@ class Option:
             raise UsageError(f"{name} is {expected}, got the string '{value}'")
         if expected is not None:
             raise bad_value(name, expected, value)
-        if self.kind == "choice" and value not in self.known:
+        if self.kind == "choice" and value not in self.choices:
             noun = _CHOICE_NOUNS.get(name, name.replace("_", " "))
-            raise UsageError(f"unknown {noun} '{value}'; {hint(value, self.known)}")
+            raise UsageError(f"unknown {noun} '{value}'; {hint(value, self.choices)}")
 
     def contains(self, value: Any) -> bool:
         """Tell whether a value is a finite number within the bounds."""
@@ -185,7 +185,9 @@ _KINDS: dict[str, Callable[[Option, Any], str | None]] = {
     ),
     "wholes": _wholes,
     "amounts": _amounts,
-    "choice": lambda option, x: None if isinstance(x, str) else f"one of {', '.join(option.known)}",
+    "choice": lambda option, x: (
+        None if isinstance(x, str) else f"one of {', '.join(option.choices)}"
+    ),
     "text": _is(lambda x: isinstance(x, str) and x, "a text"),
     "unit": _unit,
     "names": _is(_are_names, "a list of names"),
@@ -230,11 +232,11 @@ def check_share(*, optional: bool = False, **values: Any) -> None:
     check_number(None, 1, strict=True, optional=optional, **values)
 
 
-def check_choice(known: Collection[str], /, *, optional: bool = False, **values: Any) -> None:
+def check_choice(choices: Collection[str], /, *, optional: bool = False, **values: Any) -> None:
     """Raise UsageError for an unknown name, with the nearest known one."""
-    choices = Option(kind="choice", known=tuple(known), optional=optional)
+    option = Option(kind="choice", choices=tuple(choices), optional=optional)
     for name, value in values.items():
-        choices.check(name, value)
+        option.check(name, value)
 
 
 def check_instance(
@@ -290,9 +292,9 @@ def flag(help: str | None = None, **settings: Any) -> Any:  # noqa: A002
     return option("flag", settings.pop("default", False), help, **settings)
 
 
-def choice(default: str | None, known: Sequence[str], help: str = "", **settings: Any) -> Any:  # noqa: A002
+def choice(default: str | None, choices: Sequence[str], help: str = "", **settings: Any) -> Any:  # noqa: A002
     """Return a field for one of some known names."""
-    return option("choice", default, help or None, known=tuple(known), **settings)
+    return option("choice", default, help or None, choices=tuple(choices), **settings)
 
 
 def bootstraps(default: int = 1000, *, least: int = 10) -> Any:

@@ -10,7 +10,7 @@ Rng = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def generator(rng: Rng = 0) -> np.random.Generator:
-    """Return a Generator: a new one for a seed, ``rng`` itself if it is one, a fresh one for None."""
+    """Return ``rng`` itself if it is a Generator, else a new one with that seed or a fresh one."""
     check_rng(rng)
     return np.random.default_rng(rng)
 

@@ -358,7 +358,7 @@ def escape_latex(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON knows: lists for arrays and tuples, None for NaN, dictionaries of results."""
+    """Return what JSON has: lists for arrays and tuples, None for NaN, dictionaries of results."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if value is None or isinstance(value, (str, int)):

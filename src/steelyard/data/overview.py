@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Result, Summary, Told, one_line
+from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import printable
 from steelyard.core.provenance import Provenance, taken_alike
 from steelyard.core.table import Cell, Column, Table
@@ -138,7 +138,7 @@ class Overview(Result):
         es = self.es
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')} and {plural(len(es.metrics), 'metric')}"
-        lines: list[Told] = [("settled", f"{self._title or 'The set'} holds {size}, {kinds}.")]
+        lines: list[Statement] = [("settled", f"{self._title or 'The set'} holds {size}, {kinds}.")]
         doubts = self._doubts()
         lines += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
         if len(doubts) > _DOUBTS:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Place, Record, Result, Summary, named, one_line, ranking
+from steelyard.core.display import RankingRow, Record, Result, Summary, named, one_line, ranking
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
@@ -132,7 +132,7 @@ class HumanScores(Result):
             "systems": [system.to_dict() for system in self.systems],
             "ranking": ranking(
                 "system",
-                (Place(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
+                (RankingRow(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
             ),
             "raters": [],
             "removed_raters": list(self.removed_raters),

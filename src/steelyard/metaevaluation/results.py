@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.display import (
-    Place,
+    RankingRow,
     Record,
     Result,
     Summary,
@@ -181,12 +181,12 @@ class MetaEvaluation(Result):
             "warnings": list(self.warnings),
         }
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[RankingRow]:
         """Give which metric is where by the first meta-metric, best first."""
         own = [r for r in self.results if r.by == self.results[0].by] if self.results else []
         ranks = ranked([result.value for result in own])
         found = [
-            Place(result.metric, rank, result.value, low, high, result.rank)
+            RankingRow(result.metric, rank, result.value, low, high, result.rank)
             for result, rank in zip(own, ranks, strict=True)
             for low, high in [result.ci or (None, None)]
         ]

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from scipy.special import ndtri
 
-from steelyard.core.display import Field, Layout, Record, Result, Summary, Told, keys, one_line
+from steelyard.core.display import Field, Layout, Record, Result, Statement, Summary, keys, one_line
 from steelyard.core.provenance import InputFile, Provenance, sha256
 from steelyard.core.rng import Rng
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, plural
+from steelyard.core.warnings import TypedWarning
 
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"
@@ -250,7 +251,7 @@ class Reproduction(Result):
         """Say how many of the published figures are found here, and which are not."""
         return Summary.of(self._told())
 
-    def _told(self) -> Iterator[Told]:
+    def _told(self) -> Iterator[Statement]:
         n, compared = self.counts, sum(row.match is not None for row in self.rows)
         if not compared:
             yield "undecided", f"None of {plural(len(self.rows), 'figure')} can be compared here."
@@ -355,7 +356,9 @@ class Paper:
             self.title,
             tuple(rows),
             warnings=tuple(
-                f"{m}: figures that need it are not compared" for m in dict.fromkeys(missing) if m
+                TypedWarning(f"{m}: figures that need it are not compared", "missing-data")
+                for m in dict.fromkeys(missing)
+                if m
             ),
             provenance=Provenance.of(f"reproduce {self.name}", options or {}, inputs, rng),
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from steelyard.core.display import (
-    Place,
+    RankingRow,
     Record,
     Result,
     Summary,
@@ -133,13 +133,13 @@ class BenchmarkResult(Result):
             "warnings": list(self.warnings),
         }
 
-    def _places(self) -> Iterator[Place]:
+    def _places(self) -> Iterator[RankingRow]:
         """Give which metric is where, in the order of the leaderboard."""
         by_rank = self.order == "rank"
         values = [one.average_rank if by_rank else one.average for one in self.standings]
         ranks = ranked(values, higher_is_better=not by_rank)
         for one, rank in zip(self.standings, ranks, strict=True):
-            yield Place(one.metric, rank, one.average, tier=one.rank)
+            yield RankingRow(one.metric, rank, one.average, tier=one.rank)
 
     def table(self, most: int = 12) -> Table:
         """Give the leaderboard; tasks get columns of their own where there are not too many."""
