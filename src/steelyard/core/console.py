@@ -40,11 +40,7 @@ class Screen:
 
     @classmethod
     def of(
-        cls,
-        stream: TextIO,
-        colour: str = "auto",
-        whole: str = _ALL_COLUMNS,
-        environment: Mapping[str, str] = os.environ,
+        cls, stream: TextIO, colour: str = "auto", environment: Mapping[str, str] = os.environ
     ) -> Screen:
         """Return what a stream is; ``colour`` is one of ``auto always never``.
 
@@ -60,13 +56,13 @@ class Screen:
             forced = environment.get("FORCE_COLOR", "") not in ("", "0")
             coloured = forced or (terminal and environment.get("TERM") != "dumb")
         if not terminal:
-            return cls(None, coloured, drawn=False, whole=whole)
+            return cls(None, coloured)
         try:
             "─".encode(getattr(stream, "encoding", None) or "ascii")
             drawn = True
         except (UnicodeEncodeError, LookupError):
             drawn = False
-        return cls(_columns(stream, environment), coloured, drawn, whole)
+        return cls(_columns(stream, environment), coloured, drawn)
 
     def styled(self, text: str, style: str | None) -> str:
         """Return a text in a style, where there are colours."""

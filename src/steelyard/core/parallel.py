@@ -48,6 +48,7 @@ _TOO_MANY_DEATHS = (
     f"workers died {_DEATHS} times in a row, perhaps out of memory; fewer `jobs` need less"
 )
 _STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
+_ARRAY = "\0array"  # the key of an object that stands for an array
 _WATCH = 1.0  # seconds after which a worker looks whether its parent is there
 _ANSWER, _WORKERS = 5.0, 10.0  # seconds that a scheduler has to answer, and to have a worker
 #: What NumPy raises where the header of an array is damaged, or the file is not NumPy's.
@@ -149,17 +150,12 @@ def _processes_if_long(calls: dict[int, Any], patience: float) -> Results:
         yield k, _call(*calls.pop(k))
         spent = time.monotonic() - begun
         left = spent / (n - len(calls)) * len(calls)
-        if len(calls) > 1 and min(spent, left) > patience and _cores() > 1:
-            yield from _in_processes(calls, _cores())
-            return
+        if len(calls) > 1 and min(spent, left) > patience:
+            from joblib import cpu_count
 
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+            if cpu_count() > 1:
+                yield from _in_processes(calls, cpu_count())
+                return
 
 
 def _call(fn: Callable[..., Any], task: Any, generator: Any) -> Packed:
@@ -279,36 +275,24 @@ def _packed(tree: Any) -> Packed:
     """Turn a tree into JSON and the arrays in it."""
     arrays: list[NDArray[Any]] = []
 
-    def node(value: Any) -> Any:
+    def encoded(value: Any) -> Any:
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
             arrays.append(value)
-            return {"array": len(arrays) - 1}
+            return {_ARRAY: len(arrays) - 1}
         if isinstance(value, np.generic):
             return value.item()
-        if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-            return {"keys": list(value), "values": [node(element) for element in value.values()]}
-        if isinstance(value, (list, tuple)):
-            return [node(element) for element in value]
-        if value is None or isinstance(value, (bool, int, float, str)):
-            return value
+        if isinstance(value, Mapping):
+            return dict(value)
         raise TypeError(f"a task returned a {type(value).__name__}, expected names, numbers, texts")
 
-    return json.dumps(node(tree)), arrays
+    return json.dumps(tree, default=encoded), arrays
 
 
 def _unpacked(text: str, arrays: list[NDArray[Any]]) -> Any:
     """Return the tree again; tuples have become lists."""
-
-    def tree(node: Any) -> Any:
-        if isinstance(node, list):
-            return [tree(value) for value in node]
-        if isinstance(node, dict):
-            if "array" in node:
-                return arrays[node["array"]]
-            return dict(zip(node["keys"], map(tree, node["values"]), strict=True))
-        return node
-
-    return tree(json.loads(text))
+    return json.loads(
+        text, object_hook=lambda node: arrays[node[_ARRAY]] if _ARRAY in node else node
+    )
 
 
 class _ResultFolder:

@@ -53,7 +53,7 @@ def brief(warnings: Iterable[str], every: str = "") -> list[str]:
     for warning in dict.fromkeys(warnings):
         kinds.setdefault(code_of(warning) or warning, []).append(warning)
     where = f": {every}" if every else ""
-    shown = []
+    shown: list[str] = []
     for first, *more in kinds.values():
         text = _with_few_names(first)
         text += f" (and {len(more):,} more like this{where})" if more else ""

@@ -133,10 +133,10 @@ def _other_scores(
     ]
     if not other:
         return []
-    shown = [f"'{name}'" for name in other]
+    unlike = [f"'{name}'" for name in other]
     text = "tests use means of segment scores, which the official system scores of"
-    text = f"{run.meta.name}: {text} {', '.join(shown)} are not"
-    return [TypedWarning(text, "official-scores", shown)]
+    text = f"{run.meta.name}: {text} {', '.join(unlike)} are not"
+    return [TypedWarning(text, "official-scores", unlike)]
 
 
 def swappable(run: Run, found: list[MetaResult]) -> list[str]:

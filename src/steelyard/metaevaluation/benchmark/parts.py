@@ -178,9 +178,11 @@ def _column(
     )
     if not lacking:
         return column, []
-    shown = [f"'{name}'" for name in lacking]
-    text = f"{column.by} over all sets: not tested for {', '.join(shown)}, which lack systems{HINT}"
-    return column, [TypedWarning(text, "not-tested", shown)]
+    untested = [f"'{name}'" for name in lacking]
+    text = (
+        f"{column.by} over all sets: not tested for {', '.join(untested)}, which lack systems{HINT}"
+    )
+    return column, [TypedWarning(text, "not-tested", untested)]
 
 
 def _n_pairs(n: int) -> int:
