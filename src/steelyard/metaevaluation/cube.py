@@ -271,7 +271,8 @@ def prepare(
         whole = "those of metrics are of all their segments"
         warnings.append(f"'{human}' has scores of systems only: {whole}")
     if blank:
-        warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
+        text = f"{plural(blank, 'segment')} without a '{human}' score take no part"
+        warnings.append(TypedWarning(text, "unscored-segments"))
     return data, [*warnings, *_lacking(data), *_look(data, human)]
 
 
