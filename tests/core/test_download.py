@@ -18,17 +18,20 @@ import tarfile
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 import steelyard.core.download as module
-from steelyard.core.download import cache_dir, download, extract, get_test_set
+from steelyard.core.download import cache_dir, extract, get_test_set
 from steelyard.core.errors import DownloadError, UsageError
 
 ROOT = "mt-metrics-eval-v2"
 BODY = random.Random(0).randbytes(300_000)
+#: Tests do not wait long before they try again.
+download = partial(module.download, delays=(0.01, 0.01, 0.01))
 POSIX = pytest.mark.skipif(os.name != "posix", reason="about POSIX file modes")
 
 
@@ -103,7 +106,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(monkeypatch):
-    monkeypatch.setattr(module, "_DELAYS", (0.01, 0.01, 0.01))
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         monkeypatch.delenv(name)
     state = Server()

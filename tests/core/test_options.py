@@ -25,7 +25,7 @@ from steelyard import studies
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
 from steelyard.core.errors import SteelyardError, UsageError
-from steelyard.core.options import Options, check_flag, check_fraction, check_number, check_whole
+from steelyard.core.options import Options, check_flag, check_number, check_whole
 from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
 from steelyard.formats.toml import read_tie_matrices
@@ -463,7 +463,7 @@ def test_messages_name_the_option_what_was_expected_and_what_was_given():
 def test_numbers_of_numpy_and_fractions_are_numbers():
     check_whole(1, draws=np.int32(3))
     check_number(0, epsilon=np.float32(0.5), threshold=Fraction(1, 3))
-    check_fraction(alpha=np.float64(0.05))
+    check_number(0, 1, strict=True, alpha=np.float64(0.05))
     check_flag(significance=np.bool_(True))
     seed: Any = np.int64(7)
     assert generator(seed).random() == generator(7).random()

@@ -16,8 +16,8 @@ from steelyard.stats.paired.corrections import CORRECTIONS
 def test_names_that_help_shows_are_those_of_the_registries():
     declared = HumanOptions.declared()
     assert tuple(REGISTRY) == PROTOCOLS
-    assert set(declared["correction"].known) == set(CORRECTIONS)
-    assert set(declared["by"].known) == {"trueskill", *_COUNTED}
+    assert set(declared["correction"].choices) == set(CORRECTIONS)
+    assert set(declared["by"].choices) == {"trueskill", *_COUNTED}
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

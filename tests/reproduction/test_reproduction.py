@@ -129,7 +129,7 @@ def test_the_summary_counts_by_each_word():
     found = Reproduction("p", "A paper", rows)
     counts = {"equal": 1, "within sampling error": 1, "paper at fault": 1, "differs": 1,
               "not at hand": 2}  # fmt: skip
-    assert found.counts() == counts
+    assert found.counts == counts
     assert found.to_dict()["counts"] == counts
     records = found.counted().records()
     assert [tuple(record.values()) for record in records] == [

@@ -108,7 +108,7 @@ def test_level_of_the_test_and_coverage_of_the_interval():
     runs = 150
     for seed in range(runs):
         study = _trial(seed, "segment")
-        p = np.asarray(study.facts["significance"]["kendall-soft"]["p"])
+        p = np.asarray(study.facts["significance"]["kendall-soft"]["p"], dtype=float)
         rejected += np.nanmin(p) <= 0.025
         low, high = study.facts["results"][seed % 2]["ci"]
         held += low - 0.004 <= truth <= high + 0.004
@@ -121,7 +121,9 @@ def test_level_in_the_long_run():
     runs = 2000
     rejected = 0
     for seed in range(runs):
-        p = np.asarray(_trial(seed, "segment").facts["significance"]["kendall-soft"]["p"])
+        p = np.asarray(
+            _trial(seed, "segment").facts["significance"]["kendall-soft"]["p"], dtype=float
+        )
         rejected += np.nanmin(p) <= 0.025
     assert 0.035 < rejected / runs < 0.065
 

@@ -5,16 +5,17 @@ The library says what is to be minded; which option helps is known here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
-#: What a warning says, the option that does something about it, and what it does.
-ADVICE = (
-    (re.compile(r" head to head, but ranks? below"), "--pairwise", "shows every pair"),
-    (re.compile(r"^bt: without .* change places"), "--pair", "A,B compares two systems alone"),
-    (re.compile(r" (?:are outliers|is an outlier) by "), "--outliers", "drop leaves them out"),
-    (re.compile(r" fail the quality control"), "--quality-control", "leaves out their ratings"),
-)
+from steelyard.core.warnings import code_of
+
+#: By the kind of a warning: the option that does something about it, and what it does.
+ADVICE = {
+    "head-to-head": ("--pairwise", "shows every pair"),
+    "bt-order": ("--pair", "A,B compares two systems alone"),
+    "outliers": ("--outliers", "drop leaves them out"),
+    "quality-control": ("--quality-control", "leaves out their ratings"),
+}
 
 
 def advised(warning: str, flags: Collection[str]) -> str:
@@ -22,12 +23,9 @@ def advised(warning: str, flags: Collection[str]) -> str:
 
     Examples
     --------
-    >>> advised("A beats B head to head, but ranks below it among all", {"--pairwise"})
-    'A beats B head to head, but ranks below it among all; --pairwise shows every pair'
-    >>> advised("A beats B head to head, but ranks below it among all", {"--json"})
-    'A beats B head to head, but ranks below it among all'
+    >>> from steelyard.core.warnings import TypedWarning
+    >>> advised(TypedWarning("A beats B, but ranks below it", "head-to-head"), {"--pairwise"})
+    'A beats B, but ranks below it; --pairwise shows every pair'
     """
-    for says, flag, does in ADVICE:
-        if flag in flags and flag not in warning and says.search(warning):
-            return f"{warning}; {flag} {does}"
-    return warning
+    flag, does = ADVICE.get(code_of(warning), ("", ""))
+    return f"{warning}; {flag} {does}" if flag in flags and flag not in warning else warning

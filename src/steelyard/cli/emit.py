@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -25,6 +25,7 @@ from steelyard.core.errors import UsageError, printable, shown_path
 from steelyard.core.progress import Progress, listening
 from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.table import Table, dumps
+from steelyard.core.warnings import brief, reworded
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         What ``--out`` writes whole tables to.
     """
     # No help text needs these.
-    from steelyard.core.console import names_in, result_text
+    from steelyard.core.console import result_text
     from steelyard.core.display import Result
 
     summary = found.words() if words is None and isinstance(found, Result) else None
@@ -143,7 +144,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     says_read = says_read and not output.json
     if not output.json and ((read and not says_read) or warnings or done or then):
         _stand_apart(output)
-    mind(warnings, read, output, names_in(tables), says_read=says_read)
+    mind(warnings, read, output, says_read=says_read)
     for path in done:
         note(f"wrote {path}", output)
     if not output.json:
@@ -184,10 +185,10 @@ def _told(found: Any) -> tuple[list[str], Sequence[Mapping[str, Any]]]:
     if not isinstance(found, Mapping):
         if hasattr(found, "warnings") and hasattr(found, "provenance"):
             read = origin(found.provenance)["read"]
-            return [spoken(text) for text in found.warnings], read
+            return [reworded(warning, spoken) for warning in found.warnings], read
         found = found.to_dict()
     warnings, read = found["warnings"], found.get("read", ())
-    return [spoken(text) for text in warnings], read
+    return [reworded(warning, spoken) for warning in warnings], read
 
 
 def headed(found: Any, words: Sequence[str], warnings: Sequence[str]) -> dict[str, Any]:
@@ -213,17 +214,11 @@ def mind(
     warnings: Sequence[str],
     read: Sequence[Mapping[str, Any]],
     output: OutputOptions,
-    names: Collection[str] = (),
     *,
     says_read: bool = False,
 ) -> None:
-    """Say what was read and what is to be minded; warnings of a kind in one line.
-
-    ``names`` are those of systems and metrics, by which warnings of a kind differ; ``says_read``
-    tells that what was read is said already.
-    """
+    """Say what was read unless ``says_read``, then warnings, those of a kind in one line."""
     from steelyard.cli.advice import advised
-    from steelyard.core.warnings import brief
 
     for line in () if says_read else taken_alike(read):
         note(f"read {line}", output)
@@ -234,7 +229,7 @@ def mind(
     }
     new = [text for text in warnings if text not in told]
     flags = flags_here().values()
-    for warning in brief(new, names, "--json has all"):
+    for warning in brief(new, "--json has all"):
         told_so = advised(warning, flags)
         _say(printable(f"warning: {told_so}"), output, "warning", "warning:")
 

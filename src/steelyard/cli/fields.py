@@ -66,7 +66,7 @@ class _Known(Known):
     """One of some names, or another name of one of them."""
 
     def __init__(self, option: Option) -> None:
-        offered = option.offered or option.known
+        offered = option.offered or option.choices
         super().__init__([*offered, *([option.none] if option.none else [])])
         self.option = option
 
@@ -99,6 +99,6 @@ def _type(option: Option) -> Any:
         return _OrWord(word, least, most, strict=strict)
     if option.kind == "number" and (least is not None or most is not None):
         return Real(least, most, min_open=strict, max_open=strict and most is not None)
-    kinds = {"number": Finite(), "names": Names(option.known), "numbers": Numbers(),
+    kinds = {"number": Finite(), "names": Names(option.choices), "numbers": Numbers(),
              "wholes": Numbers(int), "amounts": Amounts(least), "source": FileName()}  # fmt: skip
     return kinds.get(option.kind, str)

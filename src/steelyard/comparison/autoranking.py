@@ -19,6 +19,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, listed, plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
@@ -209,7 +210,8 @@ def _warnings(
         if table.has_segments and np.isnan(table.values[whole]).any()
     ]
     if missing:
-        found.append(f"missing scores are left out of the means: {', '.join(missing)}")
+        text = f"missing scores are left out of the means: {', '.join(missing)}"
+        found.append(TypedWarning(text, names=missing))
     corpus = [n for n, table in zip(names, tables, strict=True) if table.statistics is not None]
     if corpus:
         found.append(f"{listed(corpus, 8)}: the mean of sentence scores, not the corpus score")

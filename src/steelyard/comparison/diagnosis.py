@@ -14,6 +14,7 @@ from steelyard.comparison.aggregations import Aggregate
 from steelyard.comparison.options import TIES, RankOptions
 from steelyard.comparison.ranked import MOST_SHOWN
 from steelyard.comparison.scores import FEW, Compared, first_few
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.arrays import Floats, median
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
@@ -265,15 +266,16 @@ def order_flips(
     alone = np.sign(half - half.T)
     against = np.triu((joint * alone < 0) | ((joint == 0) & (alone != 0)), 1)
     pairs = np.argwhere(against)
-    found = []
+    found: list[str] = []
     for i, j in pairs[: FEW + 1]:
         first, second = (i, j) if alone[i, j] > 0 else (j, i)
         won = f"{systems[first]} beats {systems[second]} head to head"
-        found.append(f"{won}, but ranks {'below' if joint[i, j] else 'with'} it among all")
+        below = "below" if joint[i, j] else "with"
+        found.append(TypedWarning(f"{won}, but ranks {below} it among all", "head-to-head"))
     found = first_few(found, len(pairs))
     if not 2 < len(systems) <= _MOST:
         return found
-    flips = []
+    flips: list[str] = []
     for out in range(len(systems)):
         rest = [i for i in range(len(systems)) if i != out]
         less = _fit(counts.within(rest), options)
@@ -281,5 +283,6 @@ def order_flips(
         after = np.sign(less.ranks[None, :] - less.ranks[:, None])
         for a, b in np.argwhere(np.triu(before * after < 0, 1)):
             pair = f"{systems[rest[a]]} and {systems[rest[b]]}"
-            flips.append(f"bt: without {systems[out]}, {pair} change places")
+            text = f"bt: without {systems[out]}, {pair} change places"
+            flips.append(TypedWarning(text, "bt-order"))
     return found + first_few(flips)

@@ -178,14 +178,14 @@ class CompareOptions(_Both):
         None,
         "Rankings: mean median bt elo trueskill, and, of corpus metrics, sentence-mean; by default "
         "mean,median,bt (mean,bt of scores that are 0 or 1). autorank is one by several scores.",
-        known=(*RANKINGS, AUTORANK),
+        choices=(*RANKINGS, AUTORANK),
     )
     autorank: str = choice("wmt25", AUTORANK_FORMS, "Form of AutoRank.")
     tests: tuple[str, ...] | None = names(
         None,
         "Tests of all pairs: t permutation bootstrap mood median sign wilcoxon mcnemar bt-gap, or "
         "all; by default those that fit the rankings (none of more than 300 systems).",
-        known=(*TESTS, "all"),
+        choices=(*TESTS, "all"),
     )
 
     def __post_init__(self) -> None:

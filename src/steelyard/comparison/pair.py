@@ -28,7 +28,7 @@ from steelyard.comparison.twosystems import (
     two_systems,
     unofficial,
 )
-from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
+from steelyard.core.display import RankingRow, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
@@ -140,10 +140,10 @@ class Decision(Result):
             **origin(self.provenance),
         }
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[RankingRow]:
         """Give who is where, best first."""
         ranks = ranked(self.means, higher_is_better=self.higher_is_better)
-        places = map(Place, self.pair, ranks, self.means)
+        places = map(RankingRow, self.pair, ranks, self.means)
         return sorted(places, key=lambda own: own.rank or len(ranks))
 
     def table(self) -> Table:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.words import independence
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import sentence
 from steelyard.stats.paired.power import MOST
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from steelyard.comparison.pair import Decision
 
 
-def told(card: Decision) -> Iterator[Told]:
+def told(card: Decision) -> Iterator[Statement]:
     """Say in sentences what the card says: the verdict, what stays open, how sure that is."""
     yield from _verdict(card)
     yield from _sureness(card)
@@ -28,7 +28,7 @@ def verdict(card: Decision) -> str:
     return " ".join(text for _, text in _verdict(card))
 
 
-def _verdict(card: Decision) -> Iterator[Told]:
+def _verdict(card: Decision) -> Iterator[Statement]:
     a, b = card.pair
     by = card.score if card.higher_is_better else f"{card.score} (lower is better)"
     open_question = f"{by} does not settle which of {a} and {b} is better"
@@ -60,7 +60,7 @@ def _more(n: int, needed: int | None, power: float) -> str:
     return f"A difference this large would take {count} segments ({power:.0%} power)."
 
 
-def _sureness(card: Decision) -> Iterator[Told]:
+def _sureness(card: Decision) -> Iterator[Statement]:
     """Say how often the lead stands in resamples, and what else speaks for it or against it."""
     a, b = card.pair
     if not math.isnan(card.probability):

@@ -11,7 +11,7 @@ import numpy as np
 
 from steelyard.comparison import words
 from steelyard.comparison.ranked import CORPUS, PROPORTION, PairTest, Ranked, Tiers, number
-from steelyard.core.display import Place, Result, Summary, named, one_line, ranking
+from steelyard.core.display import RankingRow, Result, Summary, named, one_line, ranking
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
@@ -98,14 +98,14 @@ class RankedSystems(Result):
             "unit": self.unit.to_dict(),
         }
 
-    def _places(self) -> Iterator[Place]:
+    def _places(self) -> Iterator[RankingRow]:
         """Give who is where by the first ranking, best first."""
         for by, own in list(self.aggregations.items())[:1]:
             tiers = self.tiers.get(by)
             at = {system: i for i, system in enumerate(self.systems)}
             for system in self.ranking(by):
                 i = at[system]
-                yield Place(
+                yield RankingRow(
                     system,
                     None if np.isnan(own.ranks[i]) else int(own.ranks[i]),
                     float(own.scores[i]),

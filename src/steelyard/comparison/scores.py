@@ -11,7 +11,8 @@ import numpy as np
 from steelyard.comparison.options import CompareOptions
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
-from steelyard.core.text import listed, plural
+from steelyard.core.text import plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
@@ -176,20 +177,20 @@ def compared(es: EvalSet, name: str, unit: str) -> Compared:
         some = np.asarray(present.any(axis=1))
         lost = [s for s, known in zip(systems, some, strict=True) if not known]
         if lost:
-            warnings.append(
-                f"{plural(len(lost), 'system')} without '{name}' left out: {listed(lost, 30)}"
-            )
+            text = f"{plural(len(lost), 'system')} without '{name}' left out: {', '.join(lost)}"
+            warnings.append(TypedWarning(text, names=lost))
             systems = tuple(s for s, known in zip(systems, some, strict=True) if known)
             kept, present = kept[some], present[some]
             stats = None if stats is None else stats.select(systems=np.flatnonzero(some))
         missing = int(present.size - present.sum())
         if missing:
             shared = int(present.all(axis=0).sum())
-            warnings.append(
+            text = (
                 f"{missing:,} of {kept.size:,} scores are missing: pairs are compared on the "
                 "segments both have, means and medians over what each has "
                 f"({shared:,} segments are complete)"
             )
+            warnings.append(TypedWarning(text, "missing-scores"))
     if not systems:
         raise UsageError(f"no system has a '{name}' score")
     if len(systems) == 1:

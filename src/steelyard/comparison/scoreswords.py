@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.words import best_of, better_than, independence
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Found = Mapping[str, "Comparison"]
 
 
-def told_of_many(many: ManyScores) -> Iterator[Told]:
+def told_of_many(many: ManyScores) -> Iterator[Statement]:
     """Say in sentences whether the scores agree, and how sure that is."""
     found, by = many.comparisons, many.by
     systems = {system for own in found.values() for system in own.systems}
@@ -43,7 +43,7 @@ def verdict(found: Found, by: str) -> str:
     return " ".join(text for _, text in _agreement(found, by))
 
 
-def _agreement(found: Found, by: str) -> Iterator[Told]:
+def _agreement(found: Found, by: str) -> Iterator[Statement]:
     first = {name: best_of(own, by) for name, own in found.items()}
     ranked = {name: top for name, top in first.items() if top}
     if not ranked:
@@ -91,7 +91,7 @@ def _common(first: Mapping[str, list[str]]) -> list[str]:
     return [system for system in tops[0] if all(system in top for top in tops)]
 
 
-def _lead(found: Found, by: str) -> Iterator[Told]:
+def _lead(found: Found, by: str) -> Iterator[Statement]:
     """Say by how many scores the common best system is alone in the first tier."""
     ranked = {name: top for name, own in found.items() if (top := best_of(own, by))}
     common = _common(ranked) if ranked else []

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural, span
 from steelyard.data.units import UnitEffect
 from steelyard.stats.paired.intervals import DECISIVE
@@ -53,7 +53,7 @@ CORRECTIONS = {
 }
 
 
-def told(found: RankedSystems) -> Iterator[Told]:
+def told(found: RankedSystems) -> Iterator[Statement]:
     """Say in sentences what a comparison found."""
     first = next(iter(found.aggregations), None)
     if not found.systems or first is None:
@@ -68,7 +68,7 @@ def told(found: RankedSystems) -> Iterator[Told]:
         yield from _orders(found, first)
 
 
-def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
+def _systems(found: RankedSystems, first: str) -> Iterator[Statement]:
     """Say who is best, and whether the others may be as good."""
     ranking, tiers = found.ranking(first), found.tiers.get(first)
     top = best_of(found, first)
@@ -120,7 +120,7 @@ def _systems(found: RankedSystems, first: str) -> Iterator[Told]:
         yield "undecided", f"That does not make them equally good; {found.MORE} could order them."
 
 
-def _no_first(found: RankedSystems, first: str) -> Iterator[Told]:
+def _no_first(found: RankedSystems, first: str) -> Iterator[Statement]:
     """Say who comes before all systems that have a rank, where nothing orders those that do."""
     ranks = found.aggregations[first].ranks
     unranked = [s for s, rank in zip(found.systems, ranks, strict=True) if np.isnan(rank)]
@@ -162,7 +162,7 @@ def _not_beaten(found: RankedSystems, tiers: Tiers, best: str) -> list[str]:
     ]  # fmt: skip
 
 
-def _pairs(found: RankedSystems, first: str) -> Iterator[Told]:
+def _pairs(found: RankedSystems, first: str) -> Iterator[Statement]:
     """Say how many pairs are decided, and where the best system may rank."""
     tiers, ranked = found.tiers.get(first), found.aggregations[first]
     test = found.tests.get(tiers.test) if tiers is not None else None
@@ -191,7 +191,7 @@ def _pairs(found: RankedSystems, first: str) -> Iterator[Told]:
         yield "sureness", independence(found.unit)
 
 
-def _places(found: RankedSystems, first: str, best: str) -> Iterator[Told]:
+def _places(found: RankedSystems, first: str, best: str) -> Iterator[Statement]:
     """Say where the best system may rank."""
     ranked = found.aggregations[first]
     if ranked.best_rank is None or ranked.worst_rank is None:
@@ -238,7 +238,7 @@ def rankings(found: RankedSystems) -> str:
     return all_of([found.called(name) for name in found.aggregations])
 
 
-def _orders(found: RankedSystems, first: str) -> Iterator[Told]:
+def _orders(found: RankedSystems, first: str) -> Iterator[Statement]:
     """Say whether the rankings name the same best system, and how many pairs they turn round."""
     if len(found.aggregations) < 2:
         return

@@ -1,7 +1,9 @@
-"""What every result is to a reader: sentences first, then tables, then a figure.
+"""What every result is to a reader: sentences first, then tables, then a figure; and JSON.
 
-A class of results derives from :class:`Result` and says its ``words()``, its ``table()`` and, in
-one line, its ``__repr__``; how these are printed, and shown in a notebook, is written here once.
+A class of results derives from :class:`Result`, its parts from :class:`Record`. It writes its
+``words()`` and declares the rest: which attributes JSON has (``json_keys``, by default the fields)
+and the columns of its table (``layout``). How these are printed, shown in a notebook, and turned
+into frames and JSON is written here once.
 """
 
 from __future__ import annotations
@@ -9,19 +11,20 @@ from __future__ import annotations
 import math
 import sys
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from steelyard.core.console import PLAIN, Screen, names_in, result_text
+from steelyard.core.console import PLAIN, Screen, result_text
 from steelyard.core.errors import MissingDependencyError, OutOfMemoryError, printable
+from steelyard.core.provenance import origin
 from steelyard.core.table import Cell, Column, Frame, Table, escape_html, interval_decimals, plain
-from steelyard.core.text import listed
+from steelyard.core.text import listed, plural
 from steelyard.core.warnings import brief
 
 Part = Literal["settled", "undecided", "sureness"]
-Told = tuple[Part, str]  #: a sentence, after the part of the summary that it belongs to
+Statement = tuple[Part, str]  #: a sentence, after the part of the summary that it belongs to
 _HEADINGS: dict[Part, str] = {
     "settled": "What can be concluded",
     "undecided": "What stays open",
@@ -51,12 +54,12 @@ class Summary:
     sureness: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, sentences: Iterable[Told]) -> Summary:
+    def of(cls, sentences: Iterable[Statement]) -> Summary:
         """Sort sentences by the part that they belong to."""
         pairs = list(sentences)
         return cls(*(tuple(text for p, text in pairs if p == part) for part in _HEADINGS))
 
-    def and_then(self, sentences: Iterable[Told]) -> Summary:
+    def and_then(self, sentences: Iterable[Statement]) -> Summary:
         """Add sentences, each at the end of its part."""
         pairs = [(part, text) for part in _HEADINGS for text in getattr(self, part)]
         return Summary.of([*pairs, *sentences])
@@ -90,21 +93,77 @@ class Summary:
         )
 
 
-class Result:
+class Record:
+    """A dataclass that is an object in JSON: NaN is null, an array is a list."""
+
+    __slots__ = ()
+    json_keys: ClassVar[Mapping[str, str]] = {}  #: attributes by key; by default all fields
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints; a provenance also says which files were read."""
+        names = self.json_keys or {item.name: item.name for item in fields(self)}  # type: ignore[arg-type]
+        values: dict[str, Any] = {}
+        for key, name in names.items():
+            value = getattr(self, name)
+            values |= origin(value) if key == "provenance" else {key: plain(value)}
+        return values
+
+
+def keys(names: str) -> Mapping[str, str]:
+    """Return keys of JSON with their attributes: ``"metric with=by"`` has the second as ``by``."""
+    pairs = (name.partition("=") for name in names.split())
+    return {key: attribute or key for key, _, attribute in pairs}
+
+
+class Field(NamedTuple):
+    """A column of a table: the attribute of a row that it shows, and how.
+
+    ``interval`` is the attribute that holds the ends of an interval around it, or None; ``mixed``
+    rounds each number by itself.
+    """
+
+    name: str
+    heading: str | None = None
+    better: Literal["higher", "lower"] | None = None
+    digits: int | None = None
+    interval: str | None = None
+    importance: int = 5
+    mixed: bool = False
+
+
+class Layout(NamedTuple):
+    """The table of a result: the attribute that holds its rows, and the columns."""
+
+    rows: str
+    columns: tuple[Field, ...]
+
+
+class Result(Record):
     """A result that people look at: in a terminal, in a notebook, as a figure.
 
     A dataclass that derives from it is made with ``repr=False``: its fields would fill a screen.
     """
 
     __slots__ = ()
+    layout: ClassVar[Layout]
 
     @abstractmethod
     def words(self) -> Summary:
         """Return what can be concluded, what stays open, and how sure that is."""
 
-    @abstractmethod
     def table(self) -> Table:
-        """Return the table that people look at first."""
+        """Return the table that people look at first, under the result's ``title`` if it has one.
+
+        Its notes are the result's ``notes``.
+        """
+        rows = getattr(self, self.layout.rows)
+        title, notes = getattr(self, "title", ""), getattr(self, "notes", ())
+        return table_of(rows, self.layout.columns, title, notes)
+
+    def __repr__(self) -> str:
+        rows = getattr(self, self.layout.rows)
+        names = named([str(getattr(row, self.layout.columns[0].name)) for row in rows])
+        return one_line(self, f"of {plural(len(rows), 'row')}: {names}")
 
     def tables(self) -> list[Table]:
         """Return all tables that the command prints, the first one first."""
@@ -113,11 +172,6 @@ class Result:
     def pieces(self) -> list[Table | str]:
         """Return what is printed after the words: tables, and texts where a result has them."""
         return [*self.tables()]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fields by name as JSON holds them: NaN is None, an array is a list."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
-        return {name: plain(value) for name, value in values.items()}
 
     def to_frame(self, backend: str | None = None) -> Frame:
         """Return the first table as a pandas or polars frame."""
@@ -129,11 +183,9 @@ class Result:
 
     def text(self, screen: Screen = PLAIN) -> str:
         """Return what the command prints: the answer in words, tables, warnings."""
-        pieces = self.pieces()
-        names = names_in(piece for piece in pieces if isinstance(piece, Table))
-        warnings = brief(getattr(self, "warnings", ()), names, "warnings")
+        warnings = brief(getattr(self, "warnings", ()), every="warnings")
         lines = "\n".join(f"warning: {text}" for text in warnings)
-        return result_text(self.words().brief(), [*pieces, lines], screen)
+        return result_text(self.words().brief(), [*self.pieces(), lines], screen)
 
     def __str__(self) -> str:
         # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.
@@ -154,22 +206,8 @@ class Result:
 
 
 def _figures() -> Any:
-    """Load the module that draws results: it is above this room, and slow to load."""
+    """Load what draws results: the one import that points up, so that results have ``plot()``."""
     return import_module("steelyard.report.figures.ofresults")
-
-
-class Field(NamedTuple):
-    """A column of a table: the attribute of a row that it shows, and how.
-
-    ``interval`` is the attribute that holds the ends of an interval around it, or None.
-    """
-
-    name: str
-    heading: str | None = None
-    better: Literal["higher", "lower"] | None = None
-    digits: int | None = None
-    interval: str | None = None
-    importance: int = 5
 
 
 def table_of(
@@ -187,7 +225,8 @@ def table_of(
             if digits is None:
                 numbers = [math.nan if value is None else value for value in values]
                 digits = interval_decimals(numbers, *zip(*ends, strict=True)) if rows else None
-        made.append(Column(heading, column.better, digits, importance=column.importance))
+        made.append(Column(heading, column.better, digits, column.mixed,
+                           importance=column.importance))  # fmt: skip
         cells.append(values)
         for k, end in enumerate(("low", "high") if column.interval is not None else ()):
             key = f"{heading} {end}"
@@ -197,32 +236,20 @@ def table_of(
 
 
 def one_line(result: object, text: str) -> str:
-    """Return the repr of a result: its class and what it holds, cut where it is too long.
-
-    Examples
-    --------
-    >>> one_line((), "of nothing")
-    '<tuple of nothing>'
-    """
+    """Return the repr of a result: its class and what it holds, cut where it is too long."""
     line = printable(f"<{type(result).__name__} {text}>")
     return line if len(line) <= _LINE else f"{line[: _LINE - 2]}…>"
 
 
 def named(names: Sequence[str], most: int = 3) -> str:
-    """Name the first few, long names shortened in the middle, and count the rest.
-
-    Examples
-    --------
-    >>> named(["a", "a-system-with-quite-a-long-name", "c", "d"])
-    'a, a-system-wit…a-long-name, c and 1 more'
-    """
+    """Name the first few, long names shortened in the middle, and count the rest."""
     half = _NAME // 2
     return listed(
         [n if len(n) <= _NAME else f"{n[:half]}…{n[len(n) - half + 1 :]}" for n in names], most
     )
 
 
-class Place(NamedTuple):
+class RankingRow(NamedTuple):
     """A row of ``ranking`` in JSON; ``tier`` counts groups that tests do not tell apart."""
 
     name: str
@@ -233,26 +260,14 @@ class Place(NamedTuple):
     tier: int | None = None
 
 
-def ranking(kind: Literal["system", "metric"], places: Iterable[Place]) -> list[dict[str, Any]]:
-    """Return an object per system or metric, in the order of the places.
-
-    Examples
-    --------
-    >>> ranking("system", [Place("A", 1, 0.9, 0.8, 1.0)])
-    [{'system': 'A', 'rank': 1, 'score': 0.9, 'low': 0.8, 'high': 1.0, 'tier': None}]
-    """
-    rows = (place._asdict() for place in places)
-    return [{kind: plain(row.pop("name"))} | {k: plain(v) for k, v in row.items()} for row in rows]
+def ranking(kind: Literal["system", "metric"], rows: Iterable[RankingRow]) -> list[dict[str, Any]]:
+    """Return an object per system or metric, in their order."""
+    objects = (row._asdict() for row in rows)
+    return [{kind: item.pop("name"), **plain(item)} for item in objects]
 
 
 def ranked(scores: Sequence[float], *, higher_is_better: bool = True) -> list[int | None]:
-    """Return ranks from 1; equal scores share the best one, undefined scores have none.
-
-    Examples
-    --------
-    >>> ranked([0.5, 0.9, 0.5, float("nan")])
-    [2, 1, 2, None]
-    """
+    """Return ranks from 1; equal scores share the best one, undefined scores have none."""
     ordered = sorted((x for x in scores if not math.isnan(x)), reverse=higher_is_better)
     first: dict[float, int] = {}
     for rank, score in enumerate(ordered, 1):

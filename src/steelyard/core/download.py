@@ -11,9 +11,8 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
@@ -31,7 +30,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: Stricter than tarfile's own filter of data, which lets links pass and takes a leading slash off.
 _UNSAFE = re.compile(r"^/|[\\\0]|(^|/)(\.\.(/|\Z)|[^/]:)")  # ":" comes after a drive letter
 _CHUNK = 1 << 18
-_DELAYS = (0.5, 1.0, 2.0)  # seconds before each retry
 
 
 @contextmanager
@@ -49,8 +47,8 @@ def cache_dir() -> Path:
     That is ``$STEELYARD_CACHE``, else ``$XDG_CACHE_HOME/steelyard``, else ``~/.cache/steelyard``
     (on Windows ``%LOCALAPPDATA%\steelyard\cache``).
     """
-    if own := os.environ.get("STEELYARD_CACHE"):
-        return Path(own)
+    if folder := os.environ.get("STEELYARD_CACHE"):
+        return Path(folder)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
         return Path(xdg, "steelyard")
     if os.name == "nt" and (local := os.environ.get("LOCALAPPDATA")):
@@ -73,12 +71,6 @@ def get_test_set(
     The package comes from ``url`` (else ``$STEELYARD_DATA_URL``, else `DEFAULT_URL`) and is kept in
     ``cache`` (else `cache_dir()`). ``force`` unpacks again, and downloads again unless the kept
     package has the expected checksum.
-
-    Examples
-    --------
-    >>> get_test_set("../wmt23")
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: '../wmt23' is not the name of a test set: expected ...
     """
     if not _NAME.fullmatch(name):
         expected = "letters, digits, '.', '_' and '-', the first a letter or digit"
@@ -104,11 +96,13 @@ def download(
     sha256: str | None = None,
     progress: Progress | None = None,
     timeout: float = 30.0,
+    delays: Sequence[float] = (0.5, 1.0, 2.0),
 ) -> Path:
     """Download a file over http(s), going on from where an earlier try stopped.
 
     The data collects in ``<target>.part``; ``<target>.part.json`` remembers which version of
     which file it is. `target` itself appears (or is replaced) only once all is there and checked.
+    A dropped connection is tried again after each of the ``delays``.
     """
     if not re.match("https?://[^/]", url, re.IGNORECASE):
         raise UsageError(f"{url!r} is not an address to download from: expected http(s)://...")
@@ -116,14 +110,103 @@ def download(
         raise UsageError(f"{sha256!r} is not a SHA-256 checksum: expected 64 hexadecimal digits")
     target.parent.mkdir(parents=True, exist_ok=True)
     part, note = (target.with_name(target.name + end) for end in (".part", ".part.json"))
-    _Job(url, part, note, progress or (lambda *_: None), timeout).run()
-    found = _digest(part) if sha256 else ""
+    for delay in (*delays, None):
+        try:
+            _fetch(url, part, note, progress or (lambda *_: None), timeout)
+            break
+        except ConnectionError as error:
+            if delay is None:
+                raise DownloadError(f"{url}: {error}") from error
+            time.sleep(delay)
+    digest = _digest(part) if sha256 else ""
     note.unlink(missing_ok=True)  # not before: who interrupts the hashing can still resume
-    if sha256 and found != sha256.lower():
+    if sha256 and digest != sha256.lower():
         part.unlink()
-        raise DownloadError(f"{url}: SHA-256 is {found}, expected {sha256}: deleted, run again")
+        raise DownloadError(f"{url}: SHA-256 is {digest}, expected {sha256}: deleted, run again")
     part.replace(target)
     return target
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _fetch(url: str, part: Path, note: Path, progress: Progress, timeout: float) -> None:
+    """Ask for what is missing, or for everything where there is nothing to go on from."""
+    offset, validator, headers = 0, "", {"User-Agent": "steelyard"}
+    with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
+        kept = json.loads(note.read_bytes())
+        if kept["url"] == url and kept["validator"] and part.stat().st_size:
+            offset, validator = part.stat().st_size, str(kept["validator"])
+            headers |= {"Range": f"bytes={offset}-", "If-Range": validator}
+    with _open(url, headers, timeout) as response:
+        version = _validator(response.headers)
+        if response.status == 200:
+            with part.open("wb") as file:  # the note must not vouch for the data that was there
+                note.write_text(json.dumps({"url": url, "validator": version}))
+                _receive(response, file, 0, response.length, progress, resumes=bool(version))
+            return
+        # A 206 says "bytes 5-9/10"; a 416 says "bytes */5" where the part is complete already.
+        span = response.headers.get("Content-Range", "")
+        numbers = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+)", span)
+        same = version in {None, validator}  # If-Range may be ignored
+        if not (offset and numbers and same and int(numbers[1] or numbers[2]) == offset):
+            note.unlink(missing_ok=True)  # without a note the part counts for nothing
+            raise ConnectionError(f"status {response.status}, range '{span}': not as asked for")
+        if response.status == 206:
+            with part.open("ab") as file:
+                _receive(response, file, offset, int(numbers[2]), progress, resumes=True)
+
+
+def _open(url: str, headers: dict[str, str], timeout: float) -> Any:
+    """Return the response, which may be a 416 where a range was asked for."""
+    from http.client import HTTPException
+    from urllib import error, request
+
+    opener = request.OpenerDirector()  # knows no ftp, file or data, redirects included
+    for name in ("Proxy", "HTTP", "HTTPS", "HTTPDefaultError", "HTTPRedirect", "Unknown"):
+        opener.add_handler(getattr(request, f"{name}Handler")())
+    opener.add_handler(request.HTTPErrorProcessor())
+    try:
+        asked = request.Request(url, headers=headers)  # noqa: S310 - download() checked it
+        return opener.open(asked, timeout=timeout)
+    except error.HTTPError as err:
+        if err.code == 416 and "Range" in headers:
+            return err
+        err.close()
+        raise DownloadError(f"{url}: {' '.join(str(err).split())}") from err
+    except ConnectionError:  # came after connecting: urllib wraps a failure to connect
+        raise
+    except (OSError, HTTPException, ValueError) as err:
+        raise DownloadError(f"{url}: {getattr(err, 'reason', '') or err}") from err
+
+
+def _receive(
+    response: Any, file: Any, start: int, total: int | None, progress: Progress, *, resumes: bool
+) -> None:
+    """Write the body to the part file."""
+    from http.client import HTTPException
+
+    done, chunk, broken = start, b"?", None
+    while chunk:
+        progress(done, total)
+        try:
+            chunk = response.read1(_CHUNK)
+        except (OSError, HTTPException) as error:
+            chunk, broken = b"", error
+        file.write(chunk)
+        done += len(chunk)
+    if broken or total not in {None, done}:
+        of = "an unknown number of" if total is None else f"{total:,}"
+        again = f"running the command again {'resumes' if resumes else 'starts afresh'}"
+        raise ConnectionError(f"only {done:,} of {of} bytes came; {again}") from broken
+
+
+def _validator(headers: Any) -> Any:
+    """Return what tells one version of the file from another; If-Range takes no weak ETag."""
+    etag = headers.get("ETag", "W/")
+    return headers.get("Last-Modified") if etag.startswith("W/") else etag
 
 
 @_disk_errors()
@@ -154,112 +237,11 @@ def extract(
                 _unpack(tar, tuple(member_folder.split("/")), fresh, (max_files, max_bytes))
         except broken as error:
             what = f"{archive} is cut short, damaged or not a .tar.gz ({error})"
-            raise DownloadError(
-                f"{what}; run again with force=True to download it afresh"
-            ) from error
+            raise DownloadError(f"{what}; run again with force=True to fetch it afresh") from error
         if target.exists():
             target.replace(old)
         fresh.replace(target)
     return target
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-@dataclass(frozen=True)
-class _Job:
-    url: str
-    part: Path
-    note: Path
-    progress: Progress
-    timeout: float
-
-    def run(self) -> None:
-        """Complete the part file, trying again after dropped connections."""
-        for delay in (*_DELAYS, None):
-            try:
-                self.attempt()
-                break
-            except ConnectionError as error:
-                if delay is None:
-                    raise DownloadError(f"{self.url}: {error}") from error
-                time.sleep(delay)
-
-    def attempt(self) -> None:
-        """Ask for what is missing, or for everything where there is nothing to go on from."""
-        offset, validator, ask = 0, "", {"User-Agent": "steelyard"}
-        with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
-            note = json.loads(self.note.read_bytes())
-            if note["url"] == self.url and note["validator"] and self.part.stat().st_size:
-                offset, validator = self.part.stat().st_size, str(note["validator"])
-                ask |= {"Range": f"bytes={offset}-", "If-Range": validator}
-        with self.request(ask) as response:
-            if response.status == 200:
-                self.receive(response, 0, response.length)
-                return
-            # A 206 says "bytes 5-9/10"; a 416 says "bytes */5" where the part is complete already.
-            span = response.headers.get("Content-Range", "")
-            found = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+)", span)
-            same = _validator(response.headers) in {None, validator}  # If-Range may be ignored
-            if not (offset and found and same and int(found[1] or found[2]) == offset):
-                self.note.unlink(missing_ok=True)  # without a note the part counts for nothing
-                raise ConnectionError(f"status {response.status}, range '{span}': not as asked for")
-            if response.status == 206:
-                self.receive(response, offset, int(found[2]))
-
-    def request(self, headers: dict[str, str]) -> Any:
-        """Return the response, which may be a 416 where a range was asked for."""
-        from http.client import HTTPException
-        from urllib import error, request
-
-        opener = request.OpenerDirector()  # knows no ftp, file or data, redirects included
-        for name in ("Proxy", "HTTP", "HTTPS", "HTTPDefaultError", "HTTPRedirect", "Unknown"):
-            opener.add_handler(getattr(request, f"{name}Handler")())
-        opener.add_handler(request.HTTPErrorProcessor())
-        try:
-            asked = request.Request(self.url, headers=headers)  # noqa: S310 - download() checked
-            return opener.open(asked, timeout=self.timeout)
-        except error.HTTPError as err:
-            if err.code == 416 and "Range" in headers:
-                return err
-            err.close()
-            raise DownloadError(f"{self.url}: {' '.join(str(err).split())}") from err
-        except ConnectionError:  # came after connecting: urllib wraps a failure to connect
-            raise
-        except (OSError, HTTPException, ValueError) as err:
-            raise DownloadError(f"{self.url}: {getattr(err, 'reason', '') or err}") from err
-
-    def receive(self, response: Any, start: int, total: int | None) -> None:
-        """Write the body to the part file, from `start` on."""
-        from http.client import HTTPException
-
-        validator = _validator(response.headers)
-        done, chunk, broken = start, b"?", None
-        with self.part.open("ab" if start else "wb") as part:
-            if not start:  # only now that the old data is gone: the note must not vouch for it
-                self.note.write_text(json.dumps({"url": self.url, "validator": validator}))
-            while chunk:
-                self.progress(done, total)
-                try:
-                    chunk = response.read1(_CHUNK)
-                except (OSError, HTTPException) as error:
-                    chunk, broken = b"", error
-                part.write(chunk)
-                done += len(chunk)
-        if broken or total not in {None, done}:
-            of = "an unknown number of" if total is None else f"{total:,}"
-            again = (
-                f"running the command again {'resumes' if start or validator else 'starts afresh'}"
-            )
-            raise ConnectionError(f"only {done:,} of {of} bytes came; {again}") from broken
-
-
-def _validator(headers: Any) -> Any:
-    """Return what tells one version of the file from another; If-Range takes no weak ETag."""
-    etag = headers.get("ETag", "W/")
-    return headers.get("Last-Modified") if etag.startswith("W/") else etag
 
 
 def _unpack(tar: Any, folder: tuple[str, ...], fresh: Path, limits: tuple[int, int]) -> None:

@@ -23,7 +23,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from steelyard.core.text import listed
+
 STDIN = "-"  # the path of standard input
+_BEGIN, _END = 700, 250  # of a message that is longer than both
 _OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _JOINERS = "\u200c\u200d"
 # Format characters that show: signs that Arabic, Syriac and Kaithi numbers stand under.
@@ -36,13 +39,7 @@ def shown_path(path: object) -> str:
 
 
 def harmless(text: str) -> str:
-    r"""Show control and bidi-override characters as escapes: a text must not steer the terminal.
-
-    Examples
-    --------
-    >>> harmless("a\x1b[31m\nb")
-    'a\\x1b[31m\\nb'
-    """
+    r"""Show control and bidi-override characters as escapes: a text must not steer the terminal."""
     return "".join(_escape(c) if _steers(c) else c for c in text)
 
 
@@ -50,11 +47,6 @@ def printable(text: str) -> str:
     r"""Show invisible characters of a name as escapes, too: two names must not look the same.
 
     Joiners stay where they shape what stands on both sides: Persian, Indic scripts, emoji.
-
-    Examples
-    --------
-    >>> printable("a\u200b"), printable("\u0645\u06cc\u200c\u062e") == "\u0645\u06cc\u200c\u062e"
-    ('a\\u200b', True)
     """
     if text.isascii() and text.isprintable():
         return text
@@ -91,17 +83,10 @@ class SteelyardError(Exception):
     exit_code = 1
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(_shortened(printable(message)))
-
-
-_BEGIN, _END = 700, 250  # of a message that is longer than both
-
-
-def _shortened(message: str) -> str:
-    """Cut the middle of a message that a name, or a list of them, makes endless."""
-    if len(message) <= _BEGIN + _END:
-        return message
-    return f"{message[:_BEGIN]} … {message[-_END:]}"
+        text = printable(message)
+        if len(text) > _BEGIN + _END:  # a name, or a list of them, would make it endless
+            text = f"{text[:_BEGIN]} … {text[-_END:]}"
+        super().__init__(text)
 
 
 class InputError(SteelyardError):
@@ -116,9 +101,10 @@ class InputError(SteelyardError):
         self.message = message
         self.path = None if path is None else str(path)
         self.line = line
-        name = None if path is None else shown_path(path)
-        place = "" if name is None else f"{name}: " if line is None else f"{name}:{line}: "
-        super().__init__(f"{place}{message}")
+        where = "" if path is None else f"{shown_path(path)}: "
+        if path is not None and line is not None:
+            where = f"{shown_path(path)}:{line}: "
+        super().__init__(f"{where}{message}")
 
 
 class UsageError(SteelyardError):
@@ -169,8 +155,8 @@ class OutOfMemoryError(SteelyardError):
     @classmethod
     def at(cls, what: object = "") -> OutOfMemoryError:
         """Return the error of something that is too large."""
-        place = f"{what}: " if what else ""
-        return cls(f"{place}out of memory; more of it, fewer `jobs` or less data at a time help")
+        where = f"{what}: " if what else ""
+        return cls(f"{where}out of memory; more of it, fewer `jobs` or less data at a time help")
 
 
 class AddressSpace(NamedTuple):
@@ -216,12 +202,10 @@ def hint(word: str, choices: Iterable[str], also: Mapping[str, str] | None = Non
     >>> hint("Bradley Terry", ["mean", "bt"], {"bradley-terry": "bt"})
     "did you mean 'bt'? Known: bt, mean"
     """
-    known = sorted(set(choices))
-    names = {plain_word(name): choice for name, choice in (also or {}).items() if choice in known}
-    names |= {choice.casefold(): choice for choice in known}
-    near = [plain_word(word)] if plain_word(word) in names else []
-    near = near or get_close_matches(str(word).casefold(), names, n=1)
-    shown = ", ".join(known[:20]) + (f" and {len(known) - 20} more" if len(known) > 20 else "")
-    if near:
-        return f"did you mean '{names[near[0]]}'? Known: {shown or 'none'}"
-    return f"known: {shown or 'none'}"
+    names = sorted(set(choices))
+    meant = {plain_word(name): choice for name, choice in (also or {}).items() if choice in names}
+    meant |= {choice.casefold(): choice for choice in names}
+    near = [plain_word(word)] if plain_word(word) in meant else []
+    near = near or get_close_matches(str(word).casefold(), meant, n=1)
+    shown = listed(names, 20) or "none"
+    return f"did you mean '{meant[near[0]]}'? Known: {shown}" if near else f"known: {shown}"

@@ -12,14 +12,7 @@ T = TypeVar("T")
 
 
 def loaded_from(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names live in these modules.
-
-    Examples
-    --------
-    >>> load = loaded_from("steelyard.core", {"plural": "steelyard.core.text"})
-    >>> load("plural")(2, "name")
-    '2 names'
-    """
+    """Return the ``__getattr__`` of a package whose names live in these modules."""
 
     def load(name: str) -> Any:
         if name not in modules:

@@ -1,10 +1,9 @@
 """Checks of arguments, and options as frozen dataclasses that are checked when they are made.
 
 A check takes arguments by their names, so that one line at the head of a public function refuses
-what makes no sense before any work is done. With ``optional=True`` None passes; True and False are
-not numbers::
+what makes no sense. With ``optional=True`` None passes; True and False are not numbers::
 
-    check_fraction(alpha=alpha, power=power)
+    check_number(0, effect=effect, tolerance=tolerance)
     check_whole(10, n_bootstrap=n_bootstrap)
 
 Options of a question are one dataclass. Each field declares once what it may be and how the command
@@ -24,7 +23,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from functools import cache, partial, wraps
+from functools import partial, wraps
 from numbers import Integral, Real
 from pathlib import PurePath
 from typing import Any, Self, TypeVar, cast
@@ -45,13 +44,7 @@ _CHOICE_NOUNS = {  # where the name of an option does not say what it chooses
 
 
 def bad_value(name: str, expected: str, value: object) -> UsageError:
-    """Return the error of an argument that is not what it should be.
-
-    Examples
-    --------
-    >>> print(bad_value("epsilon", "a number of at least 0", -1))
-    epsilon is a number of at least 0, got -1
-    """
+    """Return the error of an argument that is not what it should be."""
     shown = repr(value)
     if len(shown) > 60 or "\n" in shown or " object at 0x" in shown:  # a frame, an array, ...
         shown = f"a {type(value).__name__}"
@@ -73,8 +66,8 @@ class Option:
     none: str | None = None
     word: str | None = None
     optional: bool = False
-    known: tuple[str, ...] = ()
-    offered: tuple[str, ...] = ()  # of the known names, those that commands offer; all by default
+    choices: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()  # of the choices, those that commands offer; all by default
     also: Mapping[str, str] = field(default_factory=dict)  # other names, in small letters
     least: float | None = None
     most: float | None = None
@@ -94,9 +87,9 @@ class Option:
             raise UsageError(f"{name} is {expected}, got the string '{value}'")
         if expected is not None:
             raise bad_value(name, expected, value)
-        if self.kind == "choice" and value not in self.known:
+        if self.kind == "choice" and value not in self.choices:
             noun = _CHOICE_NOUNS.get(name, name.replace("_", " "))
-            raise UsageError(f"unknown {noun} '{value}'; {hint(value, self.known)}")
+            raise UsageError(f"unknown {noun} '{value}'; {hint(value, self.choices)}")
 
     def contains(self, value: Any) -> bool:
         """Tell whether a value is a finite number within the bounds."""
@@ -106,21 +99,21 @@ class Option:
             number = float(value)
         except OverflowError:  # a whole number beyond all floats
             return False
-        low, high, open_ends = self.least, self.most, self.strict
-        above = low is None or number > low or (number == low and not open_ends)
-        below = high is None or number < high or (number == high and not open_ends)
-        return math.isfinite(number) and above and below
+        low = -math.inf if self.least is None else self.least
+        high = math.inf if self.most is None else self.most
+        inside = low < number < high or (number in (low, high) and not self.strict)
+        return math.isfinite(number) and inside
 
     def range(self, noun: str, article: str = "") -> str:
         """Return the bounds in words."""
-        low, high, noun = self.least, self.most, article + noun
-        if low is not None and high is not None:
-            return f"{noun} {'strictly ' if self.strict else ''}between {low:,} and {high:,}"
-        if low is not None:
-            return f"{noun} {'above' if self.strict else 'of at least'} {low:,}"
-        if high is not None:
-            return f"{noun} {'below' if self.strict else 'of at most'} {high:,}"
-        return f"{article}finite {noun.removeprefix(article)}"
+        low, high = self.least, self.most
+        if low is None and high is None:
+            return f"{article}finite {noun}"
+        if high is None:
+            return f"{article}{noun} {'above' if self.strict else 'of at least'} {low:,}"
+        if low is None:
+            return f"{article}{noun} {'below' if self.strict else 'of at most'} {high:,}"
+        return f"{article}{noun} {'strictly ' if self.strict else ''}between {low:,} and {high:,}"
 
 
 def _is_whole(value: Any, option: Option) -> bool:
@@ -162,8 +155,11 @@ def _amounts(option: Option, value: Any) -> str | None:
 
 
 def _unit(_: Option, value: Any) -> str | None:
-    number = int(value) if isinstance(value, str) and value.isdecimal() else value
-    valid = value.strip() if number is value and isinstance(value, str) else _is_whole(number, _ONE)
+    if isinstance(value, str) and not value.isdecimal():
+        valid = bool(value.strip())
+    else:
+        number = int(value) if isinstance(value, str) else value
+        valid = _is_whole(number, Option(kind="whole", least=1))
     return None if valid else "a word, a column or a number of segments"
 
 
@@ -172,7 +168,14 @@ def _are_names(value: Any) -> bool:
     return listed and all(isinstance(name, str) for name in value)
 
 
-_ONE = Option(kind="whole", least=1)
+def _are_two_names(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2 and _are_names(value)
+
+
+def _is(valid: Callable[[Any], object], expected: str) -> Callable[[Option, Any], str | None]:
+    return lambda _, value: None if valid(value) else expected
+
+
 #: By kind: returns what was expected where a value is something else.
 _KINDS: dict[str, Callable[[Option, Any], str | None]] = {
     "whole": _whole,
@@ -182,17 +185,17 @@ _KINDS: dict[str, Callable[[Option, Any], str | None]] = {
     ),
     "wholes": _wholes,
     "amounts": _amounts,
-    "choice": lambda option, x: None if isinstance(x, str) else f"one of {', '.join(option.known)}",
-    "text": lambda _, x: None if isinstance(x, str) and x else "a text",
-    "unit": _unit,
-    "names": lambda _, x: None if _are_names(x) else "a list of names",
-    "pair": lambda _, x: (
-        None if isinstance(x, (tuple, list)) and len(x) == 2 and _are_names(x) else "two names"
+    "choice": lambda option, x: (
+        None if isinstance(x, str) else f"one of {', '.join(option.choices)}"
     ),
+    "text": _is(lambda x: isinstance(x, str) and x, "a text"),
+    "unit": _unit,
+    "names": _is(_are_names, "a list of names"),
+    "pair": _is(_are_two_names, "two names"),
     # Not the class: NumPy's booleans count, and NumPy is not loaded for --help.
-    "flag": lambda _, x: None if type(x).__name__ in ("bool", "bool_") else "True or False",
-    "function": lambda _, x: None if callable(x) else "a function",
-    "source": lambda _option, _value: None,  # a file, or what stands for one: its reader checks it
+    "flag": _is(lambda x: type(x).__name__ in ("bool", "bool_"), "True or False"),
+    "function": _is(callable, "a function"),
+    "source": _is(lambda _: True, ""),  # a file, or what stands for one: its reader checks it
 }
 
 
@@ -204,20 +207,16 @@ def check(
     *,
     strict: bool = False,
     optional: bool = False,
-    empty: bool = False,
     **values: Any,
 ) -> None:
     """Raise UsageError for the first of some arguments that is not of a kind and within bounds."""
-    bounds = Option(
-        kind=kind, least=least, most=most, strict=strict, optional=optional, empty=empty
-    )
+    bounds = Option(kind=kind, least=least, most=most, strict=strict, optional=optional)
     for name, value in values.items():
         bounds.check(name, value)
 
 
 check_whole = partial(check, "whole")
 check_number = partial(check, "number")
-check_fraction = partial(check, "number", 0, 1, strict=True)
 check_numbers = partial(check, "numbers")
 check_text = partial(check, "text")
 check_unit = partial(check, "unit")
@@ -233,11 +232,11 @@ def check_share(*, optional: bool = False, **values: Any) -> None:
     check_number(None, 1, strict=True, optional=optional, **values)
 
 
-def check_choice(known: Collection[str], /, *, optional: bool = False, **values: Any) -> None:
+def check_choice(choices: Collection[str], /, *, optional: bool = False, **values: Any) -> None:
     """Raise UsageError for an unknown name, with the nearest known one."""
-    choices = Option(kind="choice", known=tuple(known), optional=optional)
+    option = Option(kind="choice", choices=tuple(choices), optional=optional)
     for name, value in values.items():
-        choices.check(name, value)
+        option.check(name, value)
 
 
 def check_instance(
@@ -250,13 +249,7 @@ def check_instance(
 
 
 def as_tuple(types: type | tuple[type, ...] = str, /, **values: Any) -> tuple[Any, ...]:
-    """Return one name, or a list of at least one, as a tuple.
-
-    Examples
-    --------
-    >>> as_tuple(by="mean"), as_tuple(by=["mean", "bt"])
-    (('mean',), ('mean', 'bt'))
-    """
+    """Return one name, or a list of at least one, as a tuple."""
     ((name, value),) = values.items()
     if isinstance(value, types):
         return (value,)
@@ -291,6 +284,17 @@ text = partial(option, "text")
 numbers = partial(option, "numbers")
 wholes = partial(option, "wholes")
 amounts = partial(option, "amounts", ())
+source = partial(option, "source")  # a file, or what stands for one
+
+
+def flag(help: str | None = None, **settings: Any) -> Any:  # noqa: A002
+    """Return a field that is true or false, or neither where ``default=None``."""
+    return option("flag", settings.pop("default", False), help, **settings)
+
+
+def choice(default: str | None, choices: Sequence[str], help: str = "", **settings: Any) -> Any:  # noqa: A002
+    """Return a field for one of some known names."""
+    return option("choice", default, help or None, choices=tuple(choices), **settings)
 
 
 def bootstraps(default: int = 1000, *, least: int = 10) -> Any:
@@ -306,16 +310,6 @@ def resamples(
     return whole(default, help, least=1, flag="--resamples", metavar="K")
 
 
-def choice(
-    default: str | None,
-    known: Sequence[str],
-    help: str | None = None,  # noqa: A002
-    **settings: Any,
-) -> Any:
-    """Return a field for one of some known names."""
-    return option("choice", default, help, known=tuple(known), **settings)
-
-
 def unit(default: str, help: str | None = None, **settings: Any) -> Any:  # noqa: A002
     """Return a field for what is independent: a word, a column, or a number of segments."""
     usual = (
@@ -324,21 +318,6 @@ def unit(default: str, help: str | None = None, **settings: Any) -> Any:  # noqa
     )
     metavar = "auto|segment|document|prompt|COLUMN|N"
     return option("unit", default, help or usual, **{"metavar": metavar, **settings})
-
-
-def source(default: Any = None, help: str | None = None, **settings: Any) -> Any:  # noqa: A002
-    """Return a field for a file, or what stands for one."""
-    return option("source", default, help, **settings)
-
-
-def flag(
-    help: str | None = None,  # noqa: A002
-    *,
-    default: bool | None = False,
-    **settings: Any,
-) -> Any:
-    """Return a field that is true or false, or neither where None is the default."""
-    return option("flag", default, help, **settings)
 
 
 def _signature_value(value: Any, option: Option) -> str | float:
@@ -379,21 +358,21 @@ class Options:
     """
 
     def __post_init__(self) -> None:
-        for name, (option, default) in _declared(type(self)).items():  # type: ignore[arg-type]
-            value = getattr(self, name)
-            if _is_default(value, default):  # a default is within the bounds
+        for item in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
+            option, value = item.metadata.get(_KEY), getattr(self, item.name)
+            if option is None or _is_default(value, item.default):  # which is within the bounds
                 continue
             value = option.meant(value)
-            option.check(name, value)
+            option.check(item.name, value)
             if option.kind == "unit":
                 value = str(value)  # a number of segments
-            if option.kind == "unit" or option.also:
-                object.__setattr__(self, name, value)
+            object.__setattr__(self, item.name, value)
 
     @classmethod
     def declared(cls) -> dict[str, Option]:
         """Return the declared options by the names of their fields, in order."""
-        return {name: option for name, (option, _) in _declared(cls).items()}  # type: ignore[arg-type]
+        items = fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
+        return {item.name: item.metadata[_KEY] for item in items if _KEY in item.metadata}
 
     def differing(self, shown: Collection[str] = ()) -> dict[str, str | float]:
         """Return the options that are not at their defaults, as a signature shows them.
@@ -401,18 +380,16 @@ class Options:
         Those whose name or flag is among ``shown`` are left out.
         """
         hidden = {name.replace("-", "_") for name in shown}
-        declared = self.declared()
         values: dict[str, str | float] = {}
         for item in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
-            if _is_default(getattr(self, item.name), item.default):
+            option = item.metadata.get(_KEY) or Option(kind="text")
+            flag = (option.flag or item.name).lstrip("-").replace("_", "-")
+            value, default = getattr(self, item.name), item.default
+            if _is_default(value, default) or {item.name, flag.replace("-", "_")} & hidden:
                 continue
-            option = declared.get(item.name) or Option(kind="text")
-            name = (option.flag or item.name).lstrip("-").replace("_", "-")
-            value = _signature_value(getattr(self, item.name), option)
-            default = item.default
-            usual = default is not MISSING and value == _signature_value(default, option)
-            if not usual and not {item.name, name.replace("-", "_")} & hidden:
-                values[name] = value
+            shown_value = _signature_value(value, option)
+            if default is MISSING or shown_value != _signature_value(default, option):
+                values[flag] = shown_value
         return values
 
     @classmethod
@@ -433,16 +410,6 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (simple and value == default)
 
 
-@cache
-def _declared(cls: type[Options]) -> dict[str, tuple[Option, Any]]:
-    """Return the options that a class declares, each with its default."""
-    return {
-        item.name: (item.metadata[_KEY], item.default)
-        for item in fields(cls)  # type: ignore[arg-type]  # subclasses are dataclasses
-        if _KEY in item.metadata
-    }
-
-
 #: Spellings of one keyword; a function that has one of them takes the others.
 SPELLINGS = (
     ("rng", "seed"),
@@ -459,31 +426,19 @@ def spelled(cls: type[Options] | None = None) -> Callable[[C], C]:
     """Let a function take the command line's words for its keywords, too.
 
     Those are :data:`SPELLINGS`, and the flags of the options of a class.
-
-    Examples
-    --------
-    >>> @spelled()
-    ... def draw(*, n_bootstrap=1000, rng=0):
-    ...     return n_bootstrap, rng
-    >>> draw(bootstrap=20, seed=3)
-    (20, 3)
-    >>> draw(seed=3, rng=3)
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: seed and rng are one option: expected one of them
     """
 
     def decorate(function: C) -> C:
         parameters = inspect.signature(function).parameters
-        spellings = {
-            spelling: name for group in SPELLINGS for name in group if name in parameters
-            for spelling in group
-        }  # fmt: skip
-        if cls is not None:
-            flags = {name: option.flag for name, option in cls.declared().items() if option.flag}
-            spellings |= {f.lstrip("-").replace("-", "_"): name for name, f in flags.items()}
+        groups: list[tuple[str, ...]] = list(SPELLINGS)
+        for name, option in cls.declared().items() if cls is not None else ():
+            if option.flag:
+                groups.append((name, option.flag.lstrip("-").replace("-", "_")))
         spellings = {
             spelling: name
-            for spelling, name in spellings.items()
+            for group in groups
+            for name in group
+            for spelling in group
             if name in parameters and spelling not in parameters
         }
 
@@ -505,17 +460,6 @@ def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R
     """Let a function that takes ``options`` of a class take their fields as keywords instead.
 
     Its signature then shows the fields where it has ``options``.
-
-    Examples
-    --------
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class PowerOptions(Options):
-    ...     alpha: float = fraction(0.05)
-    >>> @keywords(PowerOptions)
-    ... def power(n, *, options):
-    ...     return n, options
-    >>> power(3, alpha=0.1), str(inspect.signature(power))
-    ((3, PowerOptions(alpha=0.1)), "(n, *, alpha: 'float' = 0.05)")
     """
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:

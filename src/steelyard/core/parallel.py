@@ -20,7 +20,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -44,7 +44,11 @@ from steelyard.core.rng import Rng, streams
 Packed = tuple[str, list[NDArray[Any]]]  #: a result as JSON and the arrays in it
 Results = Generator[tuple[int, Packed], None, None]
 _DEATHS = 3  # of workers without a finished task in between, after which a run is given up
+_TOO_MANY_DEATHS = (
+    f"workers died {_DEATHS} times in a row, perhaps out of memory; fewer `jobs` need less"
+)
 _STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
+_ARRAY = "\0array"  # the key of an object that stands for an array
 _WATCH = 1.0  # seconds after which a worker looks whether its parent is there
 _ANSWER, _WORKERS = 5.0, 10.0  # seconds that a scheduler has to answer, and to have a worker
 #: What NumPy raises where the header of an array is damaged, or the file is not NumPy's.
@@ -57,20 +61,11 @@ _UNREADABLE = (*BAD_HEADER, OSError, EOFError, zipfile.BadZipFile, zlib.error, K
 class Workers:
     """What tasks run on, as a user asked for it.
 
-    Parameters
-    ----------
-    jobs
-        Processes of this machine; 1 for this one alone. None: this one, until ``patience`` seconds
-        of work are done and as many are left; then one for each core.
-    cluster
-        Address of a Dask scheduler, whose workers are used instead.
-    resume
-        A folder: results are written there as they come in, and what is there is not computed
-        again.
-    progress
-        Called with how many tasks are done and how many there are.
-    note
-        Called with a sentence if results of an earlier run are used.
+    ``jobs`` are processes of this machine; None starts one per core once ``patience`` seconds of
+    work are done and as many are left. ``cluster`` is the address of a Dask scheduler to use
+    instead. ``resume`` is a folder that keeps results as they come in and spares computing them
+    again. ``progress`` is called with the tasks done and all tasks, ``note`` with a sentence if
+    results of an earlier run are used.
 
     Examples
     --------
@@ -108,48 +103,33 @@ class Workers:
     ) -> list[Any]:
         """Call a function with each task; return its results in the order of the tasks.
 
-        Parameters
-        ----------
-        fn
-            Takes a task (and a Generator, if ``rng`` is given), and returns a tree of dictionaries,
-            lists, numbers, texts and arrays; tuples come back as lists. Must not write into the
-            arrays of a task: workers read them from files.
-        tasks
-            Anything that can be pickled.
-        rng
-            Each task gets a stream of its own that is spawned from this.
-        step, about
-            What the results in ``resume`` are called, and what they depend on (as JSON): a folder
-            whose results depend on something else is refused.
-        only
-            Do these tasks alone (by number), and return their results alone: the share of one
-            machine among several that write to the same folder.
+        ``fn`` takes a task that can be pickled (and a Generator spawned from ``rng``, if that is
+        given) and returns a tree of dictionaries, lists, numbers, texts and arrays; tuples come
+        back as lists. It must not write into arrays of a task: workers read them from files.
+        ``step`` is what the results in ``resume`` are called, ``about`` what they depend on (as
+        JSON): a folder whose results depend on something else is refused. ``only`` are the numbers
+        of the tasks to do: the share of one machine among several that write to one folder.
         """
         generators = [None] * len(tasks) if rng is None else streams(rng, len(tasks))
         chosen = range(len(tasks)) if only is None else only
-        folder = None
         results: dict[int, Packed] = {}
+        folder = None
         if self.resume is not None:
             facts = {"version": installed_version(), **(about or {}), "tasks": len(tasks)}
             folder = _ResultFolder(Path(self.resume), step, facts)
-            kept = ((k, folder.read(k)) for k in chosen)
-            results = {k: packed for k, packed in kept if packed is not None}
-            if results and self.note is not None:
-                self.note(
-                    f"going on from {self.resume}: {len(results)} of {len(chosen)} results "
-                    f"({step}) are there"
-                )
-        progress = self.progress if len(chosen) > 1 else None
-        if progress is not None:
-            progress(len(results), len(chosen))
+            results = {k: packed for k in chosen if (packed := folder.read(k)) is not None}
+        if results and self.note is not None:
+            count = f"{len(results)} of {len(chosen)} results ({step})"
+            self.note(f"going on from {self.resume}: {count} are there")
+        progress = self.progress if self.progress and len(chosen) > 1 else lambda *_: None
+        progress(len(results), len(chosen))
         calls = {k: (fn, tasks[k], generators[k]) for k in chosen if k not in results}
         with closing(self._results(calls)) as incoming:
             for k, packed in incoming:
                 results[k] = packed
                 if folder is not None:
                     folder.write(k, packed)
-                if progress is not None:
-                    progress(len(results), len(chosen))
+                progress(len(results), len(chosen))
         return [_unpacked(*results[k]) for k in chosen]
 
     def _results(self, calls: dict[int, Any]) -> Results:
@@ -170,17 +150,12 @@ def _processes_if_long(calls: dict[int, Any], patience: float) -> Results:
         yield k, _call(*calls.pop(k))
         spent = time.monotonic() - begun
         left = spent / (n - len(calls)) * len(calls)
-        if len(calls) > 1 and min(spent, left) > patience and _cores() > 1:
-            yield from _in_processes(calls, _cores())
-            return
+        if len(calls) > 1 and min(spent, left) > patience:
+            from joblib import cpu_count
 
-
-def _cores() -> int:
-    """Return the number of cores that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on every system
-        return os.cpu_count() or 1
+            if cpu_count() > 1:
+                yield from _in_processes(calls, cpu_count())
+                return
 
 
 def _call(fn: Callable[..., Any], task: Any, generator: Any) -> Packed:
@@ -189,13 +164,13 @@ def _call(fn: Callable[..., Any], task: Any, generator: Any) -> Packed:
 
 def _call_in_worker(k: int, call: tuple[Any, ...], parent: int | None) -> tuple[int, Packed]:
     """Do one task in a worker, which ends if the process that waits for it does."""
-    if parent not in (None, os.getpid()):
+    if parent is not None and parent != os.getpid():
         _end_with(parent)
     return k, _call(*call)
 
 
 @cache
-def _end_with(parent: int | None) -> None:
+def _end_with(parent: int) -> None:
     """End this process soon after its parent: it would hold pipes open that others wait for."""
 
     def watch() -> None:
@@ -225,13 +200,7 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
         except BrokenProcessPool:
             deaths += 1
             if deaths == _DEATHS:
-                raise _too_many_deaths() from None
-
-
-def _too_many_deaths() -> SteelyardError:
-    return SteelyardError(
-        f"workers died {_DEATHS} times in a row, perhaps out of memory; fewer `jobs` need less"
-    )
+                raise SteelyardError(_TOO_MANY_DEATHS) from None
 
 
 def _streamed(calls: dict[int, Any], pool: Any, parent: int | None = None) -> Results:
@@ -259,21 +228,17 @@ def _on_cluster(calls: dict[int, Any], address: str) -> Results:
         try:
             yield from _streamed(calls, pool)
         except KilledWorker:
-            raise _too_many_deaths() from None
+            raise SteelyardError(_TOO_MANY_DEATHS) from None
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep Dask from logging workers that come and go: what matters is raised."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "tornado.application")]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
+    with ExitStack() as stack:
+        for logger in map(logging.getLogger, ("distributed", "tornado.application")):
+            stack.callback(logger.setLevel, logger.level)
+            logger.setLevel(logging.CRITICAL)
         yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
 
 
 @contextmanager
@@ -296,14 +261,13 @@ def _client(address: str) -> Iterator[Any]:
             client.wait_for_workers(1, timeout=_WORKERS)
         except TimeoutError:
             raise UsageError(f"{name}: the scheduler has no workers") from None
+        expected = installed_version()
         for worker, version in client.run(installed_version, on_error="return").items():
             if isinstance(version, ImportError):
                 raise SteelyardError(f"{name}: worker {worker} can't import steelyard")
-            if isinstance(version, str) and version != installed_version():
-                expected = installed_version()
-                raise SteelyardError(
-                    f"{name}: worker {worker} has steelyard {version}, expected {expected}"
-                )
+            if isinstance(version, str) and version != expected:
+                versions = f"has steelyard {version}, expected {expected}"
+                raise SteelyardError(f"{name}: worker {worker} {versions}")
         yield client
 
 
@@ -311,36 +275,24 @@ def _packed(tree: Any) -> Packed:
     """Turn a tree into JSON and the arrays in it."""
     arrays: list[NDArray[Any]] = []
 
-    def node(value: Any) -> Any:
+    def encoded(value: Any) -> Any:
         if isinstance(value, np.ndarray) and not value.dtype.hasobject:
             arrays.append(value)
-            return {"array": len(arrays) - 1}
+            return {_ARRAY: len(arrays) - 1}
         if isinstance(value, np.generic):
             return value.item()
-        if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
-            return {"keys": list(value), "values": [node(element) for element in value.values()]}
-        if isinstance(value, (list, tuple)):
-            return [node(element) for element in value]
-        if value is None or isinstance(value, (bool, int, float, str)):
-            return value
+        if isinstance(value, Mapping):
+            return dict(value)
         raise TypeError(f"a task returned a {type(value).__name__}, expected names, numbers, texts")
 
-    return json.dumps(node(tree)), arrays
+    return json.dumps(tree, default=encoded), arrays
 
 
 def _unpacked(text: str, arrays: list[NDArray[Any]]) -> Any:
     """Return the tree again; tuples have become lists."""
-
-    def tree(node: Any) -> Any:
-        if isinstance(node, list):
-            return [tree(value) for value in node]
-        if isinstance(node, dict):
-            if "array" in node:
-                return arrays[node["array"]]
-            return dict(zip(node["keys"], map(tree, node["values"]), strict=True))
-        return node
-
-    return tree(json.loads(text))
+    return json.loads(
+        text, object_hook=lambda node: arrays[node[_ARRAY]] if _ARRAY in node else node
+    )
 
 
 class _ResultFolder:
@@ -348,15 +300,12 @@ class _ResultFolder:
 
     def __init__(self, folder: Path, step: str, facts: Mapping[str, Any]) -> None:
         self.folder, self.step = folder, step
+        self.facts = json.dumps(facts, indent=1, sort_keys=True) + "\n"
+        path = folder / f"{step}.json"
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f'resume="{folder}": {error.strerror or error}') from None
-        self.facts = json.dumps(facts, indent=1, sort_keys=True) + "\n"
-        self._refuse_another_run()
-
-    def _refuse_another_run(self) -> None:
-        path = self.folder / f"{self.step}.json"
         if not path.exists():
             write_whole(path, lambda stream: stream.write(self.facts.encode()))
             return
@@ -368,7 +317,7 @@ class _ResultFolder:
             raise InputError(f"does not say what the folder holds ({error})", path=path) from None
         if different:
             raise UsageError(
-                f"{self.folder}: holds results of another run ({', '.join(different)} differ);"
+                f"{folder}: holds results of another run ({', '.join(different)} differ);"
                 " expected an empty folder or that of the same run"
             )
 

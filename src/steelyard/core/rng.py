@@ -10,13 +10,7 @@ Rng = int | np.random.SeedSequence | np.random.Generator | None
 
 
 def generator(rng: Rng = 0) -> np.random.Generator:
-    """Return a Generator: a new one for a seed, ``rng`` itself if it is one, a fresh one for None.
-
-    Examples
-    --------
-    >>> bool(generator(0).random() == generator(0).random())
-    True
-    """
+    """Return ``rng`` itself if it is a Generator, else a new one with that seed or a fresh one."""
     check_rng(rng)
     return np.random.default_rng(rng)
 
@@ -30,11 +24,5 @@ def check_rng(rng: Rng) -> None:
 
 
 def streams(rng: Rng, n: int) -> list[np.random.Generator]:
-    """Return a stream for each of ``n`` tasks, so that workers can run them in any order.
-
-    Examples
-    --------
-    >>> bool(streams(7, 2)[1].random() == streams(7, 5)[1].random())
-    True
-    """
+    """Return a stream for each of ``n`` tasks, so that workers can run them in any order."""
     return generator(rng).spawn(n)

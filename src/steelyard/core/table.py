@@ -296,13 +296,7 @@ def _show(cell: Cell, digits: int | None) -> str:
 
 
 def shown_number(number: float, digits: int | None) -> str:
-    """Write a number with so many decimals; None: as many as it needs.
-
-    Examples
-    --------
-    >>> shown_number(-0.001, 2), shown_number(12.0, None), shown_number(0.12346, None)
-    ('0.00', '12', '0.1235')
-    """
+    """Write a number with so many decimals; None: as many as it needs."""
     if math.isinf(number) or (digits is None and number.is_integer()):
         digits = 0
     shown = f"{number:.{decimals([number]) if digits is None else digits}f}"
@@ -324,13 +318,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """Take off the apostrophe that result tables put before what a spreadsheet would run.
-
-    Examples
-    --------
-    >>> unguarded("'-base"), unguarded("'s"), unguarded(guarded("'=x"))
-    ('-base', "'s", "'=x")
-    """
+    """Take off the apostrophe that result tables put before what a spreadsheet would run."""
     return text[1:] if text[:1] == "'" and _GUARDED.match(text) else text
 
 
@@ -370,13 +358,7 @@ def escape_latex(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON knows: lists for arrays and tuples, None for NaN, dictionaries of results.
-
-    Examples
-    --------
-    >>> plain({"p": (0.5, float("nan"))})
-    {'p': [0.5, None]}
-    """
+    """Return what JSON has: lists for arrays and tuples, None for NaN, dictionaries of results."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if value is None or isinstance(value, (str, int)):

@@ -11,6 +11,7 @@ import numpy as np
 
 from steelyard.core.errors import InputError
 from steelyard.core.text import plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import COLUMNS, MAPPINGS, Index, Segments, Texts
@@ -112,11 +113,12 @@ def _only_in_some(sets: Sequence[EvalSet]) -> list[str]:
     """Note systems that only some of the sets have: each is a likely slip of naming."""
     with_systems = [es for es in sets if es.systems]
     everyone = {name for es in with_systems for name in es.systems}
-    return [
-        f"{_origin(es)} does not have {plural(len(missing), 'system')}: {_some(missing)}"
-        for es in with_systems
-        if (missing := sorted(everyone - set(es.systems)))
-    ]
+    notes: list[str] = []
+    for es in with_systems:
+        missing = sorted(everyone - set(es.systems))
+        text = f"{_origin(es)} does not have {plural(len(missing), 'system')}: {_some(missing)}"
+        notes += [TypedWarning(text, "missing-systems")] if missing else []
+    return notes
 
 
 def _join_texts(

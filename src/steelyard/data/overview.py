@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Result, Summary, Told, one_line
+from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import printable
 from steelyard.core.provenance import Provenance, taken_alike
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, plural, sentence
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
@@ -60,7 +61,7 @@ class ScoreFacts:
         if not self.table.higher_is_better:
             ask = "is it really better when lower?"
         r = f"r = {self.correlation:.2f} over {self.n_cells:,} cells"
-        return [f"'{self.name}' goes against '{human}' ({r}): {ask}"]
+        return [TypedWarning(f"'{self.name}' goes against '{human}' ({r}): {ask}", "flipped")]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -134,7 +135,7 @@ class Overview(Result):
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')} and {plural(len(es.metrics), 'metric')}"
         title = " ".join(part for part in (es.name, es.language_pair) if part) or "The set"
-        lines: list[Told] = [("settled", f"{title} holds {size}, {kinds}.")]
+        lines: list[Statement] = [("settled", f"{title} holds {size}, {kinds}.")]
         doubts = self._doubts()
         lines += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
         if len(doubts) > _DOUBTS:
@@ -253,4 +254,5 @@ def direction_warnings(name: str, table: ScoreTable) -> list[str]:
     if values.size and (values <= 0).all() and (values < 0).any():
         return []  # what is never positive was turned round already
     asking = f'lower_is_better=["{name}"], or higher_is_better=["{name}"] to say that it is meant'
-    return [f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"]
+    text = f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"
+    return [TypedWarning(text, "direction")]

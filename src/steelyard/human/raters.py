@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import Codes, Floats, Ratings
 from steelyard.human.ordering import outputs
 from steelyard.stats import agreement
@@ -165,7 +166,7 @@ class QualityControl:
 
     def notes(self, raters: Sequence[str]) -> list[str]:
         """Say what the checks could not use, and who fails them."""
-        found = []
+        found: list[str] = []
         for kind, what in ((self.bad_reference, "bad reference"), (self.repeat, "repeat")):
             if kind.n_alone:
                 alone = f"{plural(kind.n_alone, what)} without a rating of the real output by the"
@@ -174,7 +175,8 @@ class QualityControl:
             verb = "fails" if len(self.failed) == 1 else "fail"
             names = listed([raters[code] for code in self.failed], 5)
             count = plural(len(self.failed), "rater")
-            found.append(f"{count} {verb} the quality control: {names}")
+            text = f"{count} {verb} the quality control: {names}"
+            found.append(TypedWarning(text, "quality-control"))
         return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Place, Result, Summary, named, one_line, ranking
+from steelyard.core.display import RankingRow, Record, Result, Summary, named, one_line, ranking
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, decimals
@@ -25,7 +25,7 @@ SHOWN_RATERS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class SystemScore:
+class SystemScore(Record):
     """One system: its score, the raw one, its place, and the places it could hold.
 
     ``rank`` is the place by score, None without one; ``rank_from`` and ``rank_to`` are the first
@@ -47,10 +47,6 @@ class SystemScore:
     n_segments: int = 0
     n_ratings: int = 0
     cluster: int | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -136,7 +132,7 @@ class HumanScores(Result):
             "systems": [system.to_dict() for system in self.systems],
             "ranking": ranking(
                 "system",
-                (Place(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
+                (RankingRow(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
             ),
             "raters": [],
             "removed_raters": list(self.removed_raters),

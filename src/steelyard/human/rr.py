@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Rankings
 from steelyard.formats.format import TableFormat
@@ -196,14 +197,15 @@ class _RelativeRanking(Protocol):
         one, other = rng.spawn(2)
         fitted = fit(found, by, options.n_bootstrap if rule.clusters != "none" else 0, one)
         scores, draws = fitted.scores, fitted.draws
-        warnings = []
+        warnings: list[str] = []
         if found.n_identical:
             pairs = plural(found.n_identical, "pair")
             warnings.append(f"{pairs} of identical outputs are no battle")
         missing = [s for s, x in zip(found.systems, scores["bt"], strict=True) if np.isnan(x)]
         if missing:
             why = "they won or lost everything, or never met the others"
-            warnings.append(f"no Bradley-Terry strength ({why}): {', '.join(missing)}")
+            text = f"no Bradley-Terry strength ({why}): {', '.join(missing)}"
+            warnings.append(TypedWarning(text, names=missing))
         placed = _placed(scores[by], draws, _RANKS.get(by, ranks), rule)
         columns = {"score": scores[by], "raw": scores["expected-wins"], **_counts(found)}
         systems = place_systems(found.systems, columns, placed)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural
 from steelyard.stats.paired.intervals import DECISIVE
 
@@ -29,13 +29,13 @@ _AGREE = {
 }
 
 
-def told(found: HumanScores) -> Iterator[Told]:
+def told(found: HumanScores) -> Iterator[Statement]:
     """Say in sentences what raw judgements say of systems."""
     yield from _first(found)
     yield from _sureness(found)
 
 
-def _first(found: HumanScores) -> Iterator[Told]:
+def _first(found: HumanScores) -> Iterator[Statement]:
     """Say who is first, and whether others may be as good."""
     systems = found.systems
     known = [s for s in systems if s.rank is not None]
@@ -57,7 +57,7 @@ def _first(found: HumanScores) -> Iterator[Told]:
         yield from _one_first(found, top[0])
 
 
-def _one_first(found: HumanScores, best: SystemScore) -> Iterator[Told]:
+def _one_first(found: HumanScores, best: SystemScore) -> Iterator[Statement]:
     name, n = best.system, plural(len(found.systems), "system")
     if found.rule is None or best.cluster is None:
         yield "settled", f"{name} ranks first of {n} by {found.score}."
@@ -94,7 +94,7 @@ def _not_beaten(found: HumanScores, best: str) -> list[str]:
     ]
 
 
-def _sureness(found: HumanScores) -> Iterator[Told]:
+def _sureness(found: HumanScores) -> Iterator[Statement]:
     """Say how much was judged, by how many, and how far they agree."""
     total = sum(s.n_ratings for s in found.systems)
     if found.counted in ("battles", "pairs"):  # each is of two systems

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Result, Summary, Told, named, one_line
+from steelyard.core.display import Result, Statement, Summary, named, one_line
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
@@ -91,7 +91,7 @@ class BiasReport(Result):
 
     def words(self) -> Summary:
         """Say what sways each judge; what nothing was found for stays open."""
-        told: list[Told] = [
+        told: list[Statement] = [
             ("settled" if _sways(one) else "undecided", _said(one)) for one in self.judges
         ]
         if not told:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import plural
 from steelyard.judging.cardwords import percent
 from steelyard.judging.corrected import Correction, named, worth_more
@@ -16,7 +16,7 @@ from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.mean import FEWEST, Corrected
 
 
-def told(found: Correction) -> Iterator[Told]:
+def told(found: Correction) -> Iterator[Statement]:
     """Say the same by part: what can be concluded, what stays open, how sure that is."""
     anything = False
     if found.overall is not None and len(found.systems) < 2:

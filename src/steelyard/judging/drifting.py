@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Part, Result, Summary, Told, named, one_line
+from steelyard.core.display import Part, Result, Statement, Summary, named, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
@@ -64,7 +64,7 @@ class DriftReport(Result):
 
     def words(self) -> Summary:
         """Say whether judges got better or worse; what can't be seen stays open."""
-        told: list[Told] = []
+        told: list[Statement] = []
         for one in self.judges:
             told += _told(one)
         told += [("sureness", text) for text in self.versions]
@@ -110,7 +110,7 @@ def _said(one: JudgeDrift) -> str:
     return " ".join([first, *(f"It {text.removeprefix(f'{one.judge} ')}" for text in rest)])
 
 
-def _told(one: JudgeDrift) -> Iterator[Told]:
+def _told(one: JudgeDrift) -> Iterator[Statement]:
     """Say whether a judge got better or worse, then what that rests on."""
     own = one.labels
     if own is None or not own.difference.known:

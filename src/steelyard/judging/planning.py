@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Result, Summary, Told, one_line
+from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
@@ -120,7 +120,7 @@ class LabelPlan(Result):
 
     def words(self) -> Summary:
         """Say how many labels are needed, what can't be reached, and what the judge saves."""
-        told: list[Told] = [
+        told: list[Statement] = [
             ("undecided" if need.labels is None else "settled", need.told()) for need in self.needs
         ]
         told += [("settled", text) for text in self._next()]

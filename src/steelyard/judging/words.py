@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural, sentence
 from steelyard.judging.cardwords import of_all, of_judge, what_to_do
 from steelyard.judging.verdict import BELIEVE, CORRECT, DO_NOT, RANKING, TOO_LITTLE
@@ -25,7 +25,7 @@ _DO = {
 }
 
 
-def told_of_judges(found: JudgeReport) -> Iterator[Told]:
+def told_of_judges(found: JudgeReport) -> Iterator[Statement]:
     """Say which judges deserve to be believed, and why."""
     if not found.cards:
         yield "undecided", "There is no judge to weigh."
@@ -63,7 +63,7 @@ def _of(judge: str, line: str) -> str:
     return f"{judge} {line[3:]}" if line.startswith("It ") else f"{judge}: {line}"
 
 
-def rows_told(n: int, judges: int) -> Told:
+def rows_told(n: int, judges: int) -> Statement:
     """Say how much of people's labels a finding rests on."""
     each = "" if judges == 1 else ", of the judge with most"
     return "sureness", f"This rests on {plural(n, 'row')} that people labelled{each}."

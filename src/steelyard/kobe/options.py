@@ -120,7 +120,7 @@ class KobeOptions(Options):
     counted: Literal["mentions", "entities"] = choice("mentions", ("mentions", "entities"))
     weights: Literal["uniform", "consensus"] = choice("uniform", ("uniform", "consensus"))
     language_filter: str = choice("auto", ("auto", *FILTERS))
-    links: Any = source()  # noqa: RUF009
+    links: Any = source(None)  # noqa: RUF009
     linker: str | None = text(None)
     link: LinkOptions = field(default_factory=LinkOptions)
 

@@ -9,14 +9,14 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:
     from steelyard.kobe.findings import KobeReport, SystemEntities
 
 
-def told(found: KobeReport) -> Iterator[Told]:
+def told(found: KobeReport) -> Iterator[Statement]:
     """Say in sentences what was found; what single alarms say takes longer, and is not asked."""
     systems = [s for s in found.systems if not s.is_reference]
     known = [s for s in systems if not math.isnan(s.score)]

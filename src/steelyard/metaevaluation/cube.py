@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_names, check_text
 from steelyard.core.text import listed, plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import uninformative
 from steelyard.data.overview import direction_warnings, score_facts
@@ -245,13 +246,13 @@ def prepare(
     empty = np.isnan(means).tolist()
     unscored = [s for s, lost in zip(es.systems, empty, strict=True) if lost]
     if unscored:
-        text = plural(len(unscored), "system")
-        warnings.append(f"{text} without a '{human}' score left out: {', '.join(unscored)}")
+        text = f"{plural(len(unscored), 'system')} without a '{human}' score left out: "
+        warnings.append(TypedWarning(text + ", ".join(unscored), names=unscored))
     used = {ref for name in names for ref in es.scores[name].uses}
     references = [s for s in es.systems if s in used and s not in unscored]
     if references and not keep_references:
-        shown = ", ".join(references)
-        warnings.append(f"left out as the reference of a metric: {shown} (keep_references=True)")
+        text = f"left out as the reference of a metric: {', '.join(references)}"
+        warnings.append(TypedWarning(f"{text} (keep_references=True)", names=references))
         unscored += references
     kept = es.drop(systems=unscored) if unscored else es
     if not kept.n_systems:
@@ -270,20 +271,22 @@ def prepare(
         whole = "those of metrics are of all their segments"
         warnings.append(f"'{human}' has scores of systems only: {whole}")
     if blank:
-        warnings.append(f"{plural(blank, 'segment')} without a '{human}' score take no part")
+        text = f"{plural(blank, 'segment')} without a '{human}' score take no part"
+        warnings.append(TypedWarning(text, "unscored-segments"))
     return data, [*warnings, *_lacking(data), *_look(data, human)]
 
 
 def _look(data: Data, human: str) -> list[str]:
     """Warn of metrics that are constant, identical, or upside down."""
-    found = []
+    found: list[str] = []
     scores = data.scores
     people = _Centred.of(scores.human[:, scores.columns])
     for name, constant, twin in uninformative(zip(data.metrics, scores.matrices, strict=True)):
         if constant is not None:
-            found.append(f"'{name}' is constant: it can't tell systems apart")
+            text = f"'{name}' is constant: it can't tell systems apart"
+            found.append(TypedWarning(text, "constant"))
         if twin is not None:
-            found.append(f"'{name}' and '{twin}' are identical")
+            found.append(TypedWarning(f"'{name}' and '{twin}' are identical", "identical"))
         # What goes with people, on all that they judged, does not go against them.
         k = data.places[name]
         with_people = scores.complete[k] and people.go_with(scores.matrices[k])

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from steelyard.core.text import listed
+from steelyard.core.warnings import TypedWarning
 from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.results import MetaResult, units
 from steelyard.metaevaluation.words import LISTED, quoted
@@ -103,7 +104,8 @@ def placed(
 def without_interval(run: Run, resamples: Resamples, reason: str, names: list[str]) -> str:
     """Say why some metrics have no interval."""
     drawn = units(resamples.unit, resamples.drawn)
-    return f"{run.label}: no interval over {drawn} for {quoted(sorted(names))}: {reason}"
+    text = f"{run.label}: no interval over {drawn} for {quoted(sorted(names))}: {reason}"
+    return TypedWarning(text, f"no-interval: {reason}")
 
 
 def replicates(run: Run, names: Sequence[str], resamples: Resamples) -> Floats:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
+from steelyard.core.display import Record, keys
 from steelyard.core.text import listed, plural
 from steelyard.stats.arrays import Floats
 from steelyard.stats.spread import robust_deviations
@@ -14,13 +14,14 @@ _LISTED = 5  # names that a sentence lists
 
 
 @dataclass(frozen=True, slots=True)
-class Outliers:
+class Outliers(Record):
     """Who is outlying by the human score, and what became of them.
 
     ``deviations`` are distances from the median in robust standard deviations, of the outliers,
     furthest first; ``undefined`` says why the rule has no answer.
     """
 
+    json_keys = keys("systems deviations handling cutoff median scale undefined")
     human: str
     n_systems: int  # that were looked at
     cutoff: float
@@ -35,12 +36,6 @@ class Outliers:
         """Names of the outliers, furthest first."""
         return tuple(self.deviations)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        names = ("handling", "cutoff", "median", "scale", "undefined")
-        own = {name: getattr(self, name) for name in names}
-        return {"systems": list(self.systems), "deviations": dict(self.deviations), **own}
-
     def sentence(self) -> str:
         """Name the outliers."""
         shown = listed([f"{name} {far:+.1f}" for name, far in self.deviations.items()], _LISTED)
@@ -53,17 +48,13 @@ class Outliers:
 
 
 @dataclass(frozen=True, slots=True)
-class Without:
+class Without(Record):
     """What a metric has without the outlying systems; places are by value, among all metrics."""
 
     value: float
     rank: int | None
     rank_with: int | None  # its place by value with all systems, to compare with
     n_systems: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
 def find_outliers(

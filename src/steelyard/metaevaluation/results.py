@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
+from steelyard.core.display import (
+    RankingRow,
+    Record,
+    Result,
+    Summary,
+    keys,
+    named,
+    one_line,
+    ranked,
+    ranking,
+)
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy, lazy_field
 from steelyard.core.provenance import Provenance, origin
@@ -40,9 +50,13 @@ def units(intervals: str, unit: str = SEGMENT) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MetaResult:
+class MetaResult(Record):
     """One metric under one meta-metric; ``rank`` is its cluster where significance was tested."""
 
+    json_keys = keys(
+        "metric with=by level group_by value ci rank rank_ci letters epsilon note "
+        "n_systems n_segments n_cells without_outliers"
+    )
     metric: str
     by: str
     level: str
@@ -59,17 +73,9 @@ class MetaResult:
     n_cells: int | None = None  # outputs (system, segment) that both scored
     without_outliers: Without | None = None  # at level sys, where there are some
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        keys = ("metric", "with", "level", "group_by", "value", "ci", "rank", "rank_ci", "letters",
-                "epsilon", "note", "n_systems", "n_segments", "n_cells")  # fmt: skip
-        own = {key: getattr(self, "by" if key == "with" else key) for key in keys}
-        rest = None if self.without_outliers is None else self.without_outliers.to_dict()
-        return own | {"without_outliers": rest}
-
 
 @dataclass(frozen=True, slots=True)
-class Significance:
+class Significance(Record):
     """p-values of all pairs of metrics under one meta-metric; ``p[a][b]`` small: a beats b."""
 
     metrics: tuple[str, ...]
@@ -87,12 +93,6 @@ class Significance:
         """The p-values that clusters are made by: corrected, if they are; 1 where there is none."""
         chosen = self.p if self.p_adjusted is None else self.p_adjusted
         return np.where(np.isnan(chosen), 1.0, chosen)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        own = {one.name: getattr(self, one.name) for one in fields(self)}
-        valid = None if self.valid is None else self.valid.to_dict()
-        return own | {"metrics": list(self.metrics), "valid": valid}
 
 
 @dataclass(frozen=True, repr=False)
@@ -181,12 +181,12 @@ class MetaEvaluation(Result):
             "warnings": list(self.warnings),
         }
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[RankingRow]:
         """Give which metric is where by the first meta-metric, best first."""
         own = [r for r in self.results if r.by == self.results[0].by] if self.results else []
         ranks = ranked([result.value for result in own])
         found = [
-            Place(result.metric, rank, result.value, low, high, result.rank)
+            RankingRow(result.metric, rank, result.value, low, high, result.rank)
             for result, rank in zip(own, ranks, strict=True)
             for low, high in [result.ci or (None, None)]
         ]

@@ -14,6 +14,7 @@ from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, streams
 from steelyard.core.text import listed
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import RATER, SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
@@ -252,7 +253,7 @@ def _beaten(found: Sequence[MetaResult]) -> list[str]:
         return []
     shown = listed([f"'{r.metric}' ({r.value:.3f})" for r in below], LISTED, rest="other")
     what = f"the sentinel '{best.metric}' ({best.value:.3f}), which knows nothing of quality,"
-    return [f"{best.by}: {what} beats {shown}"]
+    return [TypedWarning(f"{best.by}: {what} beats {shown}", "sentinel")]
 
 
 def without_value(found: Sequence[MetaResult]) -> list[str]:

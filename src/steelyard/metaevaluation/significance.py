@@ -9,6 +9,7 @@ import numpy as np
 
 from steelyard.core.errors import DegenerateError
 from steelyard.core.text import plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.metaevaluation.cube import Run
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
@@ -62,7 +63,8 @@ def compare_metrics(
     if beside is None:
         return test, [*warnings, *told, f"{run.meta.name}: {reason} {KEEPS}"]
     test = replace(test, valid=significance_of(names, beside, other))
-    return test, [*warnings, *told, f"{run.meta.name}: {reason}; {_beside(test, procedure.alpha)}"]
+    text = f"{run.meta.name}: {reason}; {_beside(test, procedure.alpha)}"
+    return test, [*warnings, *told, TypedWarning(text, "level-of-test")]
 
 
 def significance_of(
@@ -131,9 +133,10 @@ def _other_scores(
     ]
     if not other:
         return []
-    what = ", ".join(f"'{name}'" for name in other)
+    unlike = [f"'{name}'" for name in other]
     text = "tests use means of segment scores, which the official system scores of"
-    return [f"{run.meta.name}: {text} {what} are not"]
+    text = f"{run.meta.name}: {text} {', '.join(unlike)} are not"
+    return [TypedWarning(text, "official-scores", unlike)]
 
 
 def swappable(run: Run, found: list[MetaResult]) -> list[str]:

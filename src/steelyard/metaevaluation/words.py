@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import all_of, listed, plural, sentence, span
+from steelyard.core.warnings import TypedWarning
 
 if TYPE_CHECKING:
     from steelyard.metaevaluation.outliers import Outliers
@@ -36,7 +37,7 @@ def quoted(names: Sequence[str]) -> str:
     return listed([f"'{name}'" for name in names], LISTED, rest="other")
 
 
-def told(meta: MetaEvaluation) -> Iterator[Told]:
+def told(meta: MetaEvaluation) -> Iterator[Statement]:
     """Say in sentences what a meta-evaluation found."""
     yield from _too_sure(meta)  # what is said of sureness first is shown beside the answer
     yield from _best_metric(meta)
@@ -53,7 +54,7 @@ def _by_metas(meta: MetaEvaluation) -> dict[str, list[MetaResult]]:
     return found
 
 
-def _best_metric(meta: MetaEvaluation) -> Iterator[Told]:
+def _best_metric(meta: MetaEvaluation) -> Iterator[Statement]:
     """Say which metric agrees most with people by the first meta-metric, and how surely."""
     by, own = next(iter(_by_metas(meta).items()), ("", []))
     if not by:
@@ -83,7 +84,7 @@ def _best_metric(meta: MetaEvaluation) -> Iterator[Told]:
     yield from _surely(meta, best, alone=len(own) == 1)
 
 
-def _open(best: MetaResult, own: Sequence[MetaResult]) -> Iterator[Told]:
+def _open(best: MetaResult, own: Sequence[MetaResult]) -> Iterator[Statement]:
     """Say which metrics may agree as much as the first one."""
     if best.rank is None:
         lead = f"so that the lead of {best.metric} may be chance"
@@ -95,7 +96,7 @@ def _open(best: MetaResult, own: Sequence[MetaResult]) -> Iterator[Told]:
         yield "undecided", f"The tests leave open whether {best.metric} {more}."
 
 
-def _surely(meta: MetaEvaluation, best: MetaResult, *, alone: bool) -> Iterator[Told]:
+def _surely(meta: MetaEvaluation, best: MetaResult, *, alone: bool) -> Iterator[Statement]:
     """Say what the first value rests on, and where the first metric may rank."""
     if best.rank_ci is not None and not alone:
         place = f"{span('place', *best.rank_ci)} by {best.by} in 95 % of the draws."
@@ -118,7 +119,7 @@ def _size(meta: MetaEvaluation, result: MetaResult) -> str:
     return f"{size} and {plural(segments, 'segment')}" if segments else size
 
 
-def _too_sure(meta: MetaEvaluation) -> Iterator[Told]:
+def _too_sure(meta: MetaEvaluation) -> Iterator[Statement]:
     """Say that tests by segment are too sure where segments clearly go together."""
     coarser = meta.unit.coarser
     if meta.significance and coarser is not None and coarser.low > 1:
@@ -139,7 +140,7 @@ def named_meta(by: str, value: str = "") -> str:
     return f"{by} ({value})" if value else by
 
 
-def _leaders(meta: MetaEvaluation) -> Iterator[Told]:
+def _leaders(meta: MetaEvaluation) -> Iterator[Statement]:
     """Say whether the best metric depends on the meta-metric."""
     leaders = {
         by: max(own, key=lambda r: (r.value, r.metric)).metric
@@ -151,7 +152,7 @@ def _leaders(meta: MetaEvaluation) -> Iterator[Told]:
         yield "undecided", f"The best metric depends on the meta-metric ({shown})."
 
 
-def _swayed(meta: MetaEvaluation) -> Iterator[Told]:
+def _swayed(meta: MetaEvaluation) -> Iterator[Statement]:
     """Say which systems are outliers, and what the first metric has without them."""
     far = meta.outliers
     if far is None or not far.systems or far.handling == "keep":
@@ -193,7 +194,7 @@ def outlier_warnings(outliers: Outliers, results: Sequence[MetaResult]) -> list[
     if not parts:
         return []
     them = "it" if len(outliers.systems) == 1 else "them"
-    return [f"{outliers.sentence()}; without {them} {'; '.join(parts)}"]
+    return [TypedWarning(f"{outliers.sentence()}; without {them} {'; '.join(parts)}", "outliers")]
 
 
 def _moves(by: str, own: Sequence[MetaResult]) -> list[str]:

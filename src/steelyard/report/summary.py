@@ -15,7 +15,7 @@ from steelyard.comparison import words as comparisonwords
 from steelyard.comparison.ranked import PROPORTION
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.words import CORRECTIONS, TESTS, independence, rankings
-from steelyard.core.display import Summary, Told
+from steelyard.core.display import Statement, Summary
 from steelyard.core.provenance import installed_version
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
@@ -49,7 +49,7 @@ def summarise(
     es: EvalSet, comparison: Comparison | None, meta: MetaEvaluation | None = None
 ) -> Summary:
     """Say in sentences what a comparison and a meta-evaluation found."""
-    told: list[Told] = []
+    told: list[Statement] = []
     told += [] if comparison is None else comparisonwords.told(comparison)
     told += [] if meta is None else metawords.told(meta)
     if comparison is not None:

@@ -11,11 +11,12 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from steelyard.core.display import Result, Summary, Told, one_line
-from steelyard.core.provenance import InputFile, Provenance, origin, sha256
+from steelyard.core.display import Field, Layout, Record, Result, Statement, Summary, keys, one_line
+from steelyard.core.provenance import InputFile, Provenance, sha256
 from steelyard.core.rng import Rng
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.stats.distributions import ndtri
 
 Figure = float | int | str | None
@@ -67,7 +68,7 @@ def printed(decimals: int) -> Allowed:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(Record):
     """One figure; ``what`` starts with the part of the paper that it stands in, then a comma.
 
     ``verdict`` is one of :data:`VERDICTS`: unless it is a match, ``note`` says why. A figure is not
@@ -77,6 +78,7 @@ class Row:
     where a figure comes from samples.
     """
 
+    json_keys = keys("what published ours match note=explanation verdict tolerance error why")
     what: str
     published: Figure
     ours: Figure
@@ -96,10 +98,6 @@ class Row:
     def match(self) -> bool | None:
         """Whether the figures are equal or within sampling error; None if they are not compared."""
         return _MATCH[self.verdict]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {name: getattr(self, key) for name, key in _COLUMNS.items()}
 
     @property
     def explanation(self) -> str | None:
@@ -223,37 +221,37 @@ class Row:
         return cls(what, "yes", ours, verdict, note, told, None, why, error)
 
 
-_WORDS = ("what", "published", "ours", "match", "note", "verdict", "tolerance", "error", "why")
-_COLUMNS = {name: name for name in _WORDS} | {"note": "explanation"}
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Reproduction(Result):
     """All figures of a paper: published, ours, how they compare, and why not equal."""
 
+    json_keys = keys("paper title counts rows provenance warnings")
+    layout = Layout(
+        "rows",
+        (
+            Field("what"),
+            Field("published", digits=3, mixed=True),
+            Field("ours", digits=3, mixed=True),
+            Field("match"),
+            Field("explanation", "note"),
+            Field("verdict"),
+            Field("tolerance", digits=3, mixed=True),
+            Field("error", digits=3, mixed=True),
+            Field("why"),
+        ),
+    )
     paper: str
     title: str
     rows: tuple[Row, ...]
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {
-            "paper": self.paper,
-            "title": self.title,
-            "counts": self.counts(),
-            "rows": [row.to_dict() for row in self.rows],
-            **origin(self.provenance),
-            "warnings": list(self.warnings),
-        }
-
     def words(self) -> Summary:
         """Say how many of the published figures are found here, and which are not."""
         return Summary.of(self._told())
 
-    def _told(self) -> Iterator[Told]:
-        n, compared = self.counts(), sum(row.match is not None for row in self.rows)
+    def _told(self) -> Iterator[Statement]:
+        n, compared = self.counts, sum(row.match is not None for row in self.rows)
         if not compared:
             yield "undecided", f"None of {plural(len(self.rows), 'figure')} can be compared here."
             return
@@ -274,27 +272,21 @@ class Reproduction(Result):
             yield "sureness", f"Within sampling error is within {ERRORS:g} {_BAND}{more}."
 
     def __repr__(self) -> str:
-        counts = ", ".join(f"{n:,} {verdict}" for verdict, n in self.counts().items())
+        counts = ", ".join(f"{n:,} {verdict}" for verdict, n in self.counts.items())
         return one_line(self, f"of {self.paper}: {counts}")
 
+    @property
     def counts(self) -> dict[str, int]:
         """Count the figures by verdict."""
         found = Counter(row.verdict for row in self.rows)
         return {verdict: found[verdict] for verdict in VERDICTS}
-
-    def table(self) -> Table:
-        """Give a row per figure."""
-        numbers = ("published", "ours", "tolerance", "error")
-        columns = tuple(Column(name, mixed=name in numbers, digits=3) for name in _COLUMNS)
-        rows = tuple(tuple(row.to_dict().values()) for row in self.rows)
-        return Table(self.title, columns, rows)
 
     def counted(self) -> Table:
         """Count the figures of each part, and of all, by verdict."""
         counts: dict[str, Counter[str]] = {}
         for row in self.rows:
             counts.setdefault(row.part, Counter())[row.verdict] += 1
-        everything = {**counts, "all": Counter(self.counts())}
+        everything = {**counts, "all": Counter(self.counts)}
         columns = tuple(map(Column, ("part", "figures", *VERDICTS)))
         rows: list[tuple[Cell, ...]] = [
             (part, sum(own.values()), *(own[verdict] for verdict in VERDICTS))
@@ -363,7 +355,9 @@ class Paper:
             self.title,
             tuple(rows),
             warnings=tuple(
-                f"{m}: figures that need it are not compared" for m in dict.fromkeys(missing) if m
+                TypedWarning(f"{m}: figures that need it are not compared", "missing-data")
+                for m in dict.fromkeys(missing)
+                if m
             ),
             provenance=Provenance.of(f"reproduce {self.name}", options or {}, inputs, rng),
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
+from steelyard.core.display import RankingRow, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import as_tuple, check_instance, check_names, spelled
 from steelyard.core.progress import each
@@ -68,13 +68,13 @@ class Scores(Result):
             **origin(self.provenance),
         }
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[RankingRow]:
         """Give who is where by the first metric, best first."""
         es = self.evalset
         first = es[self.metrics[0]]
         means = first.system_means().tolist()
         ranks = ranked(means, higher_is_better=first.higher_is_better)
-        places = map(Place, es.systems, ranks, means)
+        places = map(RankingRow, es.systems, ranks, means)
         return sorted(places, key=lambda own: (own.rank or len(means) + 1, own.name))
 
     def segments(self) -> EvalSet:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.table import decimals
 from steelyard.core.text import all_of, plural
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from steelyard.scoring.run import Scores
 
 
-def told(found: Scores) -> Iterator[Told]:
+def told(found: Scores) -> Iterator[Statement]:
     """Say in sentences what scores tell."""
     es = found.evalset
     if not found.metrics or not es.systems:
@@ -50,7 +50,7 @@ def told(found: Scores) -> Iterator[Told]:
     yield "sureness", text
 
 
-def _agreement(tops: dict[str, list[str]]) -> Iterator[Told]:
+def _agreement(tops: dict[str, list[str]]) -> Iterator[Statement]:
     """Say whether all metrics put the same system first."""
     if len(tops) < 2:
         return

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import Result, Summary, named, one_line
+from steelyard.core.display import Record, Result, Summary, named, one_line
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Table
@@ -25,7 +25,7 @@ _NORMAL = 1.959963984540054
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record):
     """One line of a figure: values with 95 % intervals, and how many numbers each is a mean of."""
 
     name: str
@@ -34,17 +34,13 @@ class Line:
     high: Floats
     n: tuple[int, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {"name": self.name, "y": self.y, "low": self.low, "high": self.high, "n": self.n}
-
     def at(self, k: int) -> tuple[float, float, float]:
         """Give a value with its interval."""
         return float(self.y[k]), float(self.low[k]), float(self.high[k])
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Record):
     """The data behind one panel of a figure."""
 
     name: str
@@ -53,11 +49,6 @@ class Curve:
     y_label: str
     x: tuple[Cell, ...]
     lines: tuple[Line, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        texts = {name: getattr(self, name) for name in ("name", "title", "x_label", "y_label")}
-        return texts | {"x": list(self.x), "lines": [line.to_dict() for line in self.lines]}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.table import MISSING, Table
 from steelyard.core.text import all_of, plural, sentence
 
@@ -25,7 +25,7 @@ def _rows(table: Table) -> list[Row]:
     return [dict(zip(table.keys(), row, strict=True)) for row in table.shown()]
 
 
-def _power(found: Study) -> Iterator[Told]:
+def _power(found: Study) -> Iterator[Statement]:
     needed = found.parts["needed"]
     unit, target = found.parts["power"].columns[0].name, needed.title.rpartition(" ")[2]
     what = needed.title.partition(":")[0]
@@ -38,7 +38,7 @@ def _power(found: Study) -> Iterator[Told]:
             yield "undecided", f"By {row['what']} it takes {row['note']} {unit}."
 
 
-def _subsets(found: Study) -> Iterator[Told]:
+def _subsets(found: Study) -> Iterator[Statement]:
     table = next(iter(found.parts.values()))
     rows = _rows(table)
     if not rows:
@@ -49,7 +49,7 @@ def _subsets(found: Study) -> Iterator[Told]:
     yield "settled", f"{text} with those of all, {rest}."
 
 
-def _segments(found: Study) -> Iterator[Told]:
+def _segments(found: Study) -> Iterator[Statement]:
     table = found.parts["widths"]
     rows, by = _rows(table), table.keys()[2]
     if not rows:
@@ -62,13 +62,13 @@ def _segments(found: Study) -> Iterator[Told]:
         yield "settled", f"{text}."
 
 
-def _distinct(found: Study) -> Iterator[Told]:
+def _distinct(found: Study) -> Iterator[Statement]:
     for row in _rows(found.parts["counts"]):
         text = f"{row['with']} tells {row['significant']} of {row['pairs']} pairs of metrics apart"
         yield "settled", f"{text}, in {row['clusters']} clusters."
 
 
-def _sentinels(found: Study) -> Iterator[Told]:
+def _sentinels(found: Study) -> Iterator[Statement]:
     table = found.parts["metrics"]
     shown = table.shown()
     names = [column.name for column in table.columns]
@@ -82,7 +82,7 @@ def _sentinels(found: Study) -> Iterator[Told]:
             yield "undecided", f"By {names[j]}, {all_of(below)} {does} not."
 
 
-def _worth(found: Study) -> Iterator[Told]:
+def _worth(found: Study) -> Iterator[Statement]:
     rows = _rows(found.parts["needed"])
     key = "80 %"
     if not rows or key not in rows[0]:
@@ -98,7 +98,7 @@ def _worth(found: Study) -> Iterator[Told]:
         yield "undecided", f"{text}."
 
 
-def _ties(found: Study) -> Iterator[Told]:
+def _ties(found: Study) -> Iterator[Statement]:
     rows = _rows(found.parts["flips"])
     best = Counter(row["best"] for row in rows if row["best"] != MISSING)
     if not best:
@@ -113,7 +113,7 @@ def _ties(found: Study) -> Iterator[Told]:
     yield "undecided", f"{depends}, {others}."
 
 
-def _disagreement(found: Study) -> Iterator[Told]:
+def _disagreement(found: Study) -> Iterator[Statement]:
     for row in _rows(found.parts["overall"]):
         if row["pairs"] == MISSING:
             continue
@@ -128,7 +128,7 @@ def _percent(share: str) -> str:
     return f"{100 * float(share):.1f} %"
 
 
-def _simulation(found: Study) -> Iterator[Told]:
+def _simulation(found: Study) -> Iterator[Statement]:
     rows = [row for row in _rows(found.parts["overall"]) if row["tau"] != MISSING]
     if not rows:
         return
@@ -141,7 +141,7 @@ def _simulation(found: Study) -> Iterator[Told]:
     yield "sureness", f"{hold} of {plural(len(claims), 'claim')} of the paper hold here."
 
 
-def _threshold(found: Study) -> Iterator[Told]:
+def _threshold(found: Study) -> Iterator[Statement]:
     for row in _rows(found.parts["thresholds"]):
         if row["threshold"] != MISSING:
             text = f"Differences under {row['threshold']} may be a tie of people"
@@ -149,7 +149,7 @@ def _threshold(found: Study) -> Iterator[Told]:
 
 
 #: What each study says, by its name.
-SAID: Mapping[str, Callable[[Study], Iterator[Told]]] = {
+SAID: Mapping[str, Callable[[Study], Iterator[Statement]]] = {
     "disagreement": _disagreement,
     "distinct": _distinct,
     "power": _power,

@@ -96,7 +96,7 @@ def test_large_arrays_are_mapped_and_keep_their_layout():
         assert result == [True, True, big.sum(), strided.sum()]
 
 
-@pytest.mark.parametrize("tree", [{1: 2}, object(), {"a": {1, 2}}, np.array([object()])])
+@pytest.mark.parametrize("tree", [{(1, 2): 3}, object(), {"a": {1, 2}}, np.array([object()])])
 def test_results_are_plain(tree):
     with pytest.raises(TypeError):
         run(lambda _: tree, [1])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.text import listed
+from steelyard.core.warnings import TypedWarning
 from steelyard.metaevaluation.benchmark.results import Column, Standing
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, SetSpec, Task
 from steelyard.metaevaluation.cube import HINT, Data
@@ -177,9 +178,11 @@ def _column(
     )
     if not lacking:
         return column, []
-    what = ", ".join(f"'{name}'" for name in lacking)
-    text = f"{column.by} over all sets: not tested for {what}, which lack systems{HINT}"
-    return column, [text]
+    untested = [f"'{name}'" for name in lacking]
+    text = (
+        f"{column.by} over all sets: not tested for {', '.join(untested)}, which lack systems{HINT}"
+    )
+    return column, [TypedWarning(text, "not-tested", untested)]
 
 
 def _n_pairs(n: int) -> int:

@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
-from steelyard.core.display import Place, Result, Summary, named, one_line, ranked, ranking
+from steelyard.core.display import (
+    RankingRow,
+    Record,
+    Result,
+    Summary,
+    keys,
+    named,
+    one_line,
+    ranked,
+    ranking,
+)
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Table
 from steelyard.core.table import Column as TableColumn
@@ -17,29 +27,28 @@ from steelyard.stats.metametrics.swap_tests import Null
 
 
 @dataclass(frozen=True, slots=True)
-class SetSummary:
+class SetSummary(Record):
     """A set that took part: its name, gold score, systems, and segments that people scored."""
 
+    json_keys = keys("name human n_systems n_segments systems")
     name: str
     human: str
     systems: tuple[str, ...]
     n_segments: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {
-            "name": self.name,
-            "human": self.human,
-            "n_systems": len(self.systems),
-            "n_segments": self.n_segments,
-            "systems": list(self.systems),
-        }
+    @property
+    def n_systems(self) -> int:
+        """How many systems took part."""
+        return len(self.systems)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Column(Record):
     """One task: a meta-metric on one set (or pooled over all), with the values of all metrics."""
 
+    json_keys = keys(
+        "set=test with=by level group_by domain human_systems=humans weight values ranks"
+    )
     test: str
     by: str
     level: str
@@ -65,23 +74,9 @@ class Column:
         parts = [self.domain, f"{self.by}{grouped}", self.level, "+human" if self.humans else None]
         return " ".join(part for part in parts if part)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return {
-            "set": self.test,
-            "with": self.by,
-            "level": self.level,
-            "group_by": self.group_by,
-            "domain": self.domain,
-            "human_systems": self.humans,
-            "weight": self.weight,
-            "values": dict(self.values),
-            "ranks": dict(self.ranks),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Record):
     """One metric on the leaderboard; ``rank`` is its cluster where the average was tested."""
 
     metric: str
@@ -89,10 +84,6 @@ class Standing:
     average_rank: float
     rank: int | None = None
     note: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -142,13 +133,13 @@ class BenchmarkResult(Result):
             "warnings": list(self.warnings),
         }
 
-    def _places(self) -> Iterator[Place]:
+    def _places(self) -> Iterator[RankingRow]:
         """Give which metric is where, in the order of the leaderboard."""
         by_rank = self.order == "rank"
         values = [one.average_rank if by_rank else one.average for one in self.standings]
         ranks = ranked(values, higher_is_better=not by_rank)
         for one, rank in zip(self.standings, ranks, strict=True):
-            yield Place(one.metric, rank, one.average, tier=one.rank)
+            yield RankingRow(one.metric, rank, one.average, tier=one.rank)
 
     def table(self, most: int = 12) -> Table:
         """Give the leaderboard; tasks get columns of their own where there are not too many."""

@@ -19,6 +19,7 @@ from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
+from steelyard.core.warnings import TypedWarning, reworded
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.data.selection import matching
@@ -171,7 +172,8 @@ class _Planner:
             data, told = self._data(metrics, domain, humans=humans)
             summary = summary or SetSummary(name, self.gold, data.es.systems, len(data.judged))
             if domain is None:
-                warnings += [f"{name}: {text}" for text in (*told, *self._far(data))]
+                texts = (*told, *self._far(data))
+                warnings += [reworded(text, lambda words: f"{name}: {words}") for text in texts]
             units = judged_units(data, self.options.unit).codes
             data = _lean(data)
             for number, task in enumerate(self.benchmark.tasks):
@@ -188,7 +190,8 @@ class _Planner:
             return []
         far = find_outliers(self.gold, data.es.systems, data.human_systems,
                             cutoff=self.options.outlier_cutoff, handling="keep")  # fmt: skip
-        return [f"{far.sentence()}; kept, as the protocol says"] if far.systems else []
+        text = f"{far.sentence()}; kept, as the protocol says"
+        return [TypedWarning(text, "outliers")] if far.systems else []
 
     def _humans(self, task: Task) -> tuple[bool, ...]:
         es, test = self.es, self.test

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:
     from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
 
 
-def told_of_benchmark(found: BenchmarkResult) -> Iterator[Told]:
+def told_of_benchmark(found: BenchmarkResult) -> Iterator[Statement]:
     """Say in sentences what a leaderboard over several sets tells."""
     known = [s for s in found.standings if not math.isnan(s.average)]
     if not known:
@@ -42,7 +42,7 @@ def _place(found: BenchmarkResult, own: Standing) -> float:
     return own.average_rank if found.order == "rank" else own.average
 
 
-def _open(best: Standing, known: list[Standing]) -> Iterator[Told]:
+def _open(best: Standing, known: list[Standing]) -> Iterator[Statement]:
     if best.rank is None:
         lead = f"so that the lead of {best.metric} may be chance"
         yield "undecided", f"Metrics were not tested, {lead}."
@@ -53,7 +53,7 @@ def _open(best: Standing, known: list[Standing]) -> Iterator[Told]:
         yield "undecided", f"The tests leave open whether {best.metric} {more}."
 
 
-def _rests_on(found: BenchmarkResult) -> Iterator[Told]:
+def _rests_on(found: BenchmarkResult) -> Iterator[Statement]:
     tasks = plural(sum(column.weight > 0 for column in found.columns), "task")
     sets = plural(len(found.sets), "set")
     yield "sureness", f"The average is over {tasks} on {sets}, each task scaled to 0..1."

@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
 from steelyard.comparison.segmentgroups import units_behind
-from steelyard.core.display import Told
+from steelyard.core.display import Statement
 from steelyard.core.table import Cell, Column, Table, decimals
 from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
@@ -75,11 +75,11 @@ class Changes:
         both = [name for name in self.now.systems if name in self.before.systems]
         return sorted(both, key=lambda name: (self.now.systems[name].rank or math.inf, name))
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[Statement]:
         """Say in sentences what changed, and how sure that is."""
         return [*self._members(), *self._scores(), *self._places(), *self._agreement()]
 
-    def _members(self) -> Iterator[Told]:
+    def _members(self) -> Iterator[Statement]:
         named = f" '{self.before.title}'" if self.before.title else ""
         both, all_now = len(self.common), len(self.now.systems)
         new = [name for name in self.now.systems if name not in self.before.systems]
@@ -92,7 +92,7 @@ class Changes:
         if both or self.metrics:
             yield "sureness", self.how
 
-    def _scores(self) -> Iterator[Told]:
+    def _scores(self) -> Iterator[Statement]:
         moves = self.systems
         if moves is None or not moves.names:
             return
@@ -113,7 +113,7 @@ class Changes:
             text = "Whether scores changed by more than noise can't be said"
             yield "undecided", f"{text}: intervals are not known of both reports."
 
-    def _places(self) -> Iterator[Told]:
+    def _places(self) -> Iterator[Statement]:
         firsts = [_first(memory.systems) for memory in (self.before, self.now)]
         if all(firsts):
             before, now = (all_of(first) for first in firsts)
@@ -132,7 +132,7 @@ class Changes:
         else:
             yield "undecided", f"{text}; none by more than noise explains."
 
-    def _agreement(self) -> Iterator[Told]:
+    def _agreement(self) -> Iterator[Statement]:
         for by, moves in self.metrics.items():
             found = moves.beyond(self.alpha)
             of = plural(len(moves.names), "metric")
