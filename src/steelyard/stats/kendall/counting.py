@@ -11,9 +11,10 @@ of the human score, which a merge sort counts. Ties of some width are counted by
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,6 @@ KINDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
 _ROUNDING = 1e-9  # scores are means of whole numbers: rounding may have shrunk a difference
 _CACHED = 64_000  # pairs that are compared together
 _MOST_ROWS = 100  # longer groups never form their pairs
-_RUN = 64  # values whose inversions are counted pair by pair before runs are merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def count_columns(
     if epsilon or threshold:
         counts = [_count_wide_ties(h[k], m[k], epsilon, threshold) for h, m, k in columns]
     else:
-        counts = [_count_by_merging(h[k], m[k]) for h, m, k in columns]
+        counts = [_count_by_sorting(h[k], m[k]) for h, m, k in columns]
     return PairCounts(*np.array(counts, dtype=np.int64).reshape(-1, len(KINDS)).T)
 
 
@@ -141,22 +141,40 @@ def _compare(x: Floats, margin: float, above: np.ufunc, below: np.ufunc) -> tupl
     return up, down
 
 
-def _count_by_merging(human: Floats, metric: Floats) -> tuple[int, ...]:
+class _Levels(NamedTuple):
+    """The order of a vector, the level of each value (equal values share one), and run starts."""
+
+    order: Counts
+    codes: NDArray[np.unsignedinteger]
+    starts: Bools
+
+    @classmethod
+    def of(cls, values: Floats, kind: Literal["quicksort", "stable"]) -> _Levels:
+        order = np.argsort(values, kind=kind)
+        starts = _run_starts(values[order])
+        codes = np.empty(len(values), dtype=np.min_scalar_type(len(values)))  # 16 bits sort fast
+        codes[order] = np.cumsum(starts) - 1
+        return cls(order, codes, starts)
+
+
+@lru_cache(maxsize=1)  # all metrics share the human score
+def _human_levels(human: bytes) -> _Levels:
+    return _Levels.of(np.frombuffer(human), "stable")  # quicksort is slow with many ties
+
+
+def _count_by_sorting(human: Floats, metric: Floats) -> tuple[int, ...]:
     """Count all pairs of two complete vectors, in the order of :data:`KINDS`."""
-    n = len(human)
-    order = np.argsort(metric)
-    new = _run_starts(metric[order])
-    metric_tied = both_ties = 0
-    if not new.all():  # within ties of the metric the human score ascends: no inversions there
-        rank = np.empty(n, dtype=np.min_scalar_type(n))  # two bytes are sorted by radix
-        rank[order] = np.cumsum(new)
-        order = np.argsort(human)
-        order = order[np.argsort(rank[order], kind="stable")]
-        metric_tied = _tied_pairs(new)
-        both_ties = _tied_pairs(new | _run_starts(human[order]))
-    discordant, ascending = _inversions(human[order])
-    human_tied = _tied_pairs(_run_starts(ascending))
-    clear = n * (n - 1) // 2 - human_tied - metric_tied + both_ties
+    by_human, by_metric = _human_levels(human.tobytes()), _Levels.of(metric, "quicksort")
+    # Both orders have the same inversions: those of fewer levels are counted faster.
+    coarse, fine = sorted((by_human, by_metric), key=lambda by: int(np.count_nonzero(by.starts)))
+    order = fine.order
+    if not fine.starts.all():  # codes ascend within ties of the other score: no inversions there
+        order = coarse.order[np.argsort(fine.codes[coarse.order], kind="stable")]
+    codes = coarse.codes[order]
+    discordant = _inversions(codes, coarse.codes[coarse.order])
+    both_ties = _tied_pairs(fine.starts | _run_starts(codes))
+    human_tied, metric_tied = (_tied_pairs(by.starts) for by in (by_human, by_metric))
+    clear = len(human) * (len(human) - 1) // 2 - human_tied - metric_tied + both_ties
     return (
         clear - discordant,
         discordant,
@@ -166,7 +184,7 @@ def _count_by_merging(human: Floats, metric: Floats) -> tuple[int, ...]:
     )
 
 
-def _run_starts(ordered: Floats) -> Bools:
+def _run_starts(ordered: NDArray[Any]) -> Bools:
     """Mark the first of each run of equal values."""
     starts = np.ones(len(ordered), dtype=bool)
     np.not_equal(ordered[1:], ordered[:-1], out=starts[1:])
@@ -179,32 +197,29 @@ def _tied_pairs(starts: Bools) -> int:
     return int((sizes * (sizes - 1) // 2).sum())
 
 
-def _inversions(values: Floats) -> tuple[int, Floats]:
-    """Count pairs whose first value is larger than the second, and sort, by merging runs."""
-    n = len(values)
-    doublings = max(0, math.ceil(math.log2(max(n, 1) / _RUN)))
-    width = -(-n // 2**doublings)
-    runs = np.full(width << doublings, np.inf)  # what is added comes last, where it belongs
-    runs[:n] = values
-    runs = runs.reshape(-1, max(width, 1))
-    count = sum(int(np.count_nonzero(runs[:, :-k] > runs[:, k:])) for k in range(1, width))
-    runs.sort(axis=1)
-    while len(runs) > 1:
-        runs = runs.reshape(-1, 2 * width)
-        order = runs.argsort(axis=1, kind="stable")
-        # A value of the left half moves up by one for each smaller value of the right half.
-        left = np.flatnonzero(order < width).reshape(-1, width)
-        before = 2 * width * np.arange(len(runs))[:, None] + np.arange(width)
-        count += int(left.sum()) - int(before.sum())
-        runs = np.take_along_axis(runs, order, axis=1)
-        width *= 2
-    return count, runs.ravel()[:n]
+def _inversions(codes: NDArray[Any], ordered: NDArray[Any]) -> int:
+    """Count the pairs of codes whose first is the larger one, given the codes in order.
+
+    A stable radix sort from the highest digit on: a code whose digit is 0 moves down by one for
+    each code of its group that has a 1 there and stood before it.
+    """
+    count = 0
+    for digit in reversed(range(int(ordered.max(initial=0)).bit_length())):
+        bit = codes.dtype.type(1 << digit)
+        ones, slots = (codes & bit).astype(bool), (ordered & bit).astype(bool)
+        zeros, zero_slots = np.flatnonzero(~ones), np.flatnonzero(~slots)
+        count += int(zeros.sum()) - int(zero_slots.sum())
+        parted = np.empty_like(codes)
+        parted[zero_slots] = codes.take(zeros)
+        parted[np.flatnonzero(slots)] = codes.take(np.flatnonzero(ones))
+        codes = parted
+    return count
 
 
 def _count_wide_ties(
     human: Floats, metric: Floats, epsilon: float, threshold: float
 ) -> tuple[int, ...]:
-    """Count all pairs of two complete vectors as :func:`_count_by_merging`, with wide ties.
+    """Count all pairs of two complete vectors as :func:`_count_by_sorting`, with wide ties.
 
     In order of the metric, the metric ties of a cell are the cells up to some position, and in
     order of the human score, those clearly above or below it are the levels from some other on.
