@@ -28,7 +28,7 @@ Bools = NDArray[np.bool_]
 GROUPS = ("none", "item", "system")
 KINDS = ("concordant", "discordant", "human_ties", "metric_ties", "both_ties")
 _ROUNDING = 1e-9  # scores are means of whole numbers: rounding may have shrunk a difference
-_CACHED = 64_000  # pairs that are compared together
+_CACHED = 1 << 17  # pairs that are compared together
 _MOST_ROWS = 100  # longer groups never form their pairs
 
 
@@ -102,32 +102,34 @@ def count_pairs(
     if not known.all():
         human, metric = np.where(known, human, np.nan), np.where(known, metric, np.nan)
     n = known.sum(axis=0)
-    width = known.shape[1]
-    n_pairs = len(human) * (len(human) - 1) // 2
+    n_pairs, width = len(human) * (len(human) - 1) // 2, known.shape[1]
     step = max(1, _CACHED // max(1, n_pairs))
     sums = np.zeros((4, width), dtype=np.int64)
     dtype = np.min_scalar_type(n_pairs)  # bytes are added up many at a time
+    shared_h, shared_m = (x.shape[1] == 1 for x in (human, metric))
     for start in range(0, width, step):
         part = slice(start, start + step)
-        h, m = (x if x.shape[1] == 1 else np.ascontiguousarray(x[:, part]) for x in (human, metric))
-        human_up, human_down = _compare(h, threshold, np.greater_equal, np.less_equal)
-        metric_up, metric_down = _compare(m, epsilon, np.greater, np.less)
+        if not (shared_h and start):
+            human_up, human_down = _compare(human[:, part], threshold, at_least=True)
+            human_clear = human_up | human_down
+        if not (shared_m and start):
+            metric_up, metric_down = _compare(metric[:, part], epsilon, at_least=False)
+            metric_clear = metric_up | metric_down
         agree = human_up & metric_up
         agree |= human_down & metric_down
-        human_up |= human_down
-        metric_up |= metric_down
-        for row, kind in enumerate((agree, human_up & metric_up, human_up, metric_up)):
-            sums[row, part] = np.add.reduce(kind, axis=0, dtype=dtype)
+        for row, kind in enumerate((agree, human_clear & metric_clear, human_clear, metric_clear)):
+            sums[row, part] = np.add.reduce(kind.view(np.uint8), axis=0, dtype=dtype)
     concordant, clear, clear_human, clear_metric = sums
     human_ties, metric_ties = clear_metric - clear, clear_human - clear
     both = n * (n - 1) // 2 - clear - human_ties - metric_ties
     return PairCounts(concordant, clear - concordant, human_ties, metric_ties, both)
 
 
-def _compare(x: Floats, margin: float, above: np.ufunc, below: np.ufunc) -> tuple[Bools, Bools]:
+def _compare(x: Floats, margin: float, *, at_least: bool) -> tuple[Bools, Bools]:
     """Mark the pairs of rows whose first lies above, or below, the second by a margin."""
-    n = len(x)
+    n, x = len(x), np.ascontiguousarray(x)
     up, down = np.empty((2, n * (n - 1) // 2, x.shape[1]), dtype=np.bool_)
+    above, below = (np.greater_equal, np.less_equal) if at_least else (np.greater, np.less)
     end = 0
     for i in range(n - 1):
         start, end = end, end + n - 1 - i

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio, real_array
-from steelyard.stats.kendall.counting import TieMatrix
+from steelyard.stats.kendall.counting import KENDALL, TieMatrix
 from steelyard.stats.metametrics.base import (
     PA_TIES,
     MetaMetric,
@@ -42,6 +42,10 @@ from steelyard.stats.resampling import bootstrap
 
 Bools = NDArray[np.bool_]
 _HUMAN = "the human score"
+_WORTH = {
+    "strict": KENDALL["acc-eq"],
+    "drop-human": TieMatrix(opposite=0, metric_tie=0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +149,7 @@ class Accuracy(MetaMetric):
     def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs, both tied being agreement."""
         del epsilon
-        human_tie, both_tie = (0, 1) if ties.pa_ties == "strict" else (None, None)
-        worth = TieMatrix(opposite=0, metric_tie=0, human_tie=human_tie, both_tie=both_tie)
-        return WeightedPairs(value=worth.value)
+        return WeightedPairs(value=_WORTH[ties.pa_ties].value)
 
 
 @dataclass(frozen=True)

@@ -173,12 +173,12 @@ class Calibrated(Variant):
     def groups(self, human: Floats, metric: Floats, group_by: str, ties: TieRules) -> GroupValues:
         """Values within groups, at one epsilon."""
         h, m = grouped(human, group_by), grouped(metric, group_by)
-        epsilon = ties.epsilon
-        if epsilon is None:
-            epsilon = calibrate(h, m, self.matrix, curve=False).epsilon
-            epsilon = 0.0 if np.isnan(epsilon) else epsilon
-        values = self.matrix.value(count_columns(h, m, epsilon=epsilon))
-        return GroupValues(values, np.ones(len(values)), epsilon)
+        if ties.epsilon is None:
+            best = calibrate(h, m, self.matrix, curve=False)
+            epsilon = 0.0 if np.isnan(best.epsilon) else best.epsilon
+            return GroupValues(best.groups, np.ones(len(best.groups)), epsilon)
+        values = self.matrix.value(count_columns(h, m, epsilon=ties.epsilon))
+        return GroupValues(values, np.ones(len(values)), ties.epsilon)
 
     def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs at an epsilon that stays as it is."""

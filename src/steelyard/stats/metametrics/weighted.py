@@ -437,7 +437,7 @@ def _correlate(dot: Floats, human: Floats, metric: Floats) -> Floats:
 
 def _largest(x: Floats) -> float:
     """Return the largest absolute value, 0 if there is none."""
-    return float(np.abs(x[~np.isnan(x)]).max(initial=0.0))
+    return float(np.fmax.reduce(np.abs(x), axis=None, initial=0.0))
 
 
 def _sum(weights: Floats, terms: np.ndarray) -> Floats:
