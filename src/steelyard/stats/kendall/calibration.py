@@ -89,9 +89,7 @@ def calibrate(
     metric = np.where(known, metric, np.nan)[:, used]
     same, opposite, metric_tie, human_tie, both_tie = (float(w or 0) for w in worth.worths)
     gain = np.array([metric_tie - opposite, both_tie - human_tie, metric_tie - same, 0.0, 0.0])
-    held = None
-    if n_pairs.sum() <= _HELD:
-        held = _joined(_row_blocks(human, metric), len(human))
+    held = _all_pairs(human, metric) if n_pairs.sum() <= _HELD else None
     counts = count_columns(human, metric) if held is None else _count_kinds(held[1], n_pairs)
     start = worth.parts(counts)[0]
     # Groups of one size weigh whole numbers, whose sums are exact.
@@ -137,18 +135,15 @@ def _row_blocks(human: Floats, metric: Floats) -> Iterator[Block]:
         yield gaps, kinds
 
 
-def _joined(blocks: Iterable[Block], n: int) -> Block:
-    """Put the blocks of n rows together."""
-    gaps, kinds = None, None
+def _all_pairs(human: Floats, metric: Floats) -> Block:
+    """Return the pairs of all rows together."""
+    n, width = human.shape
+    gaps = np.empty((n * (n - 1) // 2, width))
+    kinds = np.empty(gaps.shape, dtype=np.uint8)
     end = 0
-    for block_gaps, block_kinds in blocks:
-        if gaps is None or kinds is None:
-            gaps = np.empty((n * (n - 1) // 2, block_gaps.shape[1]))
-            kinds = np.empty(gaps.shape, dtype=np.uint8)
-        start, end = end, end + len(block_gaps)
-        gaps[start:end], kinds[start:end] = block_gaps, block_kinds
-    assert gaps is not None
-    assert kinds is not None
+    for row_gaps, row_kinds in _row_blocks(human, metric):
+        start, end = end, end + len(row_gaps)
+        gaps[start:end], kinds[start:end] = row_gaps, row_kinds
     return gaps, kinds
 
 

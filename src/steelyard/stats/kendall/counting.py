@@ -291,12 +291,6 @@ def threshold_counts(
     In order of the human difference, the pairs that a threshold keeps are those from some position
     on, so one sort and running sums serve all thresholds. Pairs that lack either difference are
     excluded; a human difference of 0 is a tie for any threshold.
-
-    Examples
-    --------
-    >>> counts = threshold_counts(np.array([30.0, -10, 50]), np.array([1.0, 2, 0]), [0, 25])
-    >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.human_ties.tolist()
-    ([1, 1], [1, 0], [0, 1])
     """
     known = ~(np.isnan(human) | np.isnan(metric))
     h, m = human[known], metric[known]
@@ -319,15 +313,7 @@ def threshold_counts(
 def counts_by_group(
     human: Floats, metric: Floats, group: NDArray[np.integer], n_groups: int, threshold: float = 0.0
 ) -> PairCounts:
-    """Count pairs, given by their differences, in each group at one human threshold.
-
-    Examples
-    --------
-    >>> gaps = np.array([30.0, -10, 50]), np.array([1.0, 2, 0])
-    >>> counts = counts_by_group(*gaps, np.array([0, 0, 1]), 2)
-    >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.metric_ties.tolist()
-    ([1, 0], [1, 0], [0, 1])
-    """
+    """Count pairs, given by their differences, in each group at one human threshold."""
     known = ~(np.isnan(human) | np.isnan(metric))
     h, m, code = human[known], metric[known], group[known]
     decided = (np.abs(h) >= threshold - _ROUNDING) & (h != 0)
@@ -370,15 +356,7 @@ class TieMatrix:
         return top, pairs
 
     def value(self, counts: PairCounts) -> Floats:
-        """Evaluate every group; NaN where all pairs are excluded.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> counts = PairCounts(*(np.array([n]) for n in (80, 0, 0, 20, 0)))
-        >>> KENDALL["kendall-soft"].value(counts).tolist()
-        [0.8]
-        """
+        """Evaluate every group; NaN where all pairs are excluded."""
         return ratio(*self.parts(counts))
 
 

@@ -57,15 +57,7 @@ class Agreement:
 
 
 def soft_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
-    """Soft pairwise accuracy from p-values: the mean of 1 - abs(p_human - p_metric) over i < j.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> human, metric = np.array([[0.5, 0.0], [1.0, 0.5]]), np.array([[0.5, 0.25], [0.75, 0.5]])
-    >>> soft_agreement(human, metric)
-    Agreement(value=0.75, n_pairs=1)
-    """
+    """Soft pairwise accuracy from p-values: the mean of 1 - abs(p_human - p_metric) over i < j."""
     i, j = pair_index(len(p_human))
     return _mean(1 - np.abs(p_human[i, j] - p_metric[i, j]))
 
@@ -84,12 +76,6 @@ def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") ->
 
     Both tied is agreement, one tied is not; ``ties="drop-human"`` excludes pairs that the human
     scores tie. Systems without either score are excluded.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairwise_accuracy(np.array([1.0, 2, 2]), np.array([0.1, 0.3, 0.2]))
-    Agreement(value=0.6666666666666666, n_pairs=3)
     """
     check_choice(PA_TIES, ties=ties)
     i, j = pair_index(len(human))

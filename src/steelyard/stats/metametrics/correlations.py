@@ -267,11 +267,6 @@ def chance_level(human: Floats) -> float:
 
     Such a metric can tie everything and be right wherever people tie, or tie nothing and be right
     half the time elsewhere; the better of the two, averaged over segments, is the floor.
-
-    Examples
-    --------
-    >>> chance_level(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]))
-    0.5
     """
     nothing = np.where(np.isnan(human), np.nan, 0.0)
     counts = count_pairs(human, nothing)

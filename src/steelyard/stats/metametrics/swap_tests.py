@@ -123,13 +123,7 @@ class Swaps:
             yield signs
 
     def pairs(self, n: int) -> list[tuple[int, int]]:
-        """Return the pairs a < b of n metrics, or those of the part.
-
-        Examples
-        --------
-        >>> Swaps(rng=np.random.default_rng(0), part=(1, 2)).pairs(4)
-        [(1, 2), (1, 3), (2, 3)]
-        """
+        """Return the pairs a < b of n metrics, or those of the part."""
         a, b = pair_index(n)
         block, of = self.part or (0, 1)
         chosen = slice(len(a) * block // of, len(a) * (block + 1) // of)
@@ -243,13 +237,6 @@ def null_ratios(top: Floats, bottom: Floats, swaps: Swaps) -> Null:
 
     ``top`` and ``bottom`` are metrics x segments: what the pairs of a segment are worth to a metric
     under a matrix of Kendall's family, and how many of them count.
-
-    Examples
-    --------
-    >>> top, pairs = np.array([[3.0, 3.0, 3.0], [-3.0, 1.0, -3.0]]), np.full((2, 3), 3.0)
-    >>> null = null_ratios(top, pairs, Swaps(n=10, rng=np.random.default_rng(0)))
-    >>> null.values.round(3).tolist(), null.differences.shape
-    ([1.0, -0.556], (10, 1))
     """
     terms = [block_sums(term.astype(np.float64), swaps.blocks)[:, None] for term in (top, bottom)]
 
@@ -284,13 +271,6 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
 
     ``right`` is metrics x pairs. Swapping the verdicts on a pair between two metrics changes
     something only where exactly one of them is right, so the null is a binomial distribution.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> p = compare_verdicts(np.array([[True, True, True], [False, False, True]]))
-    >>> float(p[0, 1]), float(p[1, 0])
-    (0.25, 1.0)
     """
     check_choice(ALTERNATIVES, alternative=alternative)
     flat = right.reshape(len(right), -1).astype(np.float32)

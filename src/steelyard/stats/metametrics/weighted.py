@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,7 @@ def _parts(n: int, width: int, limit: int = _NUMBERS) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """Systems x segments with the cells that both scores have, and how often each unit occurs."""
 
     human: Floats
@@ -83,8 +82,6 @@ class Weighted(ABC):
         ``human`` and ``metric`` are resamples x systems, a single row serves all resamples;
         ``systems`` says how often each system occurs, resamples x systems, None for once.
 
-        Examples
-        --------
         >>> human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
         >>> counts = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
         >>> WeightedPearson().rows(human, metric, counts).round(6)
@@ -116,14 +113,6 @@ class Weighted(ABC):
         ``human`` and ``metric`` are systems x segments; ``systems`` and ``segments`` say how often
         each occurs, resamples x systems and resamples x segments, None for once. The mean is over
         the resampled segments on which the statistic is defined.
-
-        Examples
-        --------
-        >>> human = np.array([[1.0, 1.0], [2.0, 1.0], [3.0, 2.0]])
-        >>> metric = np.array([[1.0, 1.0], [3.0, 2.0], [2.0, 3.0]])
-        >>> counts = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]])
-        >>> WeightedPairs().items(human, metric, counts).round(6)
-        array([0.574915, 1.      ])
         """
         lost = np.isnan(human) | np.isnan(metric)
         used = (~lost).sum(axis=0) > 1  # no value elsewhere
@@ -131,7 +120,7 @@ class Weighted(ABC):
         segments = None if segments is None else segments[:, used]
         n, n_segments = h.shape
         i, j = pair_index(n)
-        rows = max(1 if x is None else len(x) for x in (systems, segments))
+        rows = _n_resamples(systems, segments)
         top, bottom = np.zeros(rows), np.zeros(rows)
         pooled: list[Floats] = []
         for columns in _parts(n_segments, max(len(i), n * n)):
@@ -170,9 +159,8 @@ class Weighted(ABC):
         known = ~(np.isnan(human) | np.isnan(metric))
         used = known.any(axis=0)
         u = None if segments is None else segments[:, used]
-        return self._cells(
-            Cells(human[:, used], metric[:, used], known[:, used], by_system, u, systems)
-        )
+        parts = (human[:, used], metric[:, used], known[:, used])
+        return self._cells(Cells(*parts, by_system, u, systems))
 
     def _scaled(self, x: Floats) -> Floats:
         return x
@@ -197,6 +185,10 @@ class Weighted(ABC):
 
     def _of_sums(self, sums: Sums) -> Floats:
         raise NotImplementedError
+
+
+def _n_resamples(*counts: Floats | None) -> int:
+    return max(1 if x is None else len(x) for x in counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +283,7 @@ class WeightedSpearman(Weighted):
 
 def _rho(cells: Cells, chosen: Counts, row: Counts, column: Counts) -> Floats:
     """Spearman's rho in each resample: ranks are running sums of weights in an order found once."""
-    n = max(1 if x is None else len(x) for x in (cells.segments, cells.systems))
+    n = _n_resamples(cells.segments, cells.systems)
     if not len(chosen):
         return np.full(n, np.nan)
 
@@ -415,9 +407,9 @@ class WeightedTauC(WeightedPairs):
         return _tau_c(_tally(*sums), (w * w) @ known, levels)
 
 
-def _tau_c(counts: PairCounts, own_pairs: Floats, levels: Counts) -> Floats:
-    """Kendall's tau-c; ``own_pairs`` are those of a cell with itself and its copies."""
-    return correlation.kendall_c(counts, np.sqrt(2 * counts.total + own_pairs), levels)
+def _tau_c(counts: PairCounts, self_pairs: Floats, levels: Counts) -> Floats:
+    """Kendall's tau-c; ``self_pairs`` are those of a cell with itself and its copies."""
+    return correlation.kendall_c(counts, np.sqrt(2 * counts.total + self_pairs), levels)
 
 
 def _item_levels(x: Floats, w: Floats) -> Counts:
