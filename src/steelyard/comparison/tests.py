@@ -25,7 +25,6 @@ from steelyard.stats.paired.tests import (
     FEW_UNITS,
     Ends,
     PairPValues,
-    PairPValues,
     agreeing,
     few_units_p,
     flip_interval,

@@ -157,7 +157,7 @@ def _count_kinds(kinds: Kinds, n_pairs: Counts) -> PairCounts:
 def _added_up(flags: NDArray[np.bool_]) -> Counts:
     """Count the pairs of each group; bytes are added up many at a time."""
     dtype = np.min_scalar_type(len(flags))
-    return np.add.reduce(flags.view(np.uint8), axis=0, dtype=dtype).astype(np.int64)
+    return np.asarray(np.add.reduce(flags.view(np.uint8), axis=0, dtype=dtype), dtype=np.int64)
 
 
 def _gained(block: Block, gain: Floats, epsilon: float) -> Floats:

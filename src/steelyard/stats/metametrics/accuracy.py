@@ -64,11 +64,7 @@ def soft_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
 
 def binarised_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
     """Pairwise accuracy from p-values: each rounded to 0 or 1 (a half counts as 1)."""
-
-    def rounded(p: Floats) -> Floats:
-        return np.where(np.isnan(p), np.nan, (p >= 0.5).astype(np.float64))
-
-    return soft_agreement(rounded(p_human), rounded(p_metric))
+    return soft_agreement(*(np.where(np.isnan(p), p, p >= 0.5) for p in (p_human, p_metric)))
 
 
 def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") -> Agreement:

@@ -151,15 +151,16 @@ def null_of_sums(
     rows x systems, and gives a value for each row.
     """
     whole = [term.sum(axis=-1) for term in terms]
-    batches = []
     _, n_systems, n_segments = terms[0].shape
+    batches = []
     for signs in swaps.signs(n_systems, n_segments):
         halves = [_half_sums(term, signs) for term in terms]
         null = []
         for a, b in swaps.pairs(len(terms[0])):
-            both = [
-                _swapped_pair(sums, half, a, b) for sums, half in zip(whole, halves, strict=True)
-            ]
+            both = []  # sums of the one metric in all draws, then those of the other
+            for sums, half in zip(whole, halves, strict=True):
+                middle, shift = (sums[a] + sums[b]) / 2, half[a] - half[b]
+                both.append(np.concatenate([middle + shift, middle - shift]))
             first, second = statistic(both).reshape(2, -1)
             null.append(first - second)
         batches.append(np.stack(null, axis=1))
@@ -173,14 +174,7 @@ def _half_sums(term: Floats, signs: Singles) -> Floats:
         sums = flat.reshape(*term.shape[:2], -1).transpose(0, 2, 1)
     else:
         sums = np.matmul(signs, term.transpose(1, 2, 0)).transpose(2, 1, 0)
-    halves: Floats = np.ascontiguousarray(sums) / 2
-    return halves
-
-
-def _swapped_pair(whole: Floats, half: Floats, a: int, b: int) -> Floats:
-    """Sums of the one metric in all draws, then those of the other: rows x systems."""
-    middle, shift = (whole[a] + whole[b]) / 2, half[a] - half[b]
-    return np.concatenate([middle + shift, middle - shift])
+    return np.ascontiguousarray(sums) / 2
 
 
 def null_system_scores(

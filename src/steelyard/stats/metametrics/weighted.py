@@ -282,47 +282,32 @@ class WeightedSpearman(Weighted):
 
 
 def _rho(cells: Cells, chosen: Counts, row: Counts, column: Counts) -> Floats:
-    """Spearman's rho in each resample: ranks are running sums of weights in an order found once."""
+    """Spearman's rho of some cells in each resample."""
     n = _n_resamples(cells.segments, cells.systems)
     if not len(chosen):
         return np.full(n, np.nan)
-
-    def weigh(part: slice, order: Counts) -> Floats:
-        weights = np.ones((1, len(order)))
-        if cells.segments is not None:
-            weights = np.take(cells.segments[part], column[order], axis=1)
-        if cells.systems is not None and not cells.by_system:
-            weights = weights * np.take(cells.systems[part], row[order], axis=1)
-        return weights
-
-    human, metric = cells.human[cells.known][chosen], cells.metric[cells.known][chosen]
-    order_h, order_m = (np.argsort(x, kind="stable") for x in (human, metric))
-    first_h, first_m = (
-        np.r_[True, x[o][1:] != x[o][:-1]] for x, o in ((human, order_h), (metric, order_m))
-    )
-    level_h = np.empty(len(chosen), dtype=np.int64)
-    level_h[order_h] = np.cumsum(first_h) - 1
-    level_h, level_m = level_h[order_m], np.cumsum(first_m) - 1
+    scores = (cells.human[cells.known], cells.metric[cells.known])
+    levels = [np.unique(x[chosen], return_inverse=True)[1] for x in scores]
+    orders = [np.argsort(level, kind="stable") for level in levels]
     values = np.empty(n)
     for part in _parts(n, len(chosen), _CACHED):
-        present_h, ranks_h = _centred_ranks(weigh(part, chosen[order_h]), first_h)
-        weights = weigh(part, chosen[order_m])
-        present_m, ranks_m = _centred_ranks(weights, first_m)
-        cell_ranks = (np.take(ranks_h, level_h, axis=1), np.take(ranks_m, level_m, axis=1))
-        dot = np.einsum("bc,bc,bc->b", weights, *cell_ranks)
-        squares = (
-            np.einsum("bl,bl,bl->b", present, ranks, ranks)
-            for present, ranks in ((present_h, ranks_h), (present_m, ranks_m))
-        )
-        values[part] = _correlate(dot, *squares)
+        w = np.ones((1, len(chosen)))
+        if cells.segments is not None:
+            w = np.take(cells.segments[part], column[chosen], axis=1)
+        if cells.systems is not None and not cells.by_system:
+            w = w * np.take(cells.systems[part], row[chosen], axis=1)
+        h, m = (_centred_ranks(w, *side) for side in zip(levels, orders, strict=True))
+        sums = (np.einsum("bc,bc,bc->b", w, *pair) for pair in ((h, m), (h, h), (m, m)))
+        values[part] = _correlate(*sums)
     return values
 
 
-def _centred_ranks(weights: Floats, first: Bools) -> tuple[Floats, Floats]:
-    """Copies of each level of ordered cells, and their mid-ranks minus the mean rank."""
-    last = np.take(np.cumsum(weights, axis=1), np.flatnonzero(np.r_[first[1:], True]), axis=1)
-    present = np.diff(last, axis=1, prepend=0.0)
-    return present, last - present / 2 - last[:, -1:] / 2
+def _centred_ranks(weights: Floats, level: Counts, order: Counts) -> Floats:
+    """Mid-ranks of cells among all copies, minus the mean rank: resamples x cells."""
+    ends = np.cumsum(np.bincount(level))
+    last = np.take(np.cumsum(np.take(weights, order, axis=1), axis=1), ends - 1, axis=1)
+    first = np.hstack([np.zeros((len(last), 1)), last[:, :-1]])
+    return np.take((first + last - last[:, -1:]) / 2, level, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
