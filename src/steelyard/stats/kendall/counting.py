@@ -5,8 +5,8 @@ combination of human and metric order is worth: 1 agrees, -1 disagrees, 0 counts
 only, None excludes the pair. The value is their sum over their number.
 
 Short groups (the systems on a segment) form their pairs, for all groups at once. Long ones (all
-cells, the segments of a system) are sorted by the metric: discordant pairs are then the inversions
-of the human score, which a merge sort counts. Ties of some width are counted by ranks.
+cells, the segments of a system) are sorted by one score: discordant pairs are then the inversions
+of the other, which a radix sort counts. Ties of some width are counted by ranks.
 """
 
 from __future__ import annotations
