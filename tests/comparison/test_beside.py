@@ -19,7 +19,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.paired import effects
+from steelyard.stats.paired import tests as paired
 from steelyard.stats.strength.wins import win_counts
 
 PARTS = ("unit", "tests", "tiers", "effects", "diagnosis", "notes", "warnings", "provenance")
@@ -43,8 +43,8 @@ def refused(*_args, **_named):
 def test_a_ranking_alone_pays_for_nothing_else(monkeypatch):
     for name in ("pair_test", "tiers_by", "tie_note", "order_flips", "diagnose", "pairing_note"):
         monkeypatch.setattr(beside, name, refused)
-    monkeypatch.setattr(effects, "cliffs_delta", refused)
-    monkeypatch.setattr(effects, "standardised_difference", refused)
+    monkeypatch.setattr(paired, "cliffs_delta", refused)
+    monkeypatch.setattr(paired, "standardised_difference", refused)
     monkeypatch.setattr(Provenance, "of", refused)
     found = sy.compare(a_set(documents=True), by=["mean", "bt"], intervals=None)
     assert len(found.ranking("bt")) == 6

@@ -14,8 +14,7 @@ from steelyard.comparison.pair import decide
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import weighted_sums
-from steelyard.stats.paired.intervals import flip_interval, proportions_interval
-from steelyard.stats.paired.tests import permutation_test
+from steelyard.stats.paired.tests import flip_interval, permutation_test, proportions_interval
 from steelyard.stats.resampling import bootstrap
 
 

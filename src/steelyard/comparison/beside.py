@@ -22,7 +22,7 @@ from steelyard.core.lazy import lazy
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import UnitEffect
 from steelyard.stats.arrays import Floats, same_digits
-from steelyard.stats.paired import effects
+from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.tests import error_note
 from steelyard.stats.ranks import ranks
 from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
@@ -94,17 +94,17 @@ class Findings:
         data = self.question.data
         if len(data.systems) > MOST_SHOWN:
             return {}
-        size = effects.standardised_difference(data.additive())
+        size = paired.standardised_difference(data.additive())
         return {
             "superiority": self.superiority,
-            "cliffs_delta": effects.cliffs_delta(data.scores),
+            "cliffs_delta": paired.cliffs_delta(data.scores),
             "standardised_difference": data.sign * size + 0.0,  # no -0.0
         }
 
     @cached_property
     def superiority(self) -> Floats:
         """Give the share of segments that each system wins against each other one."""
-        return effects.superiority(self.question.data.wins.by(self.question.options.tolerance))
+        return paired.superiority(self.question.data.wins.by(self.question.options.tolerance))
 
     @property
     def unit(self) -> UnitEffect:

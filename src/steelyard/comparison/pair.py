@@ -41,10 +41,17 @@ from steelyard.data.units import UnitEffect
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.curves import AgreementCurve
-from steelyard.stats.paired import effects
-from steelyard.stats.paired.intervals import FEW_UNITS, agreeing, flip_interval, t_interval
+from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.power import MOST, permutation_needed
-from steelyard.stats.paired.tests import error_note, permutation_test, sign_test
+from steelyard.stats.paired.tests import (
+    FEW_UNITS,
+    agreeing,
+    error_note,
+    flip_interval,
+    permutation_test,
+    sign_test,
+    t_interval,
+)
 from steelyard.stats.permutation.corpus import bootstrap_scores, corpus_test, pseudo_values
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
@@ -297,7 +304,7 @@ def decide(
     ci = (low, high) if sign > 0 else (0.0 - high, 0.0 - low)
     means_apart = Reading(sign * lead + 0.0, ci)
     asked = level if several else math.nan
-    effect = effects.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
+    effect = paired.standardised_difference(np.stack([moved, 0 * moved]))[0, 1]
     card = Decision(
         score=two.score,
         pair=pair,
@@ -311,7 +318,7 @@ def decide(
         losses=losses,
         p=p,
         p_sign=_p_of_wins(two),
-        superiority=float(effects.superiority(win_counts(both))[0, 1]),
+        superiority=float(paired.superiority(win_counts(both))[0, 1]),
         effect=sign * float(effect) + 0.0,
         needed=needed,
         power=options.power,

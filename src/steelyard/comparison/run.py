@@ -60,7 +60,7 @@ from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.paired.corrections import wilson_interval
-from steelyard.stats.paired.intervals import FEW_UNITS, t_interval
+from steelyard.stats.paired.tests import FEW_UNITS, t_interval
 from steelyard.stats.ranks import ranks
 
 DEFAULT = ("mean", "median", "bt")

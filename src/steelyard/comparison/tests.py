@@ -20,17 +20,17 @@ from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
-from steelyard.stats.paired.intervals import (
+from steelyard.stats.paired.tests import (
     DECISIVE,
     FEW_UNITS,
     Ends,
+    PairPValues,
     agreeing,
     few_units_p,
     flip_interval,
     proportions_interval,
     t_interval,
 )
-from steelyard.stats.paired.tests import PairPValues
 from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p

@@ -15,7 +15,7 @@ from steelyard.comparison.ranked import CORPUS, PROPORTION, Tiers
 from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural, span
 from steelyard.data.units import UnitEffect
-from steelyard.stats.paired.intervals import DECISIVE
+from steelyard.stats.paired.tests import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.comparison.results import Comparison, RankedSystems

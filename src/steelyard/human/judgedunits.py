@@ -30,8 +30,7 @@ from steelyard.data.units import (
 from steelyard.human.ordering import Averages
 from steelyard.stats.arrays import Counts, ratio, row_errors
 from steelyard.stats.paired import unpaired
-from steelyard.stats.paired.intervals import few_units_p
-from steelyard.stats.paired.tests import mean_error, two_way_mean_error
+from steelyard.stats.paired.tests import few_units_p, mean_error, two_way_mean_error
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 
 BOTH = "document+rater"

@@ -13,7 +13,7 @@ import numpy as np
 
 from steelyard.core.display import Statement
 from steelyard.core.text import all_of, plural
-from steelyard.stats.paired.intervals import DECISIVE
+from steelyard.stats.paired.tests import DECISIVE
 
 if TYPE_CHECKING:
     from steelyard.human.results import HumanScores, SystemScore

@@ -135,7 +135,7 @@ class Data:
         parts = []
         if systems < len(self.human_systems):
             parts.append(f"{systems} of {len(self.human_systems)} systems")
-        judged = self.scores.n_judged
+        judged = int(self.scores.judged.sum())
         if cells < judged and self.es.scores[metric].has_segments:
             parts.append(f"{cells:,} of {judged:,} segment scores")
         return ", ".join(parts) or None

@@ -12,7 +12,6 @@ import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import MetaMetric
 
 HUMAN = np.random.default_rng(3).normal(size=(5, 40))
@@ -28,9 +27,7 @@ class SameBest(MetaMetric):
         return (human.argmax(axis=0) == metric.argmax(axis=0)).astype(float)
 
 
-@pytest.fixture
-def registered(monkeypatch):
-    monkeypatch.setitem(registry.METAMETRICS, "same-best", SameBest("same-best"))
+SAME_BEST = SameBest("same-best")
 
 
 def made() -> sy.EvalSet:
@@ -42,19 +39,19 @@ def made() -> sy.EvalSet:
     return sy.EvalSet(tuple("ABCDE"), Segments(ids), human | tables)
 
 
-def test_a_name_in_the_registry_and_one_method_are_enough_for_values(registered):
+def test_one_method_is_enough_for_values():
     es = made()
-    found = sy.meta_evaluate(es, by="same-best", level="seg", intervals=None).values("same-best")
+    values = sy.meta_evaluate(es, by=SAME_BEST, level="seg", intervals=None).values("same-best")
     best = HUMAN.argmax(axis=0)
     expected = np.mean(es["fair"].values.argmax(axis=0) == best)
-    assert found == {"fair": pytest.approx(expected), "same": 1.0, "turned": 0.0}
-    systems = sy.meta_evaluate(es, by=["same-best", "pearson"], level="sys", intervals=None)
+    assert values == {"fair": pytest.approx(expected), "same": 1.0, "turned": 0.0}
+    systems = sy.meta_evaluate(es, by=[SAME_BEST, "pearson"], level="sys", intervals=None)
     assert systems.values("same-best")["same"] == 1.0
     assert systems.values("pearson")["same"] == pytest.approx(1.0)
 
 
-def test_intervals_and_tests_of_differences_come_with_it(registered):
-    chosen: dict[str, Any] = {"by": "same-best", "level": "seg", "significance": True, "rng": 1}
+def test_intervals_and_tests_of_differences_come_with_it():
+    chosen: dict[str, Any] = {"by": SAME_BEST, "level": "seg", "significance": True, "rng": 1}
     result = sy.meta_evaluate(made(), **chosen, n_resamples=200, n_bootstrap=200)
     assert all(row.ci and row.ci[0] <= row.value <= row.ci[1] for row in result.results)
     test = result.significance["same-best"]
@@ -63,6 +60,6 @@ def test_intervals_and_tests_of_differences_come_with_it(registered):
     assert "same-best" in result.table().text()
 
 
-def test_without_it_the_name_is_unknown():
+def test_its_name_alone_is_unknown():
     with pytest.raises(UsageError, match="no meta-metric 'same-best'"):
         sy.meta_evaluate(made(), by="same-best")

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from steelyard.stats.paired.effects import cliffs_delta, standardised_difference, superiority
+from steelyard.stats.paired.tests import cliffs_delta, standardised_difference, superiority
 from steelyard.stats.strength.wins import win_counts
 
 NAN = float("nan")

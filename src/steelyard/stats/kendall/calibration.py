@@ -6,21 +6,21 @@ at every epsilon.
 
 Most gaps need not be sorted to find the best. Counts of gains and losses in a few thousand narrow
 intervals of epsilon bound the mean: within an interval it is at most that at its left end plus all
-gains. Intervals that can't reach the best mean at any of their ends are skipped, which are nearly
-all. Equal gaps fall into one interval, so nothing is approximate. Pairs beyond two million are not
-held in memory but formed twice, once to count them and once to pick the gaps that are sorted.
+gains. Intervals that can't reach the best mean are skipped, which are nearly all. Equal gaps fall
+into one interval, so nothing is approximate. Pairs beyond two million are formed twice instead of
+being held in memory: once to count them, and once to pick the gaps that are sorted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.kendall.counting import KENDALL, PairCounts, TieMatrix, count_columns
 
 # Kinds of pairs: people order them the other way (0), tie them (1), or order them the same way (2)
@@ -28,6 +28,7 @@ from steelyard.stats.kendall.counting import KENDALL, PairCounts, TieMatrix, cou
 # them, or a score is missing.
 Kinds = NDArray[np.uint8]
 Block = tuple[Floats, Kinds]  # gaps and kinds, pairs x groups
+Coded = tuple[Floats, NDArray[np.intp]]  # gaps and their intervals, a row of these for each kind
 Moves = tuple[Floats, Floats, NDArray[np.intp]]  # gaps, what they gain, and their intervals
 
 _HELD = 2**21  # pairs that are held in memory together
@@ -39,13 +40,21 @@ _TINY = 1e-290  # a largest gap below which all are in one interval
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The best threshold: value and epsilon, and the curve (epsilons with their values)."""
+    """The best threshold: value and epsilon, and the curve (epsilons with their values).
+
+    ``groups`` are the values within groups at that epsilon, NaN for a group without pairs.
+    """
 
     value: float
     epsilon: float
     epsilons: Floats
     values: Floats
-    n_groups: int
+    groups: Floats
+
+    @property
+    def n_groups(self) -> int:
+        """How many groups have a pair."""
+        return int(np.count_nonzero(~np.isnan(self.groups)))
 
 
 def calibrate(
@@ -72,119 +81,142 @@ def calibrate(
     known = ~(np.isnan(human) | np.isnan(metric))
     n = known.sum(axis=0)
     used = n > 1
+    groups = np.full(len(n), np.nan)
     if not used.any():
-        return Calibration(float("nan"), float("nan"), np.zeros(0), np.zeros(0), 0)
+        return Calibration(float("nan"), float("nan"), np.zeros(0), np.zeros(0), groups)
     n_pairs = (n * (n - 1) // 2)[used]
     human = np.where(known, human, np.nan)[:, used]
     metric = np.where(known, metric, np.nan)[:, used]
     same, opposite, metric_tie, human_tie, both_tie = (float(w or 0) for w in worth.worths)
     gain = np.array([metric_tie - opposite, both_tie - human_tie, metric_tie - same, 0.0, 0.0])
-    held: list[Block] | None = None
-    if n_pairs.sum() <= _HELD:
-        gaps, kinds = (np.concatenate(x) for x in zip(*_row_blocks(human, metric), strict=True))
-        held = [(gaps, kinds)]
-        counts = _count_kinds(kinds, n_pairs)
-    else:
-        counts = count_columns(human, metric)
+    held = _all_pairs(human, metric) if n_pairs.sum() <= _HELD else None
+    counts = count_columns(human, metric) if held is None else _count_kinds(held[1], n_pairs)
     start = worth.parts(counts)[0]
     # Groups of one size weigh whole numbers, whose sums are exact.
     alike = bool((n_pairs == n_pairs[0]).all())
-    size = float(n_pairs[0]) if alike else 1.0
-    weights = None if alike else 1.0 / n_pairs
-    search = _Search(human, metric, held, gain, weights)
-    epsilons, sums = search.running_sums(every=curve)
+    size, weights = (float(n_pairs[0]), None) if alike else (1.0, 1.0 / n_pairs)
+    spread = np.fmax.reduce(metric, axis=0) - np.fmin.reduce(metric, axis=0)
+    top = float(spread.max())
+    scale = (_WIDTH - 1) / top if top > _TINY else 0.0
+    passes: list[Iterable[Coded]]
+    if held is None:
+        passes = [_coded(_row_blocks(human, metric), scale) for _ in range(2)]
+    else:
+        passes = [list(_coded([held], scale))] * 2
+    epsilons, sums = _running_sums(passes, gain, weights, every=curve)
     total = start.sum() if weights is None else (start * weights).sum()
     values = (total + sums) / (size * len(n_pairs))
     best = np.flatnonzero(values >= values.max() - _ROUNDING)
     chosen = int(best[0])
     if len(best) > 1 and held is not None:
-        chosen = int(best[_as_summed(epsilons[best], held[0], start, gain, n_pairs)])
+        chosen = int(best[_as_summed(epsilons[best], held, start, gain, n_pairs)])
     value, epsilon = float(values.max()), float(epsilons[chosen])
-    return Calibration(value, epsilon, epsilons, values, len(n_pairs))
+    if held is None:
+        groups[used] = worth.value(count_columns(human, metric, epsilon=epsilon))
+    else:
+        groups[used] = ratio(start + _gained(held, gain, epsilon), n_pairs)
+    return Calibration(value, epsilon, epsilons, values, groups)
 
 
 def _row_blocks(human: Floats, metric: Floats) -> Iterator[Block]:
     """Yield the pairs of each row with all later ones."""
     for i in range(len(human) - 1):
         h, m = human[i] - human[i + 1 :], metric[i] - metric[i + 1 :]
-        kinds = 2 * ((h > 0) == (m > 0)).view(np.uint8)
+        tied = h == 0
+        kinds = ((h > 0) == (m > 0)).view(np.uint8)
+        kinds &= ~tied
+        kinds <<= 1
+        kinds |= tied
         gaps = np.abs(m, out=m)
-        np.copyto(kinds, 1, where=h == 0)
-        np.copyto(kinds, 4, where=~(gaps > 0))
-        kinds -= (gaps == 0) & (h != 0)
+        clear = gaps > 0
+        if not clear.all():
+            kinds[~clear] = 4
+            kinds[(gaps == 0) & ~tied] = 3
         yield gaps, kinds
+
+
+def _all_pairs(human: Floats, metric: Floats) -> Block:
+    """Return the pairs of all rows together."""
+    n, width = human.shape
+    gaps = np.empty((n * (n - 1) // 2, width))
+    kinds = np.empty(gaps.shape, dtype=np.uint8)
+    end = 0
+    for row_gaps, row_kinds in _row_blocks(human, metric):
+        start, end = end, end + len(row_gaps)
+        gaps[start:end], kinds[start:end] = row_gaps, row_kinds
+    return gaps, kinds
 
 
 def _count_kinds(kinds: Kinds, n_pairs: Counts) -> PairCounts:
     """Count the pairs of each group before any becomes a tie."""
-    dtype = np.min_scalar_type(len(kinds))  # bytes are added up many at a time
-    opposite, human_tie, same, metric_tie = (
-        np.add.reduce(kinds == kind, axis=0, dtype=dtype).astype(np.int64) for kind in range(4)
-    )
+    opposite, human_tie, same, metric_tie = (_added_up(kinds == kind) for kind in range(4))
     both_tie = n_pairs - opposite - human_tie - same - metric_tie
     return PairCounts(same, opposite, human_tie, metric_tie, both_tie)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """Pairs with what they gain as they become ties, weighted by group (None: all alike)."""
+def _added_up(flags: NDArray[np.bool_]) -> Counts:
+    """Count the pairs of each group; bytes are added up many at a time."""
+    dtype = np.min_scalar_type(len(flags))
+    return np.asarray(np.add.reduce(flags.view(np.uint8), axis=0, dtype=dtype), dtype=np.int64)
 
-    human: Floats
-    metric: Floats
-    held: list[Block] | None
-    gain: Floats  # of each kind
-    weights: Floats | None
 
-    def _coded(self, scale: float) -> Iterator[tuple[Floats, NDArray[np.intp]]]:
-        """Yield gaps with their intervals, one row of intervals for each kind after the other."""
-        blocks = _row_blocks(self.human, self.metric) if self.held is None else self.held
-        for gaps, kinds in blocks:
-            scaled = gaps * scale  # larger gaps never have lower intervals
-            if np.isnan(scaled.sum()):
-                scaled[np.isnan(scaled)] = 0.0
-            codes = scaled.astype(np.intp)
-            codes += (_WIDTH * np.arange(_KINDS))[kinds]
-            yield gaps, codes
+def _gained(block: Block, gain: Floats, epsilon: float) -> Floats:
+    """Sum what each group gains as all pairs up to epsilon become ties."""
+    gaps, kinds = block
+    tied = gaps <= epsilon
+    total = np.zeros(gaps.shape[1])
+    for kind in np.flatnonzero(gain).tolist():
+        total += gain[kind] * _added_up((kinds == kind) & tied)
+    return total
 
-    def running_sums(self, *, every: bool) -> tuple[Floats, Floats]:
-        """Sum the gains of all pairs up to each epsilon: 0, and the gaps that could be best.
 
-        With ``every``, each gap is an epsilon.
-        """
-        spread = np.nanmax(self.metric, axis=0) - np.nanmin(self.metric, axis=0)
-        top = float(spread.max())
-        scale = (_WIDTH - 1) / top if top > _TINY else 0.0
-        held = None if self.held is None else list(self._coded(scale))
-        counts = np.zeros(_KINDS * _WIDTH)
-        for gaps, codes in () if every else held or self._coded(scale):
-            weights = self.weights
-            if weights is not None:
-                weights = np.broadcast_to(weights, gaps.shape).ravel()
-            counts += np.bincount(codes.ravel(), weights, _KINDS * _WIDTH)
-        by_kind = counts.reshape(_KINDS, _WIDTH)
-        rise, change = np.maximum(self.gain, 0) @ by_kind, self.gain @ by_kind
-        after = np.cumsum(change)
-        before = after - change
-        least = max(0.0, float(after.max())) - _ROUNDING * max(1.0, float(rise.sum()))
-        live = (before + rise >= least) & (rise > 0) | every
-        # What the intervals that were skipped have changed before each of the others.
-        skipped = np.cumsum(np.where(live, 0.0, change))
-        wanted = ((self.gain != 0)[:, None] & live).ravel()
-        pending: list[Moves] = []
-        n_pending = 0
-        for gaps, codes in held or self._coded(scale):
-            chosen = np.flatnonzero(wanted[codes])
-            kinds, intervals = np.divmod(codes.ravel()[chosen], _WIDTH)
-            moves = self.gain[kinds]
-            if self.weights is not None:
-                moves *= self.weights[chosen % gaps.shape[1]]
-            pending.append((gaps.ravel()[chosen], moves, intervals))
-            n_pending += len(chosen)
-            if n_pending > _HELD:  # few scores repeat few gaps
-                pending, n_pending = [_merged(pending)], 0
-        gaps, moves, intervals = _merged(pending)
-        sums = np.cumsum(moves) + skipped[intervals]
-        return np.append(0.0, gaps), np.append(0.0, sums)
+def _coded(blocks: Iterable[Block], scale: float) -> Iterator[Coded]:
+    """Yield gaps with their intervals; larger gaps never have lower ones."""
+    for gaps, kinds in blocks:
+        scaled = gaps * scale
+        if np.isnan(scaled.sum()):
+            scaled[np.isnan(scaled)] = 0.0
+        codes = scaled.astype(np.intp)
+        codes += (_WIDTH * np.arange(_KINDS))[kinds]
+        yield gaps, codes
+
+
+def _running_sums(
+    passes: list[Iterable[Coded]], gain: Floats, weights: Floats | None, *, every: bool
+) -> tuple[Floats, Floats]:
+    """Sum the gains of all pairs up to each epsilon: 0, and the gaps that could be best.
+
+    ``gain`` is that of each kind, ``weights`` are those of groups (None: all alike). With
+    ``every``, each gap is an epsilon.
+    """
+    counts = np.zeros(_KINDS * _WIDTH)
+    for gaps, codes in () if every else passes[0]:
+        each = None if weights is None else np.broadcast_to(weights, gaps.shape).ravel()
+        counts += np.bincount(codes.ravel(), each, _KINDS * _WIDTH)
+    by_kind = counts.reshape(_KINDS, _WIDTH)
+    rise, change = np.maximum(gain, 0) @ by_kind, gain @ by_kind
+    after = np.cumsum(change)
+    before = after - change
+    least = max(0.0, float(after.max())) - _ROUNDING * max(1.0, float(rise.sum()))
+    live = (before + rise >= least) & (rise > 0) | every
+    # What the intervals that were skipped have changed before each of the others.
+    skipped = np.cumsum(np.where(live, 0.0, change))
+    wanted = ((gain != 0)[:, None] & live).ravel()
+    pending: list[Moves] = []
+    n_pending = 0
+    for gaps, codes in passes[1]:
+        chosen = np.flatnonzero(wanted[codes])
+        kinds, intervals = np.divmod(codes.ravel()[chosen], _WIDTH)
+        moves = gain[kinds]
+        if weights is not None:
+            moves *= weights[chosen % gaps.shape[1]]
+        pending.append((gaps.ravel()[chosen], moves, intervals))
+        n_pending += len(chosen)
+        if n_pending > _HELD:  # few scores repeat few gaps
+            pending, n_pending = [_merged(pending)], 0
+    gaps, moves, intervals = _merged(pending)
+    sums = np.cumsum(moves) + skipped[intervals]
+    return np.append(0.0, gaps), np.append(0.0, sums)
 
 
 def _merged(parts: list[Moves]) -> Moves:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio, real_array
-from steelyard.stats.kendall.counting import TieMatrix
+from steelyard.stats.kendall.counting import KENDALL, TieMatrix
 from steelyard.stats.metametrics.base import (
     PA_TIES,
     MetaMetric,
@@ -42,6 +42,10 @@ from steelyard.stats.resampling import bootstrap
 
 Bools = NDArray[np.bool_]
 _HUMAN = "the human score"
+_WORTH = {
+    "strict": KENDALL["acc-eq"],
+    "drop-human": TieMatrix(opposite=0, metric_tie=0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,26 +57,14 @@ class Agreement:
 
 
 def soft_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
-    """Soft pairwise accuracy from p-values: the mean of 1 - abs(p_human - p_metric) over i < j.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> human, metric = np.array([[0.5, 0.0], [1.0, 0.5]]), np.array([[0.5, 0.25], [0.75, 0.5]])
-    >>> soft_agreement(human, metric)
-    Agreement(value=0.75, n_pairs=1)
-    """
+    """Soft pairwise accuracy from p-values: the mean of 1 - abs(p_human - p_metric) over i < j."""
     i, j = pair_index(len(p_human))
     return _mean(1 - np.abs(p_human[i, j] - p_metric[i, j]))
 
 
 def binarised_agreement(p_human: Floats, p_metric: Floats) -> Agreement:
     """Pairwise accuracy from p-values: each rounded to 0 or 1 (a half counts as 1)."""
-
-    def rounded(p: Floats) -> Floats:
-        return np.where(np.isnan(p), np.nan, (p >= 0.5).astype(np.float64))
-
-    return soft_agreement(rounded(p_human), rounded(p_metric))
+    return soft_agreement(*(np.where(np.isnan(p), p, p >= 0.5) for p in (p_human, p_metric)))
 
 
 def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") -> Agreement:
@@ -80,12 +72,6 @@ def pairwise_accuracy(human: Floats, metric: Floats, *, ties: str = "strict") ->
 
     Both tied is agreement, one tied is not; ``ties="drop-human"`` excludes pairs that the human
     scores tie. Systems without either score are excluded.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairwise_accuracy(np.array([1.0, 2, 2]), np.array([0.1, 0.3, 0.2]))
-    Agreement(value=0.6666666666666666, n_pairs=3)
     """
     check_choice(PA_TIES, ties=ties)
     i, j = pair_index(len(human))
@@ -145,9 +131,7 @@ class Accuracy(MetaMetric):
     def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs, both tied being agreement."""
         del epsilon
-        human_tie, both_tie = (0, 1) if ties.pa_ties == "strict" else (None, None)
-        worth = TieMatrix(opposite=0, metric_tie=0, human_tie=human_tie, both_tie=both_tie)
-        return WeightedPairs(value=worth.value)
+        return WeightedPairs(value=_WORTH[ties.pa_ties].value)
 
 
 @dataclass(frozen=True)

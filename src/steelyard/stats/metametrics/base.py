@@ -113,11 +113,6 @@ class Scores:
         return judged_cells(self.human)
 
     @cached_property
-    def n_judged(self) -> int:
-        """How many outputs have a human score."""
-        return int(np.count_nonzero(self.judged))
-
-    @cached_property
     def columns(self) -> Counts | slice:
         """Positions of the judged segments; all, where some systems lack a judged segment."""
         some: Bools = np.asarray(self.judged.any(axis=0))
@@ -131,33 +126,30 @@ class Scores:
         columns = self.columns
         if not isinstance(columns, slice):
             return [np.take(source.cells, columns, axis=1) for source in self.sources]
-        if self.n_judged == self.judged.size:
+        if self.judged.all():
             return [source.cells for source in self.sources]
         return [np.where(self.judged, source.cells, np.nan) for source in self.sources]
-
-    @cached_property
-    def complete(self) -> list[bool]:
-        """Whether each metric has a score for every judged cell."""
-        return [not np.isnan(cells.sum()) for cells in self.matrices]
-
-    @cached_property
-    def n_cells(self) -> list[int]:
-        """How many judged cells each metric has a score for."""
-        return [
-            self.n_judged if complete else int((~np.isnan(cells)).sum())
-            for cells, complete in zip(self.matrices, self.complete, strict=True)
-        ]
 
     @cached_property
     def cube(self) -> Floats:
         """Metrics x systems x segments, NaN but on the judged cells."""
         if isinstance(self.columns, slice):
-            alone = len(self.matrices) == 1
+            alone = len(self.matrices) == 1  # it may be large: no copy
             return self.matrices[0][None] if alone else np.stack(self.matrices)
         cube = np.full((len(self.sources), *self.human.shape), np.nan)
-        for metric, cells in zip(cube, self.matrices, strict=True):
-            metric[:, self.columns] = cells
+        cube[:, :, self.columns] = self.matrices
         return cube
+
+    @cached_property
+    def n_cells(self) -> list[int]:
+        """How many judged cells each metric has a score for."""
+        return [int(np.count_nonzero(~np.isnan(cells))) for cells in self.matrices]
+
+    @cached_property
+    def complete(self) -> list[bool]:
+        """Whether each metric has a score for every judged cell."""
+        n_judged = int(np.count_nonzero(self.judged))
+        return [n == n_judged for n in self.n_cells]
 
     @cached_property
     def additive(self) -> Floats:

@@ -173,12 +173,12 @@ class Calibrated(Variant):
     def groups(self, human: Floats, metric: Floats, group_by: str, ties: TieRules) -> GroupValues:
         """Values within groups, at one epsilon."""
         h, m = grouped(human, group_by), grouped(metric, group_by)
-        epsilon = ties.epsilon
-        if epsilon is None:
-            epsilon = calibrate(h, m, self.matrix, curve=False).epsilon
-            epsilon = 0.0 if np.isnan(epsilon) else epsilon
-        values = self.matrix.value(count_columns(h, m, epsilon=epsilon))
-        return GroupValues(values, np.ones(len(values)), epsilon)
+        if ties.epsilon is None:
+            best = calibrate(h, m, self.matrix, curve=False)
+            epsilon = 0.0 if np.isnan(best.epsilon) else best.epsilon
+            return GroupValues(best.groups, np.ones(len(best.groups)), epsilon)
+        values = self.matrix.value(count_columns(h, m, epsilon=ties.epsilon))
+        return GroupValues(values, np.ones(len(values)), ties.epsilon)
 
     def weighted(self, ties: TieRules, epsilon: float | None = None) -> Weighted:
         """Counts of pairs at an epsilon that stays as it is."""
@@ -267,11 +267,6 @@ def chance_level(human: Floats) -> float:
 
     Such a metric can tie everything and be right wherever people tie, or tie nothing and be right
     half the time elsewhere; the better of the two, averaged over segments, is the floor.
-
-    Examples
-    --------
-    >>> chance_level(np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 3.0]]))
-    0.5
     """
     nothing = np.where(np.isnan(human), np.nan, 0.0)
     counts = count_pairs(human, nothing)

@@ -122,13 +122,7 @@ class Swaps:
             yield signs
 
     def pairs(self, n: int) -> list[tuple[int, int]]:
-        """Return the pairs a < b of n metrics, or those of the part.
-
-        Examples
-        --------
-        >>> Swaps(rng=np.random.default_rng(0), part=(1, 2)).pairs(4)
-        [(1, 2), (1, 3), (2, 3)]
-        """
+        """Return the pairs a < b of n metrics, or those of the part."""
         a, b = pair_index(n)
         block, of = self.part or (0, 1)
         chosen = slice(len(a) * block // of, len(a) * (block + 1) // of)
@@ -156,15 +150,16 @@ def null_of_sums(
     rows x systems, and gives a value for each row.
     """
     whole = [term.sum(axis=-1) for term in terms]
-    batches = []
     _, n_systems, n_segments = terms[0].shape
+    batches = []
     for signs in swaps.signs(n_systems, n_segments):
         halves = [_half_sums(term, signs) for term in terms]
         null = []
         for a, b in swaps.pairs(len(terms[0])):
-            both = [
-                _swapped_pair(sums, half, a, b) for sums, half in zip(whole, halves, strict=True)
-            ]
+            both = []  # sums of the one metric in all draws, then those of the other
+            for sums, half in zip(whole, halves, strict=True):
+                middle, shift = (sums[a] + sums[b]) / 2, half[a] - half[b]
+                both.append(np.concatenate([middle + shift, middle - shift]))
             first, second = statistic(both).reshape(2, -1)
             null.append(first - second)
         batches.append(np.stack(null, axis=1))
@@ -178,14 +173,7 @@ def _half_sums(term: Floats, signs: Singles) -> Floats:
         sums = flat.reshape(*term.shape[:2], -1).transpose(0, 2, 1)
     else:
         sums = np.matmul(signs, term.transpose(1, 2, 0)).transpose(2, 1, 0)
-    halves: Floats = np.ascontiguousarray(sums) / 2
-    return halves
-
-
-def _swapped_pair(whole: Floats, half: Floats, a: int, b: int) -> Floats:
-    """Sums of the one metric in all draws, then those of the other: rows x systems."""
-    middle, shift = (whole[a] + whole[b]) / 2, half[a] - half[b]
-    return np.concatenate([middle + shift, middle - shift])
+    return np.ascontiguousarray(sums) / 2
 
 
 def null_system_scores(
@@ -242,13 +230,6 @@ def null_ratios(top: Floats, bottom: Floats, swaps: Swaps) -> Null:
 
     ``top`` and ``bottom`` are metrics x segments: what the pairs of a segment are worth to a metric
     under a matrix of Kendall's family, and how many of them count.
-
-    Examples
-    --------
-    >>> top, pairs = np.array([[3.0, 3.0, 3.0], [-3.0, 1.0, -3.0]]), np.full((2, 3), 3.0)
-    >>> null = null_ratios(top, pairs, Swaps(n=10, rng=np.random.default_rng(0)))
-    >>> null.values.round(3).tolist(), null.differences.shape
-    ([1.0, -0.556], (10, 1))
     """
     terms = [block_sums(term.astype(np.float64), swaps.blocks)[:, None] for term in (top, bottom)]
 
@@ -283,13 +264,6 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
 
     ``right`` is metrics x pairs. Swapping the verdicts on a pair between two metrics changes
     something only where exactly one of them is right, so the null is a binomial distribution.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> p = compare_verdicts(np.array([[True, True, True], [False, False, True]]))
-    >>> float(p[0, 1]), float(p[1, 0])
-    (0.25, 1.0)
     """
     from scipy.special import betainc
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,8 +49,7 @@ def _parts(n: int, width: int, limit: int = _NUMBERS) -> Iterator[slice]:
         yield slice(start, min(start + step, n))
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(NamedTuple):
     """Systems x segments with the cells that both scores have, and how often each unit occurs."""
 
     human: Floats
@@ -83,8 +82,6 @@ class Weighted(ABC):
         ``human`` and ``metric`` are resamples x systems, a single row serves all resamples;
         ``systems`` says how often each system occurs, resamples x systems, None for once.
 
-        Examples
-        --------
         >>> human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
         >>> counts = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
         >>> WeightedPearson().rows(human, metric, counts).round(6)
@@ -116,14 +113,6 @@ class Weighted(ABC):
         ``human`` and ``metric`` are systems x segments; ``systems`` and ``segments`` say how often
         each occurs, resamples x systems and resamples x segments, None for once. The mean is over
         the resampled segments on which the statistic is defined.
-
-        Examples
-        --------
-        >>> human = np.array([[1.0, 1.0], [2.0, 1.0], [3.0, 2.0]])
-        >>> metric = np.array([[1.0, 1.0], [3.0, 2.0], [2.0, 3.0]])
-        >>> counts = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]])
-        >>> WeightedPairs().items(human, metric, counts).round(6)
-        array([0.574915, 1.      ])
         """
         lost = np.isnan(human) | np.isnan(metric)
         used = (~lost).sum(axis=0) > 1  # no value elsewhere
@@ -131,7 +120,7 @@ class Weighted(ABC):
         segments = None if segments is None else segments[:, used]
         n, n_segments = h.shape
         i, j = pair_index(n)
-        rows = max(1 if x is None else len(x) for x in (systems, segments))
+        rows = _n_resamples(systems, segments)
         top, bottom = np.zeros(rows), np.zeros(rows)
         pooled: list[Floats] = []
         for columns in _parts(n_segments, max(len(i), n * n)):
@@ -170,9 +159,8 @@ class Weighted(ABC):
         known = ~(np.isnan(human) | np.isnan(metric))
         used = known.any(axis=0)
         u = None if segments is None else segments[:, used]
-        return self._cells(
-            Cells(human[:, used], metric[:, used], known[:, used], by_system, u, systems)
-        )
+        parts = (human[:, used], metric[:, used], known[:, used])
+        return self._cells(Cells(*parts, by_system, u, systems))
 
     def _scaled(self, x: Floats) -> Floats:
         return x
@@ -197,6 +185,10 @@ class Weighted(ABC):
 
     def _of_sums(self, sums: Sums) -> Floats:
         raise NotImplementedError
+
+
+def _n_resamples(*counts: Floats | None) -> int:
+    return max(1 if x is None else len(x) for x in counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,47 +282,32 @@ class WeightedSpearman(Weighted):
 
 
 def _rho(cells: Cells, chosen: Counts, row: Counts, column: Counts) -> Floats:
-    """Spearman's rho in each resample: ranks are running sums of weights in an order found once."""
-    n = max(1 if x is None else len(x) for x in (cells.segments, cells.systems))
+    """Spearman's rho of some cells in each resample."""
+    n = _n_resamples(cells.segments, cells.systems)
     if not len(chosen):
         return np.full(n, np.nan)
-
-    def weigh(part: slice, order: Counts) -> Floats:
-        weights = np.ones((1, len(order)))
-        if cells.segments is not None:
-            weights = np.take(cells.segments[part], column[order], axis=1)
-        if cells.systems is not None and not cells.by_system:
-            weights = weights * np.take(cells.systems[part], row[order], axis=1)
-        return weights
-
-    human, metric = cells.human[cells.known][chosen], cells.metric[cells.known][chosen]
-    order_h, order_m = (np.argsort(x, kind="stable") for x in (human, metric))
-    first_h, first_m = (
-        np.r_[True, x[o][1:] != x[o][:-1]] for x, o in ((human, order_h), (metric, order_m))
-    )
-    level_h = np.empty(len(chosen), dtype=np.int64)
-    level_h[order_h] = np.cumsum(first_h) - 1
-    level_h, level_m = level_h[order_m], np.cumsum(first_m) - 1
+    scores = (cells.human[cells.known], cells.metric[cells.known])
+    levels = [np.unique(x[chosen], return_inverse=True)[1] for x in scores]
+    orders = [np.argsort(level, kind="stable") for level in levels]
     values = np.empty(n)
     for part in _parts(n, len(chosen), _CACHED):
-        present_h, ranks_h = _centred_ranks(weigh(part, chosen[order_h]), first_h)
-        weights = weigh(part, chosen[order_m])
-        present_m, ranks_m = _centred_ranks(weights, first_m)
-        cell_ranks = (np.take(ranks_h, level_h, axis=1), np.take(ranks_m, level_m, axis=1))
-        dot = np.einsum("bc,bc,bc->b", weights, *cell_ranks)
-        squares = (
-            np.einsum("bl,bl,bl->b", present, ranks, ranks)
-            for present, ranks in ((present_h, ranks_h), (present_m, ranks_m))
-        )
-        values[part] = _correlate(dot, *squares)
+        w = np.ones((1, len(chosen)))
+        if cells.segments is not None:
+            w = np.take(cells.segments[part], column[chosen], axis=1)
+        if cells.systems is not None and not cells.by_system:
+            w = w * np.take(cells.systems[part], row[chosen], axis=1)
+        h, m = (_centred_ranks(w, *side) for side in zip(levels, orders, strict=True))
+        sums = (np.einsum("bc,bc,bc->b", w, *pair) for pair in ((h, m), (h, h), (m, m)))
+        values[part] = _correlate(*sums)
     return values
 
 
-def _centred_ranks(weights: Floats, first: Bools) -> tuple[Floats, Floats]:
-    """Copies of each level of ordered cells, and their mid-ranks minus the mean rank."""
-    last = np.take(np.cumsum(weights, axis=1), np.flatnonzero(np.r_[first[1:], True]), axis=1)
-    present = np.diff(last, axis=1, prepend=0.0)
-    return present, last - present / 2 - last[:, -1:] / 2
+def _centred_ranks(weights: Floats, level: Counts, order: Counts) -> Floats:
+    """Mid-ranks of cells among all copies, minus the mean rank: resamples x cells."""
+    ends = np.cumsum(np.bincount(level))
+    last = np.take(np.cumsum(np.take(weights, order, axis=1), axis=1), ends - 1, axis=1)
+    first = np.hstack([np.zeros((len(last), 1)), last[:, :-1]])
+    return np.take((first + last - last[:, -1:]) / 2, level, axis=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,9 +392,9 @@ class WeightedTauC(WeightedPairs):
         return _tau_c(_tally(*sums), (w * w) @ known, levels)
 
 
-def _tau_c(counts: PairCounts, own_pairs: Floats, levels: Counts) -> Floats:
-    """Kendall's tau-c; ``own_pairs`` are those of a cell with itself and its copies."""
-    return correlation.kendall_c(counts, np.sqrt(2 * counts.total + own_pairs), levels)
+def _tau_c(counts: PairCounts, self_pairs: Floats, levels: Counts) -> Floats:
+    """Kendall's tau-c; ``self_pairs`` are those of a cell with itself and its copies."""
+    return correlation.kendall_c(counts, np.sqrt(2 * counts.total + self_pairs), levels)
 
 
 def _item_levels(x: Floats, w: Floats) -> Counts:
@@ -437,7 +414,7 @@ def _correlate(dot: Floats, human: Floats, metric: Floats) -> Floats:
 
 def _largest(x: Floats) -> float:
     """Return the largest absolute value, 0 if there is none."""
-    return float(np.abs(x[~np.isnan(x)]).max(initial=0.0))
+    return float(np.fmax.reduce(np.abs(x), axis=None, initial=0.0))
 
 
 def _sum(weights: Floats, terms: np.ndarray) -> Floats:

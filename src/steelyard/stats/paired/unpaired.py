@@ -244,6 +244,6 @@ def _least(x: Bools, y: Bools) -> float:
     return exp(-both * log(2) - ways)
 
 
-def _tails(lead: float, error: float, freedom: float) -> tuple[float, float]:
-    upper, lower = t_tails(np.array([lead]), np.array([error]), np.array([freedom]))
+def _tails(*parts: float) -> tuple[float, float]:
+    upper, lower = t_tails(*(np.array([part]) for part in parts))
     return float(upper[0]), float(lower[0])
