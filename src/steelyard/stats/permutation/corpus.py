@@ -36,7 +36,7 @@ from steelyard.stats.permutation.pvalues import (
     pair_index,
     sided,
 )
-from steelyard.stats.permutation.signdraws import random_signs
+from steelyard.stats.permutation.tails import random_signs
 from steelyard.stats.permutation.tails import expansion, product_tails
 
 _STEP = 1e-5  # of central differences, relative to the totals: errors of 1e-10 from either side
@@ -434,7 +434,7 @@ def _twin_tail(linear: Floats, reach: float) -> tuple[float, float]:
     if reach == float(linear.sum()):
         unit = np.abs(linear[linear != 0]).min(initial=np.inf)
         whole = as_lattice(np.append(linear, 0.0) / unit)
-        found = None if whole is None else lattice_tails([(whole[:-1] - whole[-1])[None]])
+        found = None if whole is None else lattice_tails((whole[:-1] - whole[-1])[None])
     above, at, bound = found or product_tails(linear[None], np.array([reach]))
     p, error = max(0.0, float(above[0] + at[0] / 2)), float(np.max(bound))
     if error > 1e-6:  # a bound for the worst; what moments say by themselves is often a better one
