@@ -56,10 +56,13 @@ def _steps(scores: Floats) -> tuple[float, float, float] | None:
         return None
     single = bool((scores.astype(np.float32) == scores).all())
     noise = size * (2.0**-23 if single else 2.0**-48)
-    for scale in SCALES:  # the fractions that people use
+    few = scores[:: len(scores) // _SAMPLE + 1]
+    scales = np.array(SCALES)[:, None]  # the fractions that people use
+    fits = np.abs(few - np.rint(few * scales) / scales).max(axis=1) <= noise
+    for scale in scales[fits, 0].tolist():
         if np.abs(scores - np.rint(scores * scale) / scale).max() <= noise:
             return 0.0, 1 / scale, noise
-    low, span = float(scores.min()), float(np.ptp(scores))
+    low, span = float(scores.min()), float(scores.max() - scores.min())
     step = _shared_step(np.unique(scores), 64 * noise if single else 0.0)
     return (low, span / round(span / step), noise) if step else None
 

@@ -16,6 +16,8 @@ from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.permutation.lattice import Z
 from steelyard.stats.permutation.tails import (
     SURE,
+    Bools,
+    Singles,
     far_tails,
     product_tails,
     repeated_sizes,
@@ -29,37 +31,42 @@ _ROWS = 400_000  # differences held at a time
 _ROUNDING = 1e-8
 _SINGLE = 5e-7  # relative error of such sums
 _MOVES = (0.06 * 8, 0.055 * 32)  # of a p-value per error of the fourth over V^2, sixth over V^3
-_SAMPLE = 128  # differences that tell whether they come in steps
+_SAMPLE = 48  # differences that tell whether they come in steps
 
 
-def all_pair_tails(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, Floats]:
+def all_pair_tails(
+    matrices: list[Floats], i: Counts, j: Counts
+) -> tuple[Floats, Floats, Floats]:
     """Return P(T > t), P(T = t) and the error for pairs of rows of scores without gaps.
 
-    Pairs far apart and pairs that a series is sure of need no differences; others do.
+    Takes matrices of one shape and gives matrices x pairs. Pairs far apart and pairs that a series
+    is sure of need no differences; others do.
     """
-    t, sums, rounded = _pair_sums(x, i, j)
-    above, error = far_tails(t, sums[0])
-    at = np.zeros(len(i))
-    rises = _rises(x, i, j)
-    doubt = (error > SURE) | rounded[0]
-    rows = np.flatnonzero(doubt & ~rounded[1] & (sums[0] > 0))
-    if rises < SURE / 5 and rows.size:
-        variance = sums[0, rows]
-        powers = [power[rows] / variance**k for k, power in enumerate(sums, 1)]
-        p, bound = series_tails(t[rows] / np.sqrt(variance), powers, np.cbrt(powers[-1]))
-        bound += _ROUNDING + rises
-        sure = bound <= SURE
-        rows = rows[sure]
-        above[rows], error[rows], doubt[rows] = p[sure], bound[sure], False
-    rows = np.flatnonzero(doubt)
-    step = max(1, _ROWS // max(1, x.shape[1]))
-    for part in (rows[start : start + step] for start in range(0, len(rows), step)):
-        gap = x[i[part]] - x[j[part]]
-        above[part], at[part], error[part] = product_tails(gap, rises=rises if rises < SURE / 5 else None)
+    t, sums, alike, coarse = (
+        np.stack(part) for part in zip(*(_pair_sums(x, i, j) for x in matrices), strict=True)
+    )
+    above, error = far_tails(t, sums[:, 0])
+    at = np.zeros(above.shape)
+    rises = np.repeat(_rises(matrices, i, j)[:, None], len(i), axis=1)
+    doubt = (error > SURE) | alike
+    near = doubt & ~coarse & (sums[:, 0] > 0) & (rises < SURE / 5)
+    if near.any():
+        variance = sums[:, 0][near]
+        powers = [sums[:, k][near] / variance ** (k + 1) for k in range(3)]
+        p, bound = series_tails(t[near] / np.sqrt(variance), powers, np.cbrt(powers[-1]))
+        bound += _ROUNDING + rises[near]
+        above[near] = np.where(bound <= SURE, p, above[near])
+        error[near], doubt[near] = bound, bound > SURE
+    matrix, pair = np.nonzero(doubt)
+    step = max(1, _ROWS // max(1, matrices[0].shape[1]))
+    for start in range(0, len(matrix), step):
+        part = matrix[start : start + step], pair[start : start + step]
+        gap = np.stack([matrices[k][i[c]] - matrices[k][j[c]] for k, c in zip(*part, strict=True)])
+        above[part], at[part], error[part] = product_tails(gap, rises=rises[part])
     return above, at, error
 
 
-def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, tuple[Floats, Floats]]:
+def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, Bools, Bools]:
     """Return sums of differences, and of their second, fourth and sixth powers: powers x pairs.
 
     And which pairs are so much alike that the second would cancel, and of which pairs single
@@ -78,9 +85,10 @@ def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, tuple[F
         a = (centred / size).astype(np.float32)
         a2 = a * a
         a3 = a2 * a
-        pairs = ((a3, a, 4), (a3 * a2, a, 6), (a2, a2, 4), (a2 * a2, a2, 6), (a3, a3, 6))
-        for sums, (left, right, power) in zip(higher, pairs, strict=True):
-            sums += size**power * (left @ right.T)
+        # Of a matrix with itself BLAS takes twice as long as of others: hence pairs, and a copy.
+        higher[:2] += _products([a3, a3 * a2], a) * [[[size**4]], [[size**6]]]
+        higher[2:4] += _products([a2, a2 * a2], a2) * [[[size**4]], [[size**6]]]
+        higher[4] += size**6 * (a3.copy() @ a3.T)
     both = np.stack([
         products, 4 * higher[0] - 3 * higher[2], 6 * higher[1] - 15 * higher[3] + 10 * higher[4]
     ])  # fmt: skip
@@ -95,18 +103,28 @@ def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, tuple[F
         coarse |= alone[power] * _SINGLE * moves > _ROUNDING / 2 * variance ** (power + 1)
         # Powers of means bound means of powers from below.
         np.maximum(sums[power], variance ** (power + 1) / max(1, width) ** power, out=sums[power])
-    return totals[i] - totals[j], sums, (alike, coarse)
+    return totals[i] - totals[j], sums, alike, coarse
 
 
-def _rises(x: Floats, i: Counts, j: Counts) -> float:
-    """Bound what higher frequencies add, by one difference per segment of some pair; 1 for steps."""
-    if not len(i):
-        return 0.0
-    segments = np.arange(x.shape[1])[:: x.shape[1] // _SAMPLE + 1]
+def _products(powers: list[Singles], power: Singles) -> Singles:
+    """Multiply each of several matrices by another's transpose, at once."""
+    product = np.concatenate(powers) @ power.T
+    return product.reshape(len(powers), *product.shape[1:] * 2)
+
+
+def _rises(matrices: list[Floats], i: Counts, j: Counts) -> Floats:
+    """Bound what higher frequencies add for each matrix, by one difference per segment of a pair.
+
+    1 where differences repeat.
+    """
+    n, width = matrices[0].shape
+    if not len(i) or not width:
+        return np.ones(len(matrices))
+    segments = np.arange(width)[:: width // _SAMPLE + 1]
     pair = np.arange(len(segments)) % len(i)
-    sample = (x[i[pair], segments] - x[j[pair], segments])[None]
-    if not sample.any() or repeated_sizes(sample)[0][0]:
-        return 1.0
+    sample = np.stack([x[i[pair], segments] - x[j[pair], segments] for x in matrices])
     mean = np.sqrt((sample * sample).mean(axis=1))
-    lowest = np.pi / (2 * Z * mean * math.sqrt(x.shape[1]))
-    return float(risen(np.abs(sample), np.array([x.shape[1]]), mean, lowest)[0])
+    repeated = repeated_sizes(sample)[0] | (mean == 0)
+    mean[mean == 0] = 1.0
+    lowest = np.pi / (2 * Z * mean * math.sqrt(width))
+    return np.where(repeated, 1.0, risen(np.abs(sample), np.full(len(mean), width), mean, lowest))

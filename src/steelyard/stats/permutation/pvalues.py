@@ -111,15 +111,41 @@ def pairwise_pvalues(
 def stacked_pvalues(
     matrices: Sequence[Floats], options: SignFlips | None = None, *, blocks: Counts | None = None
 ) -> list[PairwisePValues]:
-    """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each."""
+    """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each.
+
+    Scores of one shape without gaps are worked on together, which is faster.
+    """
     options = options or SignFlips()
-    results = []
-    for scores in matrices:
-        x = real_array("scores", scores)
+    stack = [real_array("scores", scores) for scores in matrices]
+    for x in stack:
         if x.ndim != 2:
             raise ShapeError(f"expected systems x segments, got shape {x.shape}")
-        results.append(_mtme(x) if options.method == "mtme" else _exact(x, blocks, options))
-    return results
+    if options.method == "mtme":
+        return [_mtme(x) for x in stack]
+    results: dict[int, PairwisePValues] = {}
+    together: dict[tuple[int, ...], dict[int, Floats]] = {}
+    for k, x in enumerate(stack):
+        # A lattice comes first, for its ties are real: only there do P(T > t) and P(T = t) fall
+        # apart, and a characteristic function that returns to 1 again and again is its bad case
+        # and the lattice's good one.
+        whole = as_lattice(x) if options.step is None else declared_lattice(x, options.step)
+        pairs, how = None if whole is None else _lattice_pairs(whole, blocks), "lattice"
+        if pairs is None:
+            if whole is not None and options.step is not None:
+                x = whole  # ties where scores tie on paper
+            units = _complete_units(x, blocks)
+            if units is not None:
+                together.setdefault(units.shape, {})[k] = units
+                continue
+            pairs, how = _paired_rows(x, blocks, product_tails), "characteristic"
+            assert pairs is not None
+        results[k] = _squared(len(x), pairs, how, options.tail)
+    for (size, width), units_of in together.items():
+        tails = all_pair_tails(list(units_of.values()), *pair_index(size))
+        for k, *pairs in zip(units_of, *tails, strict=True):
+            counts = np.full(len(pairs[0]), width)
+            results[k] = _squared(size, (*pairs, counts), "characteristic", options.tail)
+    return [results[k] for k in range(len(stack))]
 
 
 @lru_cache(maxsize=8)
@@ -156,30 +182,21 @@ def sided(p: Floats, alternative: str) -> Floats:
     return p
 
 
-def _exact(x: Floats, blocks: Counts | None, options: SignFlips) -> PairwisePValues:
-    """Test all pairs on a lattice if there is one, else by the characteristic function."""
-    # A lattice comes first, for its ties are real: only there do P(T > t) and P(T = t) fall apart,
-    # and a characteristic function that returns to 1 again and again is its bad case and the
-    # lattice's good one.
-    whole = as_lattice(x) if options.step is None else declared_lattice(x, options.step)
-    pairs, how = None if whole is None else _lattice_pairs(whole, blocks), "lattice"
-    if pairs is None:
-        # Whole numbers tie where scores do on paper.
-        scores = x if whole is None or options.step is None else whole
-        pairs, how = _continuous_pairs(scores, blocks), "characteristic"
+PairTails = tuple[Floats, Floats, Floats, Counts]  # P(T > t), P(T = t), error, units
+
+
+def _squared(size: int, pairs: PairTails, how: str, tail: str) -> PairwisePValues:
+    """Put p-values of pairs into a matrix, both ways round."""
     above, at, error, units = pairs
-    i, j = pair_index(len(x))
-    share = 0.5 if options.tail == "mid" else 1.0
+    i, j = pair_index(size)
+    share = 0.5 if tail == "mid" else 1.0
     above = np.where(units > 0, above, np.nan)
-    p = np.full((len(x), len(x)), share)
+    p = np.full((size, size), share)
     p[i, j] = above + share * at
     p[j, i] = 1 - above - (1 - share) * at
     n = np.zeros(p.shape, dtype=np.int64)
     n[i, j] = n[j, i] = units
     return PairwisePValues(np.clip(p, 0, 1), float(error.max(initial=0)), how, n)
-
-
-PairTails = tuple[Floats, Floats, Floats, Counts]  # P(T > t), P(T = t), error, units
 
 
 def _lattice_pairs(x: Floats, blocks: Counts | None) -> PairTails | None:
@@ -201,17 +218,6 @@ def _lattice_pairs(x: Floats, blocks: Counts | None) -> PairTails | None:
             return None
         above[part], at[part], _ = tails
     return above, at, np.full(len(t), TAIL + 1e-12), np.full(len(t), units.shape[1])
-
-
-def _continuous_pairs(x: Floats, blocks: Counts | None) -> PairTails:
-    """Invert the characteristic function of each pair."""
-    units = _complete_units(x, blocks)
-    if units is None:
-        pairs = _paired_rows(x, blocks, product_tails)
-        assert pairs is not None
-        return pairs
-    i, j = pair_index(len(units))
-    return *all_pair_tails(units, i, j), np.full(len(i), units.shape[1])
 
 
 def _complete_units(x: Floats, blocks: Counts | None) -> Floats | None:

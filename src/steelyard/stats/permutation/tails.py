@@ -37,6 +37,7 @@ _ENUMERATE_SLOWLY = 42  # ... if a product of cosines is not sure enough
 _BITS = 36  # ... or logarithm of the number of sums, where many are of one size
 _MANY = 64  # differences from which on a series may do; and a sample of them
 _CELLS = 60_000  # differences worked on together: they stay in the cache
+_COMMON = 32  # sizes of which some may be all that there are
 _LARGE = 0.12  # deviations of T: larger differences are taken one by one
 # -log cos y, term by term; what is left out over the next power is largest at _TURN.
 _SERIES = (1 / 2, 1 / 12, 1 / 45, 17 / 2520)
@@ -49,7 +50,9 @@ _REST = {
     / _TURN ** (2 * terms + 2)
     for terms in (3, 4)
 }
-_SCAN = np.arange(0.0, 60.0, 0.15)  # frequencies of a sample, times its root mean square
+# Denominators of published averages, and of scores that a model gave in half precision.
+_NEAR_SCALES = np.array([*SCALES, *(2**k for k in range(4, 13))])
+_SCAN = np.arange(0.0, 60.0, 0.2)  # frequencies of a sample, times its root mean square
 # Odd rational fits on [-5.5, 5.5]: the normal tail within 3e-7 and the first Edgeworth term within
 # 2e-8, in float32; several times faster than the exact functions inside the loop over draws.
 LIMIT = np.float32(5.5)
@@ -65,13 +68,13 @@ EDGE_FIT = (
 
 
 def product_tails(
-    gap: Floats, reach: Floats | None = None, *, rises: float | None = None
+    gap: Floats, reach: Floats | None = None, *, rises: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Return P(T > t), P(T = t) and a bound of the error for each row of differences.
 
     Only enumeration tells the first two apart: otherwise the first is the mid-p, the second 0.
     ``reach`` is t where it is not the sum of the differences. ``rises`` is what :func:`risen` says
-    of all rows, if somebody has asked.
+    of each row, if that is clear already.
     """
     t = gap.sum(axis=1) if reach is None else reach
     variance = np.einsum("rs,rs->r", gap, gap)
@@ -89,18 +92,17 @@ def product_tails(
     rows = np.flatnonzero(todo)
     repeated, different = repeated_sizes(gap[rows])
     stepped = rows[repeated]
-    enumerate_all(
-        np.array([k for k in rows[repeated & (different <= _BITS)] if _bits(gap[k]) <= _BITS], int)
-    )
+    rows = rows[repeated & (different <= _BITS // 2)]
+    enumerate_all(np.array([k for k in rows if _bits(gap[k]) <= _BITS], dtype=np.int64))
     rows = stepped[todo[stepped]]
     if reach is None and rows.size:
         above[rows], error[rows] = _near_lattice(gap[rows])
         todo[rows] = error[rows] == 1
-    rising = np.full(len(gap), 1.0 if rises is None else rises)
+    rising = np.ones(len(gap)) if rises is None else rises
     rows = np.flatnonzero(todo & (active >= _MANY))
     if rows.size:
-        if rises is None:
-            rising[rows] = _risen(gap[rows], t[rows], variance[rows])
+        unclear = rows[rising[rows] > SURE / 5]
+        rising[unclear] = _risen(gap[unclear], t[unclear], variance[unclear])
         above[rows], error[rows] = _series(gap, rows, t, variance)
         error[rows] += rising[rows]
         todo[rows] = error[rows] > SURE
@@ -110,9 +112,12 @@ def product_tails(
     for nodes in _NODES:
         if nodes == _NODES[-1]:
             enumerate_all(np.flatnonzero(todo & (active <= _ENUMERATE_SLOWLY)))
-        for rows, full in ((todo & quiet, False), (todo & ~quiet, True)):
+        few_sizes = np.isin(np.arange(len(gap)), stepped)
+        for rows, full in ((todo & quiet, False), (todo & ~quiet & ~few_sizes, True)):
             if rows.any():
-                above[rows], error[rows] = characteristic(gap[rows], t[rows], nodes, full=full)
+                above[rows], error[rows] = _characteristic(gap[rows], t[rows], nodes, full=full)
+        for k in np.flatnonzero(todo & ~quiet & few_sizes):
+            above[k], error[k] = _of_few_sizes(gap[k], float(t[k]), nodes)
         error[todo & quiet] += rising[todo & quiet]
         todo &= error > SURE
         quiet[:] = False
@@ -206,22 +211,25 @@ def _signed_sums(values: Floats, counts: Counts) -> tuple[Floats, Floats]:
 def _near_lattice(gap: Floats) -> tuple[Floats, Floats]:
     """Return the mid-p of nearly whole multiples of a fraction, and a bound; 1 where there is none.
 
-    Published averages are such. What they are off may break ties, and nothing else as long as it
+    Published averages are such, and so is half precision in print. What they are off may break ties, and nothing else as long as it
     adds up to less than half of the two steps between sums: so the mid-p is off by half of the
     ties, at most.
     """
     p, error = np.full(len(gap), 0.5), np.ones(len(gap))
     if np.abs(gap).max() > LARGEST:  # beyond, all are whole
         return p, error
-    sample = gap[:, :: gap.shape[1] // 24 + 1]
-    for scale in SCALES:
-        if np.abs(sample * scale - np.rint(sample * scale)).sum(axis=1).min() >= 0.5:
+    sample = np.multiply.outer(_NEAR_SCALES, gap[:, :: gap.shape[1] // 24 + 1])
+    fits = np.abs(sample - np.rint(sample)).sum(axis=2) < 0.5
+    for scale, fit in zip(_NEAR_SCALES.tolist(), fits, strict=True):
+        rows = np.flatnonzero(fit & (error == 1))
+        if not rows.size:
             continue
-        whole = np.rint(gap * scale)
-        off = np.abs(gap * scale - whole).sum(axis=1)
+        scaled = gap[rows] * scale
+        whole = np.rint(scaled)
+        off = np.abs(scaled - whole).sum(axis=1)
         little = (off < 0.5) & (off <= 0.01 * np.abs(whole).sum(axis=1))
-        rows = np.flatnonzero((error == 1) & little)
-        tails = lattice_tails(whole[rows]) if rows.size else None
+        rows, whole = rows[little], whole[little]
+        tails = lattice_tails(whole) if rows.size else None
         if tails is not None:
             p[rows], error[rows] = tails[0] + tails[1] / 2, tails[1] / 2 + tails[2]
     return p, error
@@ -268,7 +276,8 @@ def series_tails(
     last = value[:, -1].copy()
     for size in () if large is None else large:
         value *= np.cos(size[:, None] * w)
-    share = u ** (len(sums) + 1)
+    square = u * u
+    share = square * square if len(sums) == 3 else square * square * u
     share *= (_REST[len(sums)] * largest * sums[-1])[:, None]
     share[u * largest[:, None] > _TURN**2] = 1.0
     np.minimum(share, 1.0, out=share)
@@ -285,7 +294,17 @@ def _risen(gap: Floats, t: Floats, variance: Floats) -> Floats:
     sample = np.abs(gap[:, :: gap.shape[1] // _MANY + 1])
     active = np.count_nonzero(gap, axis=1)
     lowest = np.pi / (np.minimum(np.abs(t), Z * np.sqrt(variance)) + Z * np.sqrt(variance))
-    return risen(sample, active, np.sqrt(variance / active), lowest)
+    result = risen(sample, active, np.sqrt(variance / active), lowest)
+    odd = np.arange(ODD[-1] + 2, 2 * _NODES[0], 2)
+    for k in np.flatnonzero(result > SURE / 5):
+        sizes, counts = _sizes(gap[k][gap[k] != 0])
+        common = np.argsort(-counts * sizes, kind="stable")[:_COMMON]
+        if 2 * counts[common].sum() > active[k]:
+            angle = np.multiply.outer(odd * lowest[k], sizes[common]).astype(np.float32)
+            with np.errstate(divide="ignore"):
+                value = np.exp(np.log(np.abs(np.cos(angle))) @ counts[common])
+            result[k] = 2 / np.pi * float(value @ (1 / odd))
+    return result
 
 
 def risen(sample: Floats, active: Counts, mean: Floats, lowest: Floats) -> Floats:
@@ -302,19 +321,17 @@ def risen(sample: Floats, active: Counts, mean: Floats, lowest: Floats) -> Float
     scaled = np.where(usable, sample / mean[:, None], 0.0).astype(np.float32)
     first = 2 * (ODD[-1] + 2) * lowest * mean
     result = np.empty(len(sample))
-    step = max(1, 20 * _CELLS // max(1, sample.shape[1] * len(_SCAN)))
+    step = max(1, 10 * _CELLS // max(1, sample.shape[1] * len(_SCAN)))
     for start in range(0, len(sample), step):
         part = slice(start, start + step)
         u = (first[part, None] + _SCAN).astype(np.float32)
-        product = np.ones_like(u)
-        for size in scaled[part].T:
-            product *= np.cos(size[:, None] * u)
-        product = np.abs(product, out=product) ** power[part, None]
+        angle = scaled[part, :, None] * u[:, None, :]
+        product = np.abs(np.multiply.reduce(np.cos(angle, out=angle), axis=1)) ** power[part, None]
         result[part] = 4 / np.pi * _SCAN[1] * (product / u).sum(axis=1)
     return np.where(2 * counts >= min(_MANY, sample.shape[1]), result, 1.0)
 
 
-def characteristic(
+def _characteristic(
     gap: Floats, t: Floats, nodes: int, *, full: bool
 ) -> tuple[Floats, Floats]:
     r"""Return the mid-p by inverting the characteristic function, and its error.
@@ -353,9 +370,34 @@ def characteristic(
     result[live] = 0.5 - 2 / np.pi * total
     if calm < 5 or full:
         turning = (np.abs(x) * (half * nodes)[:, None] > np.pi / 2).sum(axis=1)
-        size = np.maximum(np.sqrt(2 * squares / nodes), 2.0 ** (-turning / 2))
-        error[live] += np.minimum(0.5, 20 * 2 / np.pi * size / np.sqrt(4 * nodes))
+        error[live] += _left_out(squares, turning, nodes)
     return result, error
+
+
+def _of_few_sizes(x: Floats, t: float, nodes: int) -> tuple[float, float]:
+    """Return what :func:`_characteristic` does for one row, of which many sizes are the same."""
+    sizes, counts = _sizes(x[x != 0])
+    deviation = math.sqrt(float(counts @ sizes**2))
+    if abs(t) >= Z * deviation:
+        return (0.0 if t > 0 else 1.0), TAIL
+    half = math.pi / (abs(t) + Z * deviation)
+    total = squares = 0.0
+    for odd in np.array_split(np.arange(1, 2 * nodes, 2), nodes * len(sizes) // _CELLS + 1):
+        cosine = np.cos(np.multiply.outer(half * odd, sizes))
+        negative = (cosine < 0) @ counts
+        with np.errstate(divide="ignore"):
+            value = np.exp(np.log(np.abs(cosine, out=cosine), out=cosine) @ counts)
+        value[negative % 2 == 1] *= -1
+        total += float((value * np.sin(half * t * odd)) @ (1 / odd))
+        squares += float((value * value)[odd > nodes].sum())
+    turning = counts[sizes * half * nodes > np.pi / 2].sum()
+    return 0.5 - 2 / np.pi * total, TAIL + float(_left_out(squares, turning, nodes))
+
+
+def _left_out(squares: Floats | float, turning: Counts, nodes: int) -> Floats:
+    """Estimate generously what nodes that were left out add."""
+    size = np.maximum(np.sqrt(2 * np.asarray(squares) / nodes), 2.0 ** (-turning / 2))
+    return np.minimum(0.5, 20 * 2 / np.pi * size / np.sqrt(4 * nodes))
 
 
 # Moments, for loops over resamples
