@@ -37,13 +37,14 @@ def as_lattice(scores: Floats) -> Floats | None:
     >>> as_lattice(np.array([0.5, 2.0])).tolist(), as_lattice(np.array([1 / 7, 3 / 7])).tolist()
     ([1.0, 4.0], [0.0, 1.0])
     """
-    sample = scores.ravel()[:: scores.size // _SAMPLE + 1]
-    if _steps(sample[~np.isnan(sample)]) is None:
-        return None
-    present = scores[~np.isnan(scores)]
-    steps = _steps(present)
-    if steps is None:
-        return None
+    present = scores.ravel()
+    present = present[~np.isnan(present)] if np.isnan(present.sum()) else present
+    steps = None
+    for most in (_SAMPLE, 20 * _SAMPLE, len(present)):
+        steps = _steps(present[:: len(present) // (most + 1) + 1])
+        if steps is None:
+            return None
+    assert steps is not None
     low, step, noise = steps
     off = np.abs(present - (low + np.rint((present - low) / step) * step)).max()
     return np.rint((scores - low) / step) if off <= noise else None
@@ -97,7 +98,7 @@ def declared_lattice(scores: Floats, step: float) -> Floats:
     return whole
 
 
-def lattice_tails(gap: Floats) -> tuple[Floats, Floats, float] | None:
+def lattice_tails(gap: Floats, *, ties: bool = True) -> tuple[Floats, Floats, float] | None:
     r"""Return P(T > t), P(T = t) and the error for rows of whole-number differences.
 
     T moves in steps of two, so with a period 2L it is a sum over frequencies
@@ -105,6 +106,7 @@ def lattice_tails(gap: Floats) -> tuple[Floats, Floats, float] | None:
     :math:`\cos(u t)` for P(T = t), and for the sum of :math:`P(T = \tau)` over :math:`\tau` from 0
     to t (both ends by half) :math:`\sin(u t) \cot(u) / 2`. L covers Z standard deviations beyond t;
     Hoeffding bounds what lies beyond. None if the lattice is so fine that it would not pay.
+    Without ``ties``, the first is the mid-p, and the second 0.
     """
     t = gap.sum(axis=1, dtype=np.float64).astype(np.int64)
     far = Z * np.sqrt(np.einsum("rs,rs->r", gap, gap, dtype=np.float64))
@@ -124,13 +126,14 @@ def lattice_tails(gap: Floats) -> tuple[Floats, Floats, float] | None:
         used = np.flatnonzero(counts[live].any(axis=0))
         if len(used) * (width // 2) > _CELLS:
             return None
-        mid[live], at[live] = _inverted(counts[np.ix_(live, used)], values[used], t[live], width)
+        some = counts[np.ix_(live, used)]
+        mid[live], at[live] = _inverted(some, values[used], t[live], width, ties=ties)
     active = counts.sum(axis=1)
     few = active <= _COUNTED  # so few signs that their shares are whole numbers of 2^-n
     signs = 2.0 ** active[few]
     mid[few] = np.rint(mid[few] * 2 * signs) / (2 * signs)
     at[few] = np.rint(at[few] * signs) / signs
-    return mid - at / 2, at, TAIL + 1e-12
+    return (mid - at / 2 if ties else mid), (at if ties else 0 * at), TAIL + 1e-12
 
 
 def _step_counts(size: Floats) -> tuple[Counts, Floats]:
@@ -147,7 +150,9 @@ def _step_counts(size: Floats) -> tuple[Counts, Floats]:
     return values[used].astype(np.int64), counts[:, used].astype(np.float64)
 
 
-def _inverted(counts: Floats, values: Counts, t: Counts, width: int) -> tuple[Floats, Floats]:
+def _inverted(
+    counts: Floats, values: Counts, t: Counts, width: int, *, ties: bool
+) -> tuple[Floats, Floats]:
     """Sum over the frequencies pi k / width up to a right angle; the others mirror them."""
     angle = np.pi / width
     log = np.log(np.cos(np.arange(width // 2 + 1) * angle))
@@ -156,18 +161,17 @@ def _inverted(counts: Floats, values: Counts, t: Counts, width: int) -> tuple[Fl
     k = _audible(counts, values, log)
     step = max(1, _CACHED // max(counts.shape))
     for part in (k[start : start + step] for start in range(0, len(k), step)):
-        turn = values[:, None] * part
-        whole = turn // width
-        rest = turn - whole * width
+        whole, rest = _divided(values[:, None] * part, width)
         size = counts @ log[rest]
         heard = np.flatnonzero(size.max(axis=0) > _SILENT)
         part, whole, rest = part[heard], whole[:, heard], rest[:, heard]
         half_turns = (whole + (2 * rest > width)) & 1
         odd = (counts @ half_turns).astype(np.int64) & 1
         product = np.exp(size[:, heard]) * (1 - 2 * odd)
-        phase = angle * (t[:, None] * part % (2 * width))
+        phase = angle * _divided(t[:, None] * part, 2 * width)[1]
         inner += 2 * (product * np.sin(phase)) @ (1 / np.tan(angle * part))
-        points += 2 * (product * np.cos(phase)).sum(axis=1)
+        if ties:
+            points += 2 * (product * np.cos(phase)).sum(axis=1)
     return 0.5 - inner / (2 * width), np.maximum(points / width, 0)
 
 
@@ -179,8 +183,14 @@ def _audible(counts: Floats, values: Counts, log: Floats) -> Counts:
     k = np.arange(1, width // 2 + 1)
     for common in (order[:number] for number in _COMMON):
         kept = [
-            part[least[common] @ log[values[common, None] * part % width] > _SILENT]
+            part[least[common] @ log[_divided(values[common, None] * part, width)[1]] > _SILENT]
             for part in np.array_split(k, len(k) * len(common) // _CACHED + 1)
         ]
         k = np.concatenate(kept)
     return k
+
+
+def _divided(numbers: Counts, by: int) -> tuple[Counts, Counts]:
+    """Divide, and return the rest: several times faster than NumPy's remainder."""
+    whole = numbers // by
+    return whole, numbers - whole * by

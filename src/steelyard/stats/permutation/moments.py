@@ -77,12 +77,13 @@ def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, Bools, 
     step = max(1, _CELLS // max(1, n))
     for start in range(0, width, step):
         part = x[:, start : start + step]
-        centred = part - part.mean(axis=0)
-        product = centred @ centred.T
-        totals += centred.sum(axis=1)
-        products += product
-        size = math.sqrt(float(product.trace()) / part.size) or 1.0
-        a = (centred / size).astype(np.float32)
+        centred = np.ones((n + 1, part.shape[1]))  # the last row adds up the others
+        np.subtract(part, part.sum(axis=0) / n, out=centred[:n])
+        product = centred @ centred[:n].T
+        totals += product[n]
+        products += product[:n]
+        size = math.sqrt(float(product[:n].trace()) / part.size) or 1.0
+        a = np.multiply(centred[:n], 1 / size, dtype=np.float32, casting="same_kind")
         a2 = a * a
         a3 = a2 * a
         # Of a matrix with itself BLAS takes twice as long as of others: hence pairs, and a copy.

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -129,7 +129,7 @@ def stacked_pvalues(
         # apart, and a characteristic function that returns to 1 again and again is its bad case
         # and the lattice's good one.
         whole = as_lattice(x) if options.step is None else declared_lattice(x, options.step)
-        pairs, how = None if whole is None else _lattice_pairs(whole, blocks), "lattice"
+        pairs, how = None if whole is None else _lattice_pairs(whole, blocks, options.tail), "lattice"
         if pairs is None:
             if whole is not None and options.step is not None:
                 x = whole  # ties where scores tie on paper
@@ -199,11 +199,12 @@ def _squared(size: int, pairs: PairTails, how: str, tail: str) -> PairwisePValue
     return PairwisePValues(np.clip(p, 0, 1), float(error.max(initial=0)), how, n)
 
 
-def _lattice_pairs(x: Floats, blocks: Counts | None) -> PairTails | None:
+def _lattice_pairs(x: Floats, blocks: Counts | None, tail: str) -> PairTails | None:
     """Transform the lattice of each pair; None if it is so fine that this would not pay."""
+    tails = partial(lattice_tails, ties=tail != "mid")
     units = _complete_units(x, blocks)
     if units is None:
-        return _paired_rows(x, blocks, lattice_tails)
+        return _paired_rows(x, blocks, tails)
     i, j = pair_index(len(units))
     products, totals = units @ units.T, units.sum(axis=1)
     t = totals[i] - totals[j]
@@ -213,10 +214,10 @@ def _lattice_pairs(x: Floats, blocks: Counts | None) -> PairTails | None:
     live = np.flatnonzero(~beyond)
     step = max(1, _CHUNK // max(1, units.shape[1]))
     for part in (live[start : start + step] for start in range(0, len(live), step)):
-        tails = lattice_tails(units[i[part]] - units[j[part]])
-        if tails is None:
+        result = tails(units[i[part]] - units[j[part]])
+        if result is None:
             return None
-        above[part], at[part], _ = tails
+        above[part], at[part], _ = result
     return above, at, np.full(len(t), TAIL + 1e-12), np.full(len(t), units.shape[1])
 
 

@@ -14,6 +14,7 @@ explains which is used when, and why.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ _REST = {
     for terms in (3, 4)
 }
 # Denominators of published averages, and of scores that a model gave in half precision.
-_NEAR_SCALES = np.array([*SCALES, *(2**k for k in range(4, 13))])
+_NEAR_SCALES = np.array([*SCALES, *(2**k for k in range(4, 11))])
 _SCAN = np.arange(0.0, 60.0, 0.2)  # frequencies of a sample, times its root mean square
 # Odd rational fits on [-5.5, 5.5]: the normal tail within 3e-7 and the first Edgeworth term within
 # 2e-8, in float32; several times faster than the exact functions inside the loop over draws.
@@ -90,7 +91,7 @@ def product_tails(
 
     enumerate_all(np.flatnonzero(active <= _ENUMERATE))
     rows = np.flatnonzero(todo)
-    repeated, different = repeated_sizes(gap[rows])
+    repeated, different = repeated_sizes(gap, rows)
     stepped = rows[repeated]
     rows = rows[repeated & (different <= _BITS // 2)]
     enumerate_all(np.array([k for k in rows if _bits(gap[k]) <= _BITS], dtype=np.int64))
@@ -132,9 +133,9 @@ def far_tails(t: Floats, variance: Floats) -> tuple[Floats, Floats]:
     return np.where(t > 0, np.minimum(p, bound), np.maximum(p, 1 - bound)), bound
 
 
-def repeated_sizes(gap: Floats) -> tuple[Bools, Counts]:
+def repeated_sizes(gap: Floats, rows: Counts | slice = slice(None)) -> tuple[Bools, Counts]:
     """Tell which rows have sizes that repeat, and how many differ, by a sample of each."""
-    sample = gap[:, :: gap.shape[1] // (2 * _MANY) + 1]
+    sample = gap[:, :: gap.shape[1] // (2 * _MANY) + 1][rows]
     size = np.abs(sample, dtype=np.float32, casting="same_kind")
     size.sort(axis=1)
     nonzero = (size > 0).sum(axis=1)
@@ -220,6 +221,10 @@ def _near_lattice(gap: Floats) -> tuple[Floats, Floats]:
         return p, error
     sample = np.multiply.outer(_NEAR_SCALES, gap[:, :: gap.shape[1] // 24 + 1])
     fits = np.abs(sample - np.rint(sample)).sum(axis=2) < 0.5
+    # Far out, ties on a fine lattice are too rare to matter, even if most sizes share a coarser one.
+    variance = np.einsum("rs,rs->r", gap, gap)
+    density = np.exp(-(gap.sum(axis=1) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
+    fits &= np.multiply.outer(100 * 2 / _NEAR_SCALES, density) > SURE
     for scale, fit in zip(_NEAR_SCALES.tolist(), fits, strict=True):
         rows = np.flatnonzero(fit & (error == 1))
         if not rows.size:
@@ -274,8 +279,9 @@ def series_tails(
         log *= u
     value = np.exp(np.negative(log, out=log), out=log)
     last = value[:, -1].copy()
-    for size in () if large is None else large:
-        value *= np.cos(size[:, None] * w)
+    if large is not None and len(large):
+        for k, cosine in enumerate(_cosines(large * w[:, 0], len(ODD))):
+            value[:, k] *= np.multiply.reduce(cosine, axis=0)
     square = u * u
     share = square * square if len(sums) == 3 else square * square * u
     share *= (_REST[len(sums)] * largest * sums[-1])[:, None]
@@ -287,6 +293,16 @@ def series_tails(
     value *= np.sin(w, out=w)
     p = 0.5 - 2 / np.pi * (value @ (1 / ODD))
     return np.clip(p, 0, 1), bound
+
+
+def _cosines(angle: Floats, nodes: int) -> Iterator[Floats]:
+    """Yield the cosines of odd multiples of angles."""
+    cosine = np.cos(angle)
+    before = cosine
+    twice = 4 * cosine * cosine - 2  # cos((k+2)y) = 2 cos(2y) cos(ky) - cos((k-2)y)
+    for _ in range(nodes):
+        yield cosine
+        cosine, before = twice * cosine - before, cosine
 
 
 def _risen(gap: Floats, t: Floats, variance: Floats) -> Floats:
@@ -353,12 +369,9 @@ def _characteristic(
         return result, error
     x, t, deviation = gap[live], t[live], deviation[live]
     half = np.pi / (np.abs(t) + Z * deviation)
-    cosine = np.cos(x * half[:, None])
-    twice = 4 * cosine * cosine - 2  # cos((k+2)y) = 2 cos(2y) cos(ky) - cos((k-2)y)
-    before = cosine.copy()
     total, squares = np.zeros(len(x)), np.zeros(len(x))
     calm = 0
-    for k in range(nodes):
+    for k, cosine in enumerate(_cosines(x * half[:, None], nodes)):
         value = np.multiply.reduce(cosine, axis=1)
         total += value * np.sin((2 * k + 1) * half * t) / (2 * k + 1)
         if 2 * k >= nodes:
@@ -366,7 +379,6 @@ def _characteristic(
         calm = calm + 1 if float(np.abs(value).max()) < 1e-12 else 0
         if calm == 5 and not full:
             break
-        cosine, before = twice * cosine - before, cosine
     result[live] = 0.5 - 2 / np.pi * total
     if calm < 5 or full:
         turning = (np.abs(x) * (half * nodes)[:, None] > np.pi / 2).sum(axis=1)
