@@ -53,13 +53,14 @@ def as_lattice(scores: Floats) -> Floats | None:
 def _steps(scores: Floats) -> tuple[float, float, float] | None:
     """Return a score, the step that all others are from it, and what they may be off."""
     size = float(np.abs(scores).max(initial=0.0))
-    if not scores.size or size > LARGEST:
+    if not scores.size:
         return None
     single = bool((scores.astype(np.float32) == scores).all())
     noise = size * (2.0**-23 if single else 2.0**-48)
     few = scores[:: len(scores) // _SAMPLE + 1]
     scales = np.array(SCALES)[:, None]  # the fractions that people use
     fits = np.abs(few - np.rint(few * scales) / scales).max(axis=1) <= noise
+    fits &= size <= LARGEST
     for scale in scales[fits, 0].tolist():
         if np.abs(scores - np.rint(scores * scale) / scale).max() <= noise:
             return 0.0, 1 / scale, noise

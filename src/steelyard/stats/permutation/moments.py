@@ -89,7 +89,7 @@ def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, Bools, 
         # Of a matrix with itself BLAS takes twice as long as of others: hence pairs, and a copy.
         higher[:2] += _products([a3, a3 * a2], a) * [[[size**4]], [[size**6]]]
         higher[2:4] += _products([a2, a2 * a2], a2) * [[[size**4]], [[size**6]]]
-        higher[4] += size**6 * (a3.copy() @ a3.T)
+        higher[4] += size**6 * (a3.copy() @ a3.T).astype(np.float64)
     both = np.stack([
         products, 4 * higher[0] - 3 * higher[2], 6 * higher[1] - 15 * higher[3] + 10 * higher[4]
     ])  # fmt: skip
