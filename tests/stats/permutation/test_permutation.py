@@ -16,7 +16,6 @@ from steelyard.stats.permutation.lattice import as_lattice, lattice_tails
 from steelyard.stats.permutation.pvalues import (
     METHODS,
     block_sums,
-    pair_index,
     pairwise_pvalues,
     stacked_pvalues,
 )
@@ -325,6 +324,7 @@ def test_the_error_is_a_bound_where_sizes_cluster(n, spread):
     rng = np.random.default_rng(n)
     x = rng.choice([-1.0, 1.0], n) * np.round(1 + spread * rng.normal(size=n), 3)
     tails = lattice_tails(np.rint(1000 * x)[None])  # a dense lattice is the truth
+    assert tails is not None
     off = 1e-9 * rng.normal(size=n)  # ... and for us these are no lattice
     found = pairwise_pvalues(np.stack([x + off, np.zeros(n)]))
     assert abs(found.p[0, 1] - tails[0][0] - tails[1][0] / 2) <= found.error + tails[1][0] / 2

@@ -150,28 +150,6 @@ def bootstrap_scores(stats: CorpusStatistics, counts: Floats) -> Floats:
     return np.where(some, stats.combine(sums), np.nan)
 
 
-def gradient(combine: Combine, sums: Floats, steps: Floats) -> Floats:
-    """Slopes of a score by central differences: (..., K) like ``sums``, and so are the ``steps``.
-
-    Where a step is 0, so is the slope. Where the score has a kink within a step (BLEU's brevity
-    penalty begins), the slopes of both sides are averaged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sums = np.array([3.0, 4.0, 0.0])
-    >>> gradient(lambda x: x[..., 0] / x[..., 1], sums, 1e-5 * sums).round(6).tolist()
-    [0.25, -0.1875, 0.0]
-    """
-    result = np.zeros(sums.shape)
-    for k in range(sums.shape[-1]):
-        step = np.zeros(sums.shape)
-        step[..., k] = steps[..., k]
-        rise = combine(sums + step) - combine(sums - step)
-        np.divide(rise, 2 * step[..., k], out=result[..., k], where=step[..., k] > 0)
-    return result
-
-
 def pseudo_values(stats: CorpusStatistics) -> Floats:
     r"""Segment scores that stand for the corpus score: systems x segments.
 
@@ -192,8 +170,13 @@ def pseudo_values(stats: CorpusStatistics) -> Floats:
     x = np.where(known[:, :, None], stats.values, 0.0)
     sums, size = x.sum(axis=1), np.abs(x).sum(axis=1)
     n = known.sum(axis=1)[:, None]
-    # A statistic that is 0 on every segment can't change: it gets no step, and no slope.
-    slopes = gradient(stats.combine, sums, _STEP * size)
+    slopes = np.zeros(sums.shape)
+    for k in range(sums.shape[1]):
+        step = np.zeros(sums.shape)
+        step[:, k] = _STEP * size[:, k]
+        rise = stats.combine(sums + step) - stats.combine(sums - step)
+        # A statistic that is 0 on every segment can't change: it has no slope.
+        np.divide(rise, 2 * step[:, k], out=slopes[:, k], where=step[:, k] > 0)
     centred = n[:, :, None] * x - sums[:, None, :]
     result = stats.combine(sums)[:, None] + np.einsum("nsk,nk->ns", centred, slopes)
     return np.where(known, result, np.nan)

@@ -165,12 +165,12 @@ def _inverted(
         whole, rest = _divided(values[:, None] * part, width)
         size = counts @ log[rest]
         heard = np.flatnonzero(size.max(axis=0) > _SILENT)
-        part, whole, rest = part[heard], whole[:, heard], rest[:, heard]
+        loud, whole, rest = part[heard], whole[:, heard], rest[:, heard]
         half_turns = (whole + (2 * rest > width)) & 1
         odd = (counts @ half_turns).astype(np.int64) & 1
         product = np.exp(size[:, heard]) * (1 - 2 * odd)
-        phase = angle * _divided(t[:, None] * part, 2 * width)[1]
-        inner += 2 * (product * np.sin(phase)) @ (1 / np.tan(angle * part))
+        phase = angle * _divided(t[:, None] * loud, 2 * width)[1]
+        inner += 2 * (product * np.sin(phase)) @ (1 / np.tan(angle * loud))
         if ties:
             points += 2 * (product * np.cos(phase)).sum(axis=1)
     return 0.5 - inner / (2 * width), np.maximum(points / width, 0)

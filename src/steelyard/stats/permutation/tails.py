@@ -212,16 +212,17 @@ def _signed_sums(values: Floats, counts: Counts) -> tuple[Floats, Floats]:
 def _near_lattice(gap: Floats) -> tuple[Floats, Floats]:
     """Return the mid-p of nearly whole multiples of a fraction, and a bound; 1 where there is none.
 
-    Published averages are such, and so is half precision in print. What they are off may break ties, and nothing else as long as it
-    adds up to less than half of the two steps between sums: so the mid-p is off by half of the
-    ties, at most.
+    Published averages are such, and half precision in print. What they are off may break ties, and
+    nothing else as long as it adds up to less than half of the two steps between sums. So the mid-p
+    is off by half of the ties, at most.
     """
     p, error = np.full(len(gap), 0.5), np.ones(len(gap))
     if np.abs(gap).max() > LARGEST:  # beyond, all are whole
         return p, error
     sample = np.multiply.outer(_NEAR_SCALES, gap[:, :: gap.shape[1] // 24 + 1])
     fits = np.abs(sample - np.rint(sample)).sum(axis=2) < 0.5
-    # Far out, ties on a fine lattice are too rare to matter, even if most sizes share a coarser one.
+    # Far out, ties on a fine lattice are too rare to matter, even if most sizes share a coarser
+    # one.
     variance = np.einsum("rs,rs->r", gap, gap)
     density = np.exp(-(gap.sum(axis=1) ** 2) / (2 * variance)) / np.sqrt(2 * np.pi * variance)
     fits &= np.multiply.outer(100 * 2 / _NEAR_SCALES, density) > SURE
@@ -347,9 +348,7 @@ def risen(sample: Floats, active: Counts, mean: Floats, lowest: Floats) -> Float
     return np.where(2 * counts >= min(_MANY, sample.shape[1]), result, 1.0)
 
 
-def _characteristic(
-    gap: Floats, t: Floats, nodes: int, *, full: bool
-) -> tuple[Floats, Floats]:
+def _characteristic(gap: Floats, t: Floats, nodes: int, *, full: bool) -> tuple[Floats, Floats]:
     r"""Return the mid-p by inverting the characteristic function, and its error.
 
     With the lowest frequency pi / (abs(t) + Z sd), the sum over its odd multiples is the
@@ -409,7 +408,7 @@ def _of_few_sizes(x: Floats, t: float, nodes: int) -> tuple[float, float]:
 def _left_out(squares: Floats | float, turning: Counts, nodes: int) -> Floats:
     """Estimate generously what nodes that were left out add."""
     size = np.maximum(np.sqrt(2 * np.asarray(squares) / nodes), 2.0 ** (-turning / 2))
-    return np.minimum(0.5, 20 * 2 / np.pi * size / np.sqrt(4 * nodes))
+    return np.asarray(np.minimum(0.5, 20 * 2 / np.pi * size / np.sqrt(4 * nodes)))
 
 
 # Moments, for loops over resamples
