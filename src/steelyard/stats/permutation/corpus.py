@@ -229,8 +229,9 @@ def corpus_pvalues(
     for common, pairs in _groups(stats.known):
         members, local = np.unique(pairs, return_inverse=True)
         local = local.reshape(-1, 2)
-        sums = _unit_sums(stats.values[members], common, blocks)
-        units = int((block_sums(common.astype(np.float64), blocks) > 0).sum())
+        present = block_sums(common.astype(np.float64), blocks) > 0
+        sums = _unit_sums(stats.values[members], common, blocks)[:, :, present]
+        units = int(present.sum())
         tests = [_Pair.of(stats, sums[i], sums[j], n_resamples) for i, j in local]
         tallies = np.array([test.start() for test in tests])
         if any(test.swaps is None for test in tests):

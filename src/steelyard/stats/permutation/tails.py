@@ -82,7 +82,8 @@ def product_tails(
     above, error = far_tails(t, variance)
     at = np.zeros(len(gap))
     active = np.count_nonzero(gap, axis=1)
-    todo = (error > SURE) | (active <= _ENUMERATE)
+    sure = SURE if reach is None else 1e-10  # on either side of t, p-values differ by little
+    todo = (error > sure) | (active <= _ENUMERATE)
 
     def enumerate_all(rows: Counts) -> None:
         for k in rows.tolist():
@@ -106,7 +107,7 @@ def product_tails(
         rising[unclear] = _risen(gap[unclear], t[unclear], variance[unclear])
         above[rows], error[rows] = _series(gap, rows, t, variance)
         error[rows] += rising[rows]
-        todo[rows] = error[rows] > SURE
+        todo[rows] = error[rows] > sure
     # With many different sizes the product of cosines dies down and stays there, so that summing
     # may stop. Few differences, or sizes that cluster, line up again at a higher frequency.
     quiet = (active >= _MANY) & (rising < SURE / 5)
