@@ -110,7 +110,7 @@ def product_tails(
         todo[rows] = error[rows] > sure
     # With many different sizes the product of cosines dies down and stays there, so that summing
     # may stop. Few differences, or sizes that cluster, line up again at a higher frequency.
-    quiet = (active >= _MANY) & (rising < SURE / 5)
+    quiet = (active >= _MANY) & (rising < sure / 5)
     for nodes in _NODES:
         if nodes == _NODES[-1]:
             enumerate_all(np.flatnonzero(todo & (active <= _ENUMERATE_SLOWLY)))
