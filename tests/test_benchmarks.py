@@ -44,7 +44,7 @@ def measured(load, setting, group, skip=(), **how):
 def test_every_row_of_meta_evaluation_runs_and_agrees_with_the_plain_algorithms(load, setting):
     found = measured(load, setting, "meta")
     assert list(found) == [
-        "spa", "spa-analytic", "spa-mtme", "spa-wmt", "test-spa-inputs", "test-spa-cells",
+        "spa", "spa-mtme", "spa-wmt", "test-spa-inputs", "test-spa-cells",
         "test-spa-300", "calibration", "calibration-several", "calibration-none", "tau",
         "bootstrap", "spa-memory",
     ]  # fmt: skip

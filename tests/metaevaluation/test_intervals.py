@@ -101,7 +101,7 @@ def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, un
 @pytest.mark.parametrize("missing", [0.0, 0.1])
 def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit, missing):
     data, _ = prepare(made(missing=missing), "human", None, keep_references=False)
-    options = MetaOptions(level=level, group_by=group, threshold=THRESHOLD, method="analytic")
+    options = MetaOptions(level=level, group_by=group, threshold=THRESHOLD)
     run = Run.of(data, METAMETRICS[name], options)
     n, s = data.human.shape
     ones = Resamples(

@@ -144,7 +144,7 @@ def weigh_groups(
         units = judged_units(data, AUTO)  # of what is drawn
         # Of p-values inside the measure: those of the meta-evaluation, or values would differ.
         signs = judged_units(data, asked).codes
-        run = Run.of(data, measure, MetaOptions(method="analytic"), signs)
+        run = Run.of(data, measure, MetaOptions(), signs)
         found = {result.metric: result.value for result in run.results()}
         value = np.array([found[name] for name in names])
         counts = segment_counts(DRAWS, data.es.n_segments, stream, units.codes)

@@ -30,7 +30,7 @@ PUBLISHED = {"perm-inputs": "inputs", "perm-systems": "systems", "perm-both": "c
 PERM = "PERM-INPUTS, PERM-SYSTEMS and PERM-BOTH stand for inputs, systems and cells"
 ALTERNATIVES = ("greater", "two-sided")
 CORRECTIONS = ("none", "holm", "bonferroni", "benjamini-hochberg")
-METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
+METHODS = ("exact", "mtme")
 PA_TIES = ("strict", "drop-human")
 OUTLIERS = ("both", "keep", "drop")
 DRAWN = ("unit", "segment", "document", "system", "both", "rater")
@@ -73,10 +73,7 @@ class MetaOptions(Procedure):
         "both (document sets the unit, too), or the raters behind the human score.", none="none",
     )  # fmt: skip
     n_bootstrap: int = bootstraps()
-    method: str = choice(
-        "exact", METHODS, "p-values inside soft pairwise accuracy.",
-        offered=("exact", "analytic", "monte-carlo", "mtme"),
-    )  # fmt: skip
+    method: str = choice("exact", METHODS, "p-values inside soft pairwise accuracy.")
     unit: str = unit("segment", "What is independent: changes sign, is swapped and is resampled as "
                      "a whole (segment: as soft pairwise accuracy is defined; rater and "
                      "document+rater: human p-values by rater).")  # fmt: skip

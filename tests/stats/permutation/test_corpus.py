@@ -18,7 +18,6 @@ from steelyard.stats.permutation.corpus import (
     CorpusStatistics,
     bootstrap_scores,
     corpus_pvalues,
-    gradient,
     pseudo_values,
 )
 from steelyard.stats.permutation.pvalues import pairwise_pvalues as segment_pvalues
@@ -214,8 +213,9 @@ def test_pseudo_values_of_a_plain_mean_are_the_scores():
 
 
 def test_a_statistic_that_is_always_zero_has_no_slope():
-    jump = gradient(lambda x: np.where(x[..., 1] > 0, 9.0, x[..., 0]), *np.array([[2.0, 0.0]] * 2))
-    np.testing.assert_allclose(jump, [1, 0], atol=1e-9)
+    values = np.array([[[2.0, 0.0], [4.0, 0.0]]])
+    stats = CorpusStatistics(values, lambda x: np.where(x[..., 1] > 0, 9.0, x[..., 0]))
+    np.testing.assert_allclose(pseudo_values(stats), [[4, 8]], rtol=1e-9)
 
 
 def test_an_undefined_score_has_undefined_pseudo_values():
@@ -254,33 +254,29 @@ def test_drawn_swaps_agree_with_all_swaps(formula, tail, seed):
     values = systems(3, 11, np.random.default_rng(seed))
     stats = CorpusStatistics(values, formula)
     result = corpus_pvalues(stats, n_resamples=1000, rng=seed, tail=tail)
-    assert result.how == "control-variate"
+    assert result.how == "sampled"
     assert 0 < result.error < 0.02
-    slack = 0 if tail == "mid" else 0.01  # ties are counted without a twin
+    slack = 0 if tail == "mid" else 0.01  # ties are counted, too
     expected = naive_pvalues(values, formula, tail)
     assert np.abs(result.p - expected).max() < 4 * result.error + slack
 
 
-def test_the_twin_takes_the_noise_out():
-    values = systems(4, 400, np.random.default_rng(3), gap=8)
-    stats = CorpusStatistics(values, Bent())
-    one, other = (corpus_pvalues(stats, n_resamples=1000, rng=seed).p for seed in (1, 2))
-    # plain counts would differ by some 0.02
-    assert np.abs(one - other).max() < 0.002
+def test_ten_thousand_swaps_are_good_to_half_a_percent():
+    stats = CorpusStatistics(systems(4, 400, np.random.default_rng(3), gap=8), Bent())
+    draws = [corpus_pvalues(stats, rng=seed) for seed in (1, 2)]
+    assert max(result.error for result in draws) <= 0.005
     more = corpus_pvalues(stats, n_resamples=100_000, rng=3)
-    assert np.abs(one - more.p).max() < 0.002
-    assert more.error < 0.001
+    assert more.error < 0.0015
+    for result in draws:
+        assert np.abs(result.p - more.p).max() < 4 * (result.error + more.error)
 
 
-def test_a_plain_mean_has_the_exact_p_values_of_segments():
+def test_a_plain_mean_has_the_p_values_of_segments():
     rng = np.random.default_rng(4)
-    whole = rng.integers(-6, 7, (4, 300)).astype(float)
-    fine = rng.normal(size=(4, 300))
-    for scores in (whole, fine):
+    for scores in (rng.integers(-6, 7, (4, 300)).astype(float), rng.normal(size=(4, 300))):
         values = np.stack([scores, np.ones_like(scores)], axis=-1)
-        found = corpus_pvalues(CorpusStatistics(values, Quotient())).p
-        exact = segment_pvalues(scores)
-        np.testing.assert_allclose(found, exact.p, rtol=0, atol=1e-9 + exact.error)
+        result = corpus_pvalues(CorpusStatistics(values, Quotient()))
+        assert np.abs(result.p - segment_pvalues(scores).p).max() < 4 * result.error
 
 
 @pytest.mark.parametrize("fraction", [1, 3])
@@ -295,14 +291,6 @@ def test_a_p_value_depends_on_its_two_systems_alone(fraction):
     pair = corpus_pvalues(stats.select([4, 1]), n_resamples=2000, rng=9).p
     np.testing.assert_array_equal(pair, whole[np.ix_([4, 1], [4, 1])])
     np.testing.assert_array_equal(whole + whole.T, np.ones((5, 5)))
-
-
-def test_the_size_of_chunks_does_not_matter(monkeypatch):
-    stats = CorpusStatistics(systems(3, 50, np.random.default_rng(6)), Bent())
-    whole = corpus_pvalues(stats, n_resamples=501)
-    monkeypatch.setattr("steelyard.stats.permutation.corpus._CHUNK", 400)
-    again = corpus_pvalues(stats, n_resamples=501)
-    np.testing.assert_allclose(again.p, whole.p, rtol=0, atol=1e-15)
 
 
 def test_blocks_of_drawn_swaps_are_added_up_first():
@@ -321,9 +309,7 @@ def test_segments_that_one_lacks_are_dropped_for_that_pair():
     gone[0, :5] = NAN
     found = corpus_pvalues(CorpusStatistics(gone, Bent()))
     whole = corpus_pvalues(CorpusStatistics(values, Bent()))
-    empty = values.copy()
-    empty[:, :5] = 0
-    without = corpus_pvalues(CorpusStatistics(empty, Bent()))
+    without = corpus_pvalues(CorpusStatistics(values[:, 5:], Bent()))
     assert found.p[1, 2] == whole.p[1, 2]
     assert found.p[0, 1] == without.p[0, 1] != whole.p[0, 1]
     assert found.n.tolist() == [[0, 35, 35], [35, 0, 40], [35, 40, 0]]

@@ -196,7 +196,7 @@ class Spa(MetaMetric):
         """
         scores = view.scores
         statistics = scores.sources[k].statistics
-        if statistics is not None and view.method in ("exact", "analytic"):
+        if statistics is not None and view.method != "mtme":
             p_metric = corpus_pvalues(statistics, blocks=view.blocks).p
             return self._human_p(view, statistics.known), p_metric
         if "metrics" not in view.kept:  # those of all metrics are computed at once

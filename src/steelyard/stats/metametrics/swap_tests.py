@@ -33,8 +33,7 @@ from numpy.typing import NDArray
 from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.permutation.pvalues import block_sums, pair_index, pairwise_pvalues, sided
-from steelyard.stats.permutation.signdraws import random_singles
-from steelyard.stats.permutation.tails import Singles, expansion, quick_p
+from steelyard.stats.permutation.tails import Singles, expansion, quick_p, random_signs
 
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")
 ALTERNATIVES = ("greater", "two-sided")
@@ -113,11 +112,11 @@ class Swaps:
             k = min(_BATCH, self.n - start)
             signs = np.ones((1, k, n_segments), dtype=np.float32)
             if scheme in ("inputs", "rows+columns"):
-                signs = random_singles(k, n_segments, rng)[None]
+                signs = random_signs(k, n_segments, rng, np.float32)[None]
             if scheme in ("systems", "rows+columns"):
-                signs = signs * random_singles(k, n_systems, rng).T[:, :, None]
+                signs = signs * random_signs(k, n_systems, rng, np.float32).T[:, :, None]
             if scheme == "cells":
-                cells = random_singles(k, n_systems * n_segments, rng)
+                cells = random_signs(k, n_systems * n_segments, rng, np.float32)
                 signs = cells.reshape(k, n_systems, n_segments).transpose(1, 0, 2)
             yield signs
 

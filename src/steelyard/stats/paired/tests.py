@@ -280,7 +280,7 @@ def flip_tails(sums: Floats) -> tuple[Floats, Floats, float]:
     """P(T >= t) and P(T <= t) over all signs, for rows of whole numbers; and the largest error."""
     # Rounding may leave less than the chance of the signs as they are, or even less than nothing.
     least = 2.0 ** -np.count_nonzero(sums, axis=1).astype(np.float64)
-    tails = lattice_tails([sums]) if _is_coarse(sums) else None
+    tails = lattice_tails(sums) if _is_coarse(sums) else None
     if tails is not None:
         above, at, error = tails
         return np.clip(above + at, least, 1), np.clip(1 - above, least, 1), error

@@ -7,12 +7,8 @@ their sums. Resampling, swapping and selecting then act on sums, never on texts.
 A paired test swaps the outputs of systems a and b on some segments and scores both again. Signs
 :math:`k_s = \pm 1` give them the sums :math:`m + d` and :math:`m - d` with
 :math:`m = \frac12 \sum_s (a_s + b_s)` and :math:`d = \frac12 \sum_s k_s (a_s - b_s)`: one matrix
-product serves all swaps of all systems. The difference :math:`D = f(m + d) - f(m - d)` is odd in d,
-so it differs from :math:`L = 2 \nabla f(m) d`, its linear twin, in the third order only. L is a sum
-with fair signs, whose tail needs no sampling (:mod:`steelyard.stats.permutation.tails`). What is
-sampled is only how much more often D reaches its observed value than L does, which takes most of
-the noise out of p-values (a control variate). Where it would not, because the score jumps or bends,
-plain counts are used.
+product serves all swaps of all systems. The difference :math:`f(m + d) - f(m - d)` is odd in d, so
+every draw stands for its mirror image, too.
 """
 
 from __future__ import annotations
@@ -28,7 +24,6 @@ from steelyard.core.errors import ShapeError
 from steelyard.core.options import check_choice, check_whole
 from steelyard.core.rng import Rng, generator
 from steelyard.stats.arrays import Counts, Floats, own_floats, weighted_sums
-from steelyard.stats.permutation.lattice import as_lattice, lattice_tails
 from steelyard.stats.permutation.pvalues import (
     TAILS,
     PairwisePValues,
@@ -36,8 +31,7 @@ from steelyard.stats.permutation.pvalues import (
     pair_index,
     sided,
 )
-from steelyard.stats.permutation.signdraws import random_signs
-from steelyard.stats.permutation.tails import expansion, product_tails
+from steelyard.stats.permutation.tails import random_signs
 
 _STEP = 1e-5  # of central differences, relative to the totals: errors of 1e-10 from either side
 _CHUNK = 2_000_000  # signs held at a time
@@ -156,28 +150,6 @@ def bootstrap_scores(stats: CorpusStatistics, counts: Floats) -> Floats:
     return np.where(some, stats.combine(sums), np.nan)
 
 
-def gradient(combine: Combine, sums: Floats, steps: Floats) -> Floats:
-    """Slopes of a score by central differences: (..., K) like ``sums``, and so are the ``steps``.
-
-    Where a step is 0, so is the slope. Where the score has a kink within a step (BLEU's brevity
-    penalty begins), the slopes of both sides are averaged.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> sums = np.array([3.0, 4.0, 0.0])
-    >>> gradient(lambda x: x[..., 0] / x[..., 1], sums, 1e-5 * sums).round(6).tolist()
-    [0.25, -0.1875, 0.0]
-    """
-    result = np.zeros(sums.shape)
-    for k in range(sums.shape[-1]):
-        step = np.zeros(sums.shape)
-        step[..., k] = steps[..., k]
-        rise = combine(sums + step) - combine(sums - step)
-        np.divide(rise, 2 * step[..., k], out=result[..., k], where=step[..., k] > 0)
-    return result
-
-
 def pseudo_values(stats: CorpusStatistics) -> Floats:
     r"""Segment scores that stand for the corpus score: systems x segments.
 
@@ -198,8 +170,13 @@ def pseudo_values(stats: CorpusStatistics) -> Floats:
     x = np.where(known[:, :, None], stats.values, 0.0)
     sums, size = x.sum(axis=1), np.abs(x).sum(axis=1)
     n = known.sum(axis=1)[:, None]
-    # A statistic that is 0 on every segment can't change: it gets no step, and no slope.
-    slopes = gradient(stats.combine, sums, _STEP * size)
+    slopes = np.zeros(sums.shape)
+    for k in range(sums.shape[1]):
+        step = np.zeros(sums.shape)
+        step[:, k] = _STEP * size[:, k]
+        rise = stats.combine(sums + step) - stats.combine(sums - step)
+        # A statistic that is 0 on every segment can't change: it has no slope.
+        np.divide(rise, 2 * step[:, k], out=slopes[:, k], where=step[:, k] > 0)
     centred = n[:, :, None] * x - sums[:, None, :]
     result = stats.combine(sums)[:, None] + np.einsum("nsk,nk->ns", centred, slopes)
     return np.where(known, result, np.nan)
@@ -252,15 +229,16 @@ def corpus_pvalues(
     for common, pairs in _groups(stats.known):
         members, local = np.unique(pairs, return_inverse=True)
         local = local.reshape(-1, 2)
-        sums = _unit_sums(stats.values[members], common, blocks)
-        units = int((block_sums(common.astype(np.float64), blocks) > 0).sum())
+        present = block_sums(common.astype(np.float64), blocks) > 0
+        sums = _unit_sums(stats.values[members], common, blocks)[:, :, present]
+        units = int(present.sum())
         tests = [_Pair.of(stats, sums[i], sums[j], n_resamples) for i, j in local]
         tallies = np.array([test.start() for test in tests])
-        if any(test.sampled for test in tests):
-            how = "control-variate"
+        if any(test.swaps is None for test in tests):
+            how = "sampled"
             for shifts in _shifts(sums, n_resamples, np.random.default_rng(seed)):
                 for k, (test, (i, j)) in enumerate(zip(tests, local, strict=True)):
-                    if test.sampled:
+                    if test.swaps is None:
                         tallies[k] += test.tally(test.turn * (shifts[i] - shifts[j]))
         for test, tally, (i, j) in zip(tests, tallies, pairs, strict=True):
             leading, tied, error = test.pvalue(tally)
@@ -328,11 +306,10 @@ def _shifts(sums: Floats, n_resamples: int, stream: np.random.Generator) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two systems, turned so that the first leads, and the linear twin of their score.
+    """Two systems, turned so that the first leads.
 
-    A tally adds up, over draws that each stand for themselves and their mirror image, 1, a, b, a^2,
-    ab, b^2 and c: how much of the draw lies beyond the lead (a tie counts half) by the score and by
-    its twin; and how much of it is tied with the lead by the score.
+    A tally adds up, over draws that each stand for themselves and their mirror image: 1, how much
+    of the draw lies beyond the lead (a tie counts half), its square, and how much is tied.
     """
 
     combine: Combine
@@ -342,110 +319,59 @@ class _Pair:
     swaps: Floats | None  # what each of all swaps moves, where these are few
     lead: float
     slack: float
-    slopes: Floats
-    linear: Floats  # what the units that differ add to the twin
-    reach: float  # the lead of the twin
 
     @classmethod
-    def of(cls, stats: CorpusStatistics, one: Floats, other: Floats, n_resamples: int) -> _Pair:
+    def of(cls, stats: CorpusStatistics, first: Floats, second: Floats, n_resamples: int) -> _Pair:
         """Compare two systems by their statistics, K x units each."""
         orientation = 1.0 if stats.higher_is_better else -1.0
-        scores = stats.combine(np.stack([one.sum(axis=1), other.sum(axis=1)]))
+        scores = stats.combine(np.stack([first.sum(axis=1), second.sum(axis=1)]))
         lead = orientation * float(scores[0] - scores[1])
         turn = -1.0 if lead < 0 else 1.0
-        gap = turn * (one - other)[:, (one != other).any(axis=0)]
-        middle = (one + other).sum(axis=1) / 2
-        # Slopes over the distance that swaps go, so that the twin looks across kinks as they do.
-        slopes = gradient(stats.combine, middle, np.sqrt((gap * gap).sum(axis=1)) / 2)
-        if not np.isfinite(slopes).all():
-            slopes = np.zeros_like(slopes)  # a twin that says nothing leaves plain counts
-        slopes *= orientation
-        linear = slopes @ gap
-        total = float(linear.sum())
-        same = abs(total - abs(lead)) <= 1e-8 * float(np.abs(linear).sum())
+        gap = turn * (first - second)[:, (first != second).any(axis=0)]
         return cls(
             combine=stats.combine,
             orientation=orientation,
             turn=turn,
-            middle=middle,
+            middle=(first + second).sum(axis=1) / 2,
             swaps=_every_swap(gap) if 2 ** gap.shape[1] <= n_resamples else None,
             lead=abs(lead),
             slack=_SLACK * float(np.abs(scores).sum()),
-            slopes=slopes,
-            linear=linear,
-            reach=total if same else abs(lead),
         )
-
-    @property
-    def sampled(self) -> bool:
-        """Whether swaps are drawn, not enumerated."""
-        return self.swaps is None
-
-    @property
-    def _level(self) -> bool:
-        return self.lead <= self.slack
 
     def tally(self, shift: Floats) -> Floats:
         """Count draws, given by what each moves from the second system to the first."""
         null = self.combine(self.middle + shift) - self.combine(self.middle - shift)
-        a, c = _beyond(self.orientation * null, self.lead, self.slack)
-        a[np.isnan(null)] = np.nan
-        slack = _SLACK * float(np.abs(self.linear).sum())
-        b, _ = _beyond(2 * (shift @ self.slopes), self.reach, slack)
-        return np.array([len(a), a.sum(), b.sum(), a @ a, a @ b, b @ b, c.sum()])
+        null = self.orientation * null
+        lead, slack = self.lead, self.slack
+        tied = ((np.abs(null - lead) <= slack) + (np.abs(null + lead) <= slack) * 1.0) / 2
+        beyond = ((null > lead + slack) + (null < -lead - slack) * 1.0) / 2 + tied / 2
+        beyond[np.isnan(null)] = np.nan
+        return np.array([len(null), beyond.sum(), beyond @ beyond, tied.sum()])
 
     def start(self) -> Floats:
         """Count all swaps where these are few, else what was observed: it is one of the draws."""
         if self.swaps is not None:
             return self.tally(self.swaps)
         if math.isnan(self.lead):
-            return np.full(7, np.nan)
-        return np.array([1, 1 / 4, 1 / 4, 1 / 16, 1 / 16, 1 / 16, 1 if self._level else 1 / 2])
+            return np.full(4, np.nan)
+        return np.array([1, 1 / 4, 1 / 16, 1 if self.lead <= self.slack else 1 / 2])
 
     def pvalue(self, tally: Floats) -> tuple[float, float, float]:
-        """Give the mid-p of the leading system, the chance of a tie, and a standard error."""
-        n, a, b, aa, ab, bb, c = tally.tolist()
-        if math.isnan(a):
+        """Return the mid-p of the leading system, the chance of a tie, and a standard error."""
+        n, beyond, squares, tied = tally.tolist()
+        if math.isnan(beyond):
             return math.nan, math.nan, 0.0
-        if self._level:
-            return 0.5, c / n, 0.0
-        if not self.sampled:
-            return a / n, c / n, 0.0
-        # A quarter more: that score and twin never disagreed does not prove that they never do.
-        plain = math.sqrt(aa - a * a / n + 0.25) / n
-        rate = a / b
-        twin = math.sqrt(max(0.0, aa - 2 * rate * ab + rate * rate * bb) + 0.25) / n
-        known, error = _twin_tail(self.linear, self.reach)
-        if twin + error < plain:
-            return min(0.5, rate * known), c / n, twin + error
-        return a / n, c / n, plain
+        if self.lead <= self.slack:
+            return 0.5, tied / n, 0.0
+        if self.swaps is not None:
+            return beyond / n, tied / n, 0.0
+        # A quarter more: that no draw went beyond the lead does not prove that none does.
+        error = math.sqrt(squares - beyond * beyond / n + 0.25) / n
+        return beyond / n, tied / n, error
 
 
 def _every_swap(gap: Floats) -> Floats:
-    """Make what all swaps of units move from one system to the other: swaps x K."""
+    """Return what all swaps of units move from one system to the other: swaps x K."""
     units = gap.shape[1]
     signs = (np.arange(2**units)[:, None] >> np.arange(units)) % 2 * 2.0 - 1
     return signs @ gap.T / 2
-
-
-def _twin_tail(linear: Floats, reach: float) -> tuple[float, float]:
-    """Give the mid-p of a sum with fair signs at ``reach``, and an error bound."""
-    found = None
-    if reach == float(linear.sum()):
-        unit = np.abs(linear[linear != 0]).min(initial=np.inf)
-        whole = as_lattice(np.append(linear, 0.0) / unit)
-        found = None if whole is None else lattice_tails([(whole[:-1] - whole[-1])[None]])
-    above, at, bound = found or product_tails(linear[None], np.array([reach]))
-    p, error = max(0.0, float(above[0] + at[0] / 2)), float(np.max(bound))
-    if error > 1e-6:  # a bound for the worst; what moments say by themselves is often a better one
-        powers = (linear**2).sum(), (linear**4).sum(), (linear**6).sum()
-        other, last = expansion(*(np.array([x]) for x in (reach, *powers)))
-        error = min(error, abs(p - float(other[0])) + float(last[0]))
-    return p, error
-
-
-def _beyond(null: Floats, lead: float, slack: float) -> tuple[Floats, Floats]:
-    """How much of each draw and its mirror image lies beyond a lead, and is tied with it."""
-    tied = ((np.abs(null - lead) <= slack) + (np.abs(null + lead) <= slack) * 1.0) / 2
-    beyond = ((null > lead + slack) + (null < -lead - slack) * 1.0) / 2
-    return beyond + tied / 2, tied

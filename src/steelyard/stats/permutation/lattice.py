@@ -1,12 +1,10 @@
-"""Scores on a lattice: multiples of some step, whose permutation null can be had exactly."""
+"""Scores on a lattice: multiples of some step, whose permutation null is computed exactly."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats
@@ -14,163 +12,76 @@ from steelyard.stats.arrays import Counts, Floats
 #: Tails beyond this many standard deviations are dropped; Hoeffding bounds them by exp(-Z^2 / 2).
 Z = 7.5
 TAIL = 2 * math.exp(-Z * Z / 2)
-_COUNTED = 30  # differences that are not zero up to which p-values are counts of signs
-#: Distinct steps x frequencies up to which a lattice is transformed.
-CELLS = 30_000_000
-_TABLE = 500_000  # rows x steps up to which they are counted without sorting
-_SMALL = 16_000  # numbers at a time: fewer than what makes the allocator ask for fresh pages
-_COMMON = 16  # steps that decide whether a frequency matters
-_FIRST = 4  # ... of which these are looked at first
-_SHORT = 2**31  # numbers that four bytes can't hold
-_SILENT = -34.0  # logarithm of a product that does not
+#: Denominators of published averages.
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
-_SCALES = np.array(SCALES, dtype=np.float64)
-_FAR = 1e-6  # of a step: further off nothing is a whole number, however large
-_LARGEST = 2.0**40  # scores beyond are not looked at
-_SAMPLE = 50  # scores, at most, that may settle it for all
-_FEW = 5  # in a sample: one of so many rules out most scales
-_MORE = 1000  # scores, about, that are looked at where the sample did not see all
-_TRIES = 6  # to find a step by few scores, and at last by all
-_ROUNDED = 0.01  # of a declared step: what may be rounding of what was published
-_NOISE = 2.0**-48  # of the largest score: sixteen times what rounding a number takes away
-
-
-def lattice_scale(scores: Floats) -> int | None:
-    """Find the smallest factor that makes all scores whole numbers, None if none does.
-
-    Scores are on a lattice if they are no further from it than rounding in double precision takes
-    them (-1.3000000000000003 is -1.3), or if they are its numbers in single precision. Any other
-    score is what it says: 0.333333 is not a third.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> lattice_scale(np.array([-1.0, -0.1])), lattice_scale(np.array([1 / 3, -2.0]))
-    (10, 3)
-    >>> lattice_scale(np.array([0.333333, 3.0])) is None
-    True
-    """
-    known = scores[~np.isnan(scores)]
-    return _scale_of(known, float(np.abs(known).max(initial=0.0)), SCALES) if known.size else None
-
-
-def _scale_of(known: Floats, size: float, scales: Sequence[int]) -> int | None:
-    """Find the first of some factors that makes whole numbers of scores up to a size."""
-    if size > _LARGEST:
-        return None
-    for scale in scales:
-        scaled = known * scale
-        whole = np.rint(scaled)
-        if np.abs(scaled - whole).max() <= min(scale * _NOISE * size, _FAR):
-            return scale
-        if (np.float32(whole / scale) == known).all():
-            return scale
-    return None
+LARGEST = 2.0**40  # beyond, every double is a whole number
+_CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
+_SAMPLE = 50  # scores that settle it for most matrices
+_FINEST = 1e-5  # of the range of scores: finer steps are as good as continuous
+_COUNTED = 30  # differences up to which a p-value is a whole number of 2^n sign vectors
+_SILENT = -34.0  # logarithm of a product of cosines that adds nothing
+_CACHED = 16_000  # numbers worked on together
+_COMMON = (4, 16)  # steps that decide whether a frequency matters
 
 
 def as_lattice(scores: Floats) -> Floats | None:
     """Turn scores into whole numbers with the same ratios of differences, None if there are none.
 
-    Fractions of :data:`SCALES` come first; then any step that all differences share (averages over
-    seven raters, three decimals, standardised levels) is found by Euclid's algorithm. A few scores
-    that are not on a lattice settle it for all.
+    Euclid's algorithm finds the step that all differences share: first on a sample, which rules out
+    nearly all continuous scores, then on all. Scores may be off by what rounding to double
+    precision takes away, or to single precision where all of them are single. Any other score
+    counts as it stands: 0.333333 is not a third.
 
     Examples
     --------
-    >>> import numpy as np
     >>> as_lattice(np.array([0.5, 2.0])).tolist(), as_lattice(np.array([1 / 7, 3 / 7])).tolist()
     ([1.0, 4.0], [0.0, 1.0])
     """
-    return as_lattices([scores])[0]
+    present = scores.ravel()
+    present = present[~np.isnan(present)] if np.isnan(present.sum()) else present
+    steps = None
+    for most in (_SAMPLE, 20 * _SAMPLE, len(present)):
+        steps = _steps(present[:: len(present) // (most + 1) + 1])
+        if steps is None:
+            return None
+    assert steps is not None
+    low, step, noise = steps
+    off = np.abs(present - (low + np.rint((present - low) / step) * step)).max()
+    return np.rint((scores - low) / step) if off <= noise else None
 
 
-def as_lattices(matrices: Sequence[Floats]) -> list[Floats | None]:
-    """Turn each of several matrices of scores into whole numbers, as :func:`as_lattice` does."""
-    found: list[Floats | None] = [None] * len(matrices)
-    ends = [_ends(scores) for scores in matrices]
-    some = [place for place, (low, _) in enumerate(ends) if not math.isnan(low)]
-    samples = np.empty((len(some), _SAMPLE))
-    for own, place in zip(samples, some, strict=True):
-        sample = matrices[place].ravel()[:: matrices[place].size // _SAMPLE + 1]
-        own[: len(sample)] = np.where(np.isnan(sample), ends[place][0], sample)
-        own[len(sample) :] = ends[place][0]
-    samples.sort(axis=1)
-    low, high = np.array([ends[place] for place in some]).reshape(-1, 2).T
-    fits = _fits(samples, np.maximum(-low, high))
-    steps = _shared_steps(samples, low, high)
-    for own, step, place in zip(fits, steps.tolist(), some, strict=True):
-        if own.any() or step > 0:
-            scales = [scale for scale, fit in zip(SCALES, own, strict=True) if fit]
-            found[place] = _whole(matrices[place], *ends[place], scales, step)
-    return found
-
-
-def _ends(scores: Floats) -> tuple[float, float]:
-    """Lowest and highest score; NaN where there is none."""
+def _steps(scores: Floats) -> tuple[float, float, float] | None:
+    """Return a score, the step that all others are from it, and what they may be off."""
+    size = float(np.abs(scores).max(initial=0.0))
     if not scores.size:
-        return math.nan, math.nan
-    low, high = float(scores.min()), float(scores.max())
-    if math.isnan(low):
-        low, high = (
-            float(np.fmin.reduce(scores, axis=None)),
-            float(np.fmax.reduce(scores, axis=None)),
-        )
-    return low, high
+        return None
+    single = bool((scores.astype(np.float32) == scores).all())
+    noise = size * (2.0**-23 if single else 2.0**-48)
+    few = scores[:: len(scores) // _SAMPLE + 1]
+    scales = np.array(SCALES)[:, None]  # the fractions that people use
+    fits = np.abs(few - np.rint(few * scales) / scales).max(axis=1) <= noise
+    fits &= size <= LARGEST
+    for scale in scales[fits, 0].tolist():
+        if np.abs(scores - np.rint(scores * scale) / scale).max() <= noise:
+            return 0.0, 1 / scale, noise
+    low, span = float(scores.min()), float(scores.max() - scores.min())
+    step = _shared_step(np.unique(scores), 64 * noise if single else 0.0)
+    return (low, span / round(span / step), noise) if step else None
 
 
-def _fits(scores: Floats, size: Floats) -> NDArray[np.bool_]:
-    """Tell which scales make whole numbers of each row of scores up to a size: rows x scales."""
-    if scores.shape[1] > _FEW**2:
-        fit = _fits(scores[:, ::_FEW], size)
-        some = np.flatnonzero(fit.any(axis=1))
-        fit[some] &= _fits_all(scores[some], size[some])
-        return fit
-    return _fits_all(scores, size)
-
-
-def _fits_all(scores: Floats, size: Floats) -> NDArray[np.bool_]:
-    scaled = np.multiply.outer(_SCALES, scores)
-    whole = np.rint(scaled)
-    off = np.abs(scaled - whole).max(axis=-1, initial=0)
-    fit = off <= np.minimum(np.multiply.outer(_SCALES * _NOISE, size), _FAR)
-    fit |= ((whole / _SCALES[:, None, None]).astype(np.float32) == scores).all(axis=-1)
-    return np.asarray((fit & (size <= _LARGEST)).T)
-
-
-def _whole(
-    scores: Floats, low: float, high: float, scales: Sequence[int], step: float
-) -> Floats | None:
-    """Turn scores into whole numbers by the scales or the step that a sample of them has."""
-    size = max(-low, high)
-    known = scores.ravel()
-    known = known[~np.isnan(known)] if np.isnan(known.sum()) else known
-    scale = _scale_of(known, size, scales)
-    if scale is not None:
-        return np.rint(scores * scale)
-    whole = _in_steps(scores, low, high, step) if step > 0 else None
-    some = known[:: len(known) // _MORE + 1]
-    for attempt in range(_TRIES):  # the sample did not see all
-        if whole is not None:
-            break
-        if attempt == _TRIES - 1:
-            some = known
-        step = float(_shared_steps(np.unique(some)[None], np.array([low]), np.array([high]))[0])
-        if not step > 0:
-            break
-        whole = _in_steps(scores, low, high, step)
-        if whole is None:  # look at those that are far from all steps, too
-            off = np.abs(known - low - step * np.rint((known - low) / step))
-            few = min(_SAMPLE, len(known))
-            some = np.append(some, known[np.argpartition(off, -few)[-few:]])
-    return whole
-
-
-def _in_steps(scores: Floats, low: float, high: float, step: float) -> Floats | None:
-    """Count steps from the lowest score; None if some score is between two steps."""
-    step = (high - low) / round((high - low) / step)
-    whole = np.rint((scores - low) / step)
-    off = np.fmax.reduce(np.abs(scores - (low + whole * step)), axis=None)
-    return whole if off <= _NOISE * max(-low, high) else None
+def _shared_step(ordered: Floats, least: float) -> float:
+    """Return the step that all numbers in order share; 0 where it is too fine, or there is none."""
+    rest = np.diff(ordered)
+    span = float(rest.sum())
+    noise = max(least, 1e-10 * span + 4e-16 * float(np.abs(ordered[[0, -1]]).max()))
+    step = 0.0
+    while rest.size:
+        step = float(rest.min())
+        if step < max(_FINEST * span, least):
+            return 0.0
+        rest = np.abs(rest - step * np.rint(rest / step))
+        rest = rest[rest > noise]
+    return step
 
 
 def declared_lattice(scores: Floats, step: float) -> Floats:
@@ -178,190 +89,109 @@ def declared_lattice(scores: Floats, step: float) -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
     >>> declared_lattice(np.array([0.333333, 2.0]), 1 / 3).tolist()
     [1.0, 6.0]
     """
-    if not (step > 0 and math.isfinite(step)):
-        raise UsageError(f"a step is a number above 0, got {step:g}")
     whole = np.rint(scores / step)
     off = float(np.fmax.reduce(np.abs(scores / step - whole), axis=None, initial=0.0))
-    if off > _ROUNDED:
+    if off > 0.01:
         raise UsageError(f"scores are no multiples of {step:g}: one is {off * step:g} off")
     return whole
 
 
-def _shared_steps(scores: Floats, low: Floats, high: Floats) -> Floats:
-    """Find the step that each row of scores in order shares; 0 where it is too fine, or nothing.
-
-    That is Euclid's algorithm, on what stands side by side: small numbers, which have little noise.
-    ``low`` and ``high`` are the ends of the range that the scores are from.
-    """
-    span = high - low
-    noise = 1e-10 * span + 4e-16 * np.maximum(-low, high)
-    rest = np.diff(scores, axis=1)
-    step, rows = span.copy(), np.arange(len(scores))
-    while rows.size:
-        rest = np.where(rest > noise[rows, None], rest, np.inf)
-        least = rest.min(axis=1, initial=np.inf)
-        rough = least < np.inf  # there is a remainder
-        step[rows[rough]] = least[rough]
-        fine = step[rows] < 1e-5 * span[rows]
-        step[rows[fine]] = 0.0
-        rough &= ~fine
-        rows, least = rows[rough], least[rough, None]
-        rest = np.where(rest[rough] < np.inf, rest[rough], 0.0)
-        rest = np.abs(rest - least * np.rint(rest / least))
-    return step
-
-
-def lattice_tails(
-    gaps: Iterable[Floats],
-    *,
-    ties: bool = True,
-    most: float | None = None,
-    t: Floats | None = None,
-) -> tuple[Floats, Floats, float] | None:
-    r"""P(T > t) and P(T = t) for whole-number differences, by inverting their transform.
+def lattice_tails(gap: Floats, *, ties: bool = True) -> tuple[Floats, Floats, float] | None:
+    r"""Return P(T > t), P(T = t) and the error for rows of whole-number differences.
 
     T moves in steps of two, so with a period 2L it is a sum over frequencies
     :math:`u = \pi k / L` of :math:`\prod_s \cos(u x_s)` times a weight:
     :math:`\cos(u t)` for P(T = t), and for the sum of :math:`P(T = \tau)` over :math:`\tau` from 0
-    to t (both ends by half) :math:`\sin(u t) \cot(u) / 2`. L covers Z standard deviations beyond
-    t; Hoeffding bounds what lies beyond. Nearly all products vanish, so only those are taken that
-    the commonest steps do not rule out. None if the lattice is so fine that it would not pay.
-
-    ``gaps`` are rows of differences, as many at a time as suits; none of them is larger than
-    ``most``, and ``t`` are their sums, if that is known. Without ``ties``, the first array is
-    P(T > t) + P(T = t) / 2 and the second is 0.
+    to t (both ends by half) :math:`\sin(u t) \cot(u) / 2`. L covers Z standard deviations beyond t;
+    Hoeffding bounds what lies beyond. None if the lattice is so fine that it would not pay.
+    Without ``ties``, the first is the mid-p, and the second 0.
     """
-    values, counts, sums = _step_counts(gaps, most, t)
+    t = gap.sum(axis=1, dtype=np.float64).astype(np.int64)
+    far = Z * np.sqrt(np.einsum("rs,rs->r", gap, gap, dtype=np.float64))
+    far = np.where(np.abs(t) < far, np.abs(t) + far, 0)
+    if far.any() and far.max() / 4 * len(np.unique(np.abs(gap[far.argmax()]))) > _CELLS:
+        return None
+    values, counts = _step_counts(np.abs(gap))
     divisor = int(np.gcd.reduce(values, initial=0)) or 1
-    return _tails(values // divisor, counts, sums // divisor, ties=ties)
-
-
-def _tails(
-    values: Counts, counts: Floats, t: Counts, *, ties: bool
-) -> tuple[Floats, Floats, float] | None:
-    """Tails of rows that have each size so often, and sum up to t."""
+    values, t = values // divisor, t // divisor
     deviation = np.sqrt(counts @ values.astype(np.float64) ** 2)
-    live = (np.abs(t) < Z * deviation) & (deviation > 0)
+    live = np.flatnonzero((np.abs(t) < Z * deviation) & (deviation > 0))
     mid = np.where(deviation > 0, np.where(t > 0, 0.0, 1.0), 0.5)
-    at = (deviation == 0).astype(np.float64) if ties else np.zeros(len(t))
-    if live.any():
-        reach = np.minimum(counts @ values, Z * deviation)  # T can't be further out than that
-        width = lattice_width(t[live], reach[live] / Z)
-        if len(values) * (width // 2 + 1) > CELLS:
+    at = (deviation == 0).astype(np.float64)
+    if live.size:
+        reach = np.minimum(counts @ values, Z * deviation)[live]
+        width = int((np.abs(t[live]) + reach).max()) // 2 + 2 | 1  # odd: no frequency is its mirror
+        used = np.flatnonzero(counts[live].any(axis=0))
+        if len(used) * (width // 2) > _CELLS:
             return None
-        some = counts if live.all() else counts[live]
-        used = np.flatnonzero(some.any(axis=0))
-        some = some if len(used) == len(values) else some[:, used]
+        some = counts[np.ix_(live, used)]
         mid[live], at[live] = _inverted(some, values[used], t[live], width, ties=ties)
-    # So few signs that their shares are known: whole numbers of them.
-    few = counts.sum(axis=1) <= _COUNTED
-    if few.any():
-        signs = 2.0 ** counts.sum(axis=1)[few]
-        mid[few] = np.rint(mid[few] * 2 * signs) / (2 * signs)
-        at[few] = np.rint(at[few] * signs) / signs
-    return mid - at / 2, at, TAIL + 1e-12
+    active = counts.sum(axis=1)
+    few = active <= _COUNTED  # so few signs that their shares are whole numbers of 2^-n
+    signs = 2.0 ** active[few]
+    mid[few] = np.rint(mid[few] * 2 * signs) / (2 * signs)
+    at[few] = np.rint(at[few] * signs) / signs
+    return (mid - at / 2 if ties else mid), (at if ties else 0 * at), TAIL + 1e-12
 
 
-def lattice_width(t: Floats | Counts, deviation: Floats) -> int:
-    """Give half the period that keeps Z deviations beyond t apart."""
-    return int((np.abs(t) + Z * deviation).max()) // 2 + 2
-
-
-def in_few_bytes(whole: Floats, most: float) -> Floats:
-    """Give whole numbers, less the least, in two bytes each if their range fits: less to move."""
-    fits = whole.size and most <= np.iinfo(np.int16).max
-    return (whole - whole.min()).astype(np.int16) if fits else whole
-
-
-def _step_counts(
-    gaps: Iterable[Floats], most: float | None, sums: Floats | None
-) -> tuple[Counts, Floats, Counts]:
-    """Give all sizes of differences but 0, how often each row has each, and the sum of each row."""
-    steps, tables, totals = [], [], []
-    every = None if most is None or most >= _TABLE else np.arange(most + 1)
-    for gap in gaps:
-        size = np.abs(gap)
-        top = float(size.max(initial=0)) if most is None else most
-        rows = np.arange(len(gap))[:, None]
-        if len(gap) * top < _TABLE:
-            values = np.arange(top + 1) if every is None else every
-            codes = np.add(size, rows * len(values), dtype=np.int64, casting="unsafe")
-        else:
-            values, inverse = np.unique(size, return_inverse=True)
-            codes = inverse.reshape(gap.shape) + rows * len(values)
-        counts = np.bincount(codes.ravel(), minlength=len(gap) * len(values))
-        steps.append(values)
-        tables.append(counts.reshape(len(gap), len(values)))
-        totals.append(gap.sum(axis=-1) if sums is None else sums[:0])
-    t = np.concatenate(totals or [np.zeros(0)]) if sums is None else sums
-    if steps and all(values is every for values in steps):
-        found, table = steps[0], np.concatenate(tables)
+def _step_counts(size: Floats) -> tuple[Counts, Floats]:
+    """Return all sizes of differences but 0, and how often each row has each: rows x sizes."""
+    top = int(size.max(initial=0))
+    if top < 20 * size.shape[1]:  # counted without sorting
+        values, codes = np.arange(top + 1), size.astype(np.int64)
     else:
-        found = np.unique(np.concatenate(steps or [np.zeros(0)]))
-        table = np.zeros((sum(map(len, tables)), len(found)), dtype=np.int64)
-        start = 0
-        for values, counts in zip(steps, tables, strict=True):
-            table[start : start + len(counts), np.searchsorted(found, values)] = counts
-            start += len(counts)
-    used = np.flatnonzero(table.any(axis=0) & (found > 0))
-    return found[used].astype(np.int64), table[:, used].astype(np.float64), t.astype(np.int64)
+        values, codes = np.unique(size, return_inverse=True)
+    codes = codes.reshape(size.shape) + np.arange(len(size))[:, None] * len(values)
+    counts = np.bincount(codes.ravel(), minlength=codes.shape[0] * len(values))
+    counts = counts.reshape(len(size), len(values))
+    used = np.flatnonzero(counts.any(axis=0) & (values > 0))
+    return values[used].astype(np.int64), counts[:, used].astype(np.float64)
 
 
 def _inverted(
     counts: Floats, values: Counts, t: Counts, width: int, *, ties: bool
 ) -> tuple[Floats, Floats]:
     """Sum over the frequencies pi k / width up to a right angle; the others mirror them."""
-    width |= 1  # odd: no frequency is its own mirror image
     angle = np.pi / width
     log = np.log(np.cos(np.arange(width // 2 + 1) * angle))
     log = np.concatenate([log, log[:0:-1]])
-    small = counts.astype(np.float32)
     inner, points = t.astype(np.float64), np.ones(len(t))
-    for k in _audible(counts, values, log):
-        whole, rest = _divided(values[:, None] * k, width)
+    k = _audible(counts, values, log)
+    step = max(1, _CACHED // max(counts.shape))
+    for part in (k[start : start + step] for start in range(0, len(k), step)):
+        whole, rest = _divided(values[:, None] * part, width)
         size = counts @ log[rest]
-        heard = np.flatnonzero(size.max(axis=0) > _SILENT)  # by all steps
-        some, whole, rest = k[heard], whole[:, heard], rest[:, heard]
-        size = np.exp(size[:, heard])
-        whole += 2 * rest > width  # half turns, rounded
-        whole &= 1
-        odd = (small @ whole.astype(np.float32)).astype(np.int64) & 1
-        size *= 1 - 2 * odd
-        phase = angle * _divided(t[:, None] * some, 2 * width)[1]
-        inner += 2 * (size * np.sin(phase)) @ (1 / np.tan(angle * some))
+        heard = np.flatnonzero(size.max(axis=0) > _SILENT)
+        loud, whole, rest = part[heard], whole[:, heard], rest[:, heard]
+        half_turns = (whole + (2 * rest > width)) & 1
+        odd = (counts @ half_turns).astype(np.int64) & 1
+        product = np.exp(size[:, heard]) * (1 - 2 * odd)
+        phase = angle * _divided(t[:, None] * loud, 2 * width)[1]
+        inner += 2 * (product * np.sin(phase)) @ (1 / np.tan(angle * loud))
         if ties:
-            points += 2 * (size * np.cos(phase)).sum(axis=-1)
-    at = np.maximum(points / width, 0) if ties else np.zeros(len(t))
-    return 0.5 - inner / (2 * width), at
+            points += 2 * (product * np.cos(phase)).sum(axis=1)
+    return 0.5 - inner / (2 * width), np.maximum(points / width, 0)
+
+
+def _audible(counts: Floats, values: Counts, log: Floats) -> Counts:
+    """Return the frequencies at which some product may matter: a few steps rule out nearly all."""
+    width = len(log)
+    least = counts.min(axis=0)
+    order = np.argsort(-least, kind="stable")
+    k = np.arange(1, width // 2 + 1)
+    for common in (order[:number] for number in _COMMON):
+        kept = [
+            part[least[common] @ log[_divided(values[common, None] * part, width)[1]] > _SILENT]
+            for part in np.array_split(k, len(k) * len(common) // _CACHED + 1)
+        ]
+        k = np.concatenate(kept)
+    return k
 
 
 def _divided(numbers: Counts, by: int) -> tuple[Counts, Counts]:
-    """Divide, and give the rest, faster than NumPy's remainder. Overwrites the numbers."""
+    """Divide, and return the rest: several times faster than NumPy's remainder."""
     whole = numbers // by
-    numbers -= whole * by
-    return whole, numbers
-
-
-def _audible(counts: Floats, values: Counts, log: Floats) -> Iterator[Counts]:
-    """Yield the frequencies at which some product may matter, some of them at a time."""
-    width = len(log)
-    least = counts.min(axis=0)
-    common = np.argsort(-least, kind="stable")[:_COMMON]
-    least, steps = least[common], values[common]
-    if int(steps.max(initial=0)) * width < _SHORT:
-        steps = steps.astype(np.int32)  # are divided in half of the time
-    found = []
-    for start in range(1, width // 2 + 1, _SMALL // _FIRST):
-        k = np.arange(start, min(start + _SMALL // _FIRST, width // 2 + 1), dtype=steps.dtype)
-        # A few steps rule out nearly all.
-        k = k[least[:_FIRST] @ log[_divided(steps[:_FIRST, None] * k, width)[1]] > _SILENT]
-        bound = least @ log[_divided(steps[:, None] * k, width)[1]]
-        found.append(k[bound > _SILENT].astype(np.int64))
-    heard = np.concatenate(found)
-    step = max(1, _SMALL // max(counts.shape))
-    for start in range(0, len(heard), step):
-        yield heard[start : start + step]
+    return whole, numbers - whole * by

@@ -10,18 +10,16 @@ T is a sum of independent terms, so its distribution needs no sampling:
 
 * ``lattice``: scores that are multiples of some step (MQM, DA, an LLM judge) have a T on a lattice;
   its probabilities are the inverse Fourier transform of :math:`\prod_s \cos(u x_s)`.
-* ``enumeration``: few segments; all sign vectors, by sorting the sums of either half.
-* ``characteristic``: anything else; the same product, inverted at few well-chosen frequencies.
-  Many segments need no product: a series in the moments of x gives it, with a bound of its error.
-* ``edgeworth`` and ``normal``: expansions in the moments of x, for use inside resampling loops.
-* ``monte-carlo``: sampled signs, for comparison; ``mtme``: the signs, precision and tie rule of
-  the WMT toolkit, for its published numbers.
+* ``characteristic``: anything else; the same product, inverted at few well-chosen frequencies, or
+  all signs of few differences. Many segments need no product: a series in the moments of x gives
+  it, with a bound of its error.
+* ``mtme``: the signs, precision and tie rule of the WMT toolkit, for its published numbers.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Any
@@ -30,41 +28,43 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError
-from steelyard.core.options import check_choice, check_number, check_whole
-from steelyard.core.rng import Rng, check_rng, generator
+from steelyard.core.options import check_choice, check_number
 from steelyard.stats.arrays import Counts, Floats, real_array
-from steelyard.stats.permutation.enumeration import enumeration_work
-from steelyard.stats.permutation.lattice import (
-    CELLS,
-    TAIL,
-    Z,
-    as_lattices,
-    declared_lattice,
-    in_few_bytes,
-    lattice_tails,
-    lattice_width,
+from steelyard.stats.permutation.lattice import TAIL, Z, as_lattice, declared_lattice, lattice_tails
+from steelyard.stats.permutation.tails import (
+    SURE,
+    Bools,
+    Singles,
+    far_tails,
+    product_tails,
+    repeated_sizes,
+    risen,
+    series_tails,
 )
-from steelyard.stats.permutation.pairsums import gram, stacked_pair_sums
-from steelyard.stats.permutation.signdraws import random_signs
-from steelyard.stats.permutation.tails import NARROW, expansion, product_tails, stacked_tails
 
-_CHUNK = 4_000_000  # signs or differences held at a time
+_CHUNK = 4_000_000  # differences held at a time
 _ALONE = 400_000  # multiplications that BLAS does in one thread
-_CACHED = 16_000  # differences that stay in the processor's cache
-_ROWS = 60_000  # ... where they are sorted, and much is done to each
-_COUNTED = 30_000  # ... where they are counted
+_CELLS = 500_000  # scores whose powers are held at a time
+_ROWS = 400_000  # differences of pairs in doubt held at a time
+# Higher powers are added up in single precision; no p-value moves by more than this.
+_ROUNDING = 1e-8
+_SINGLE = 5e-7  # relative error of such sums
+_MOVES = (0.06 * 8, 0.055 * 32)  # of a p-value per error of the fourth over V^2, sixth over V^3
+_SAMPLE = 48  # differences that tell whether they come in steps
 TAILS = ("mid", "ge")
 ALTERNATIVES = ("two-sided", "greater", "less")
-METHODS = ("exact", "analytic", "normal", "monte-carlo", "mtme")
+METHODS = ("exact", "mtme")
+
+RowTails = Callable[[Floats], tuple[Floats, Floats, Floats | float] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class PairwisePValues:
     """p-values of all pairs: ``p[i, j]`` is small where i is better than j beyond chance.
 
-    ``error`` estimates the numerical error of each (for ``monte-carlo`` it is the largest standard
-    error); ``how`` names the algorithm that was used; ``n[i, j]`` counts the units compared.
-    Pairs without a common unit have NaN.
+    ``error`` bounds the numerical error of each (of ``mtme`` it is the largest standard error);
+    ``how`` names the algorithm; ``n[i, j]`` counts the units compared. Pairs without a common unit
+    have NaN.
     """
 
     p: Floats
@@ -75,17 +75,14 @@ class PairwisePValues:
 
 @dataclass(frozen=True, slots=True)
 class SignFlips:
-    """How p-values are found.
+    """How p-values are computed.
 
     Attributes
     ----------
     method
-        ``exact`` (lattice, enumeration or characteristic function, whichever fits), ``analytic``
-        (Edgeworth expansion), ``normal``, ``monte-carlo`` or ``mtme``.
+        ``exact`` (lattice, enumeration or characteristic function, whichever fits) or ``mtme``.
     tail
         ``mid`` or ``ge`` (at least as extreme, ties in full).
-    n_resamples, rng
-        For ``monte-carlo``.
     step
         For ``exact``: what all scores are multiples of but for the rounding of what was published
         (1/3 for the means of three raters). Without it only scores that are on a lattice in double
@@ -94,16 +91,12 @@ class SignFlips:
 
     method: str = "exact"
     tail: str = "mid"
-    n_resamples: int = 10_000
-    rng: Rng = 0
     step: float | None = None
 
     def __post_init__(self) -> None:
         check_choice(METHODS, method=self.method)
         check_choice(TAILS, tail=self.tail)
-        check_whole(1, n_resamples=self.n_resamples)
         check_number(0, strict=True, optional=True, step=self.step)
-        check_rng(self.rng)
 
 
 def pairwise_pvalues(
@@ -118,7 +111,7 @@ def pairwise_pvalues(
     blocks
         A code per segment: segments with the same code change sign together (documents, windows).
     options
-        Those of :class:`SignFlips`: ``method``, ``tail``, ``n_resamples``, ``rng``, ``step``.
+        Those of :class:`SignFlips`: ``method``, ``tail``, ``step``.
 
     Examples
     --------
@@ -135,59 +128,48 @@ def stacked_pvalues(
 ) -> list[PairwisePValues]:
     """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each.
 
-    The scores have one shape, and are worked on together where that is faster.
+    Scores of one shape without gaps are worked on together, which is faster.
     """
-    chosen = options or SignFlips()
+    options = options or SignFlips()
     stack = [real_array("scores", scores) for scores in matrices]
     for x in stack:
-        if x.ndim != 2 or x.shape != stack[0].shape:
+        if x.ndim != 2:
             raise ShapeError(f"expected systems x segments, got shape {x.shape}")
-    if chosen.method == "mtme":
+    if options.method == "mtme":
         return [_mtme(x) for x in stack]
-    if chosen.method != "exact":
-        return _assemble(stack, blocks, _WAYS[chosen.method](chosen), chosen.tail)
-    # A lattice comes first, for its ties are real: only there do P(T > t) and P(T = t) fall apart,
-    # and a characteristic function that returns to 1 again and again is its bad case and the
-    # lattice's good one. Whatever is no lattice, or too fine a one to be worth its transform, is
-    # left for the characteristic function, which takes all such scores together: by a series in
-    # their moments, and pair by pair where its bound is not good enough.
-    whole: dict[int, Pairs] = {}
-    lattices = (
-        as_lattices(stack)
-        if chosen.step is None
-        else [declared_lattice(x, chosen.step) for x in stack]
-    )
-    for place, scores in enumerate(lattices):
-        result = None if scores is None else _try_lattice(scores, blocks, chosen.tail)
-        if result is not None:
-            whole[place] = result
-    others = [place for place in range(len(stack)) if place not in whole]
-    way = _Way("characteristic", partial(product_tails, series=True), stacked_tails, _ROWS)
-    # Whole numbers tie where scores do on paper. Many of them would be taken for a lattice again.
-    n_units = stack[0].shape[1] if blocks is None else len(np.unique(blocks))
-    exact = n_units <= NARROW or chosen.step is not None
-    left = [stack[place] if (numbers := lattices[place]) is None or not exact else numbers
-            for place in others]  # fmt: skip
-    results = _assemble(left, blocks, way, chosen.tail)
-    found = dict(zip(others, results, strict=True))
-    found.update(zip(whole, _of_lattices(whole.values(), len(stack[0]), chosen.tail), strict=True))
-    return [found[place] for place in range(len(stack))]
-
-
-def _of_lattices(pairs: Collection[Pairs], size: int, tail: str) -> list[PairwisePValues]:
-    if not pairs:
-        return []
-    above, at, units, errors = zip(*pairs, strict=True)
-    squares = _square(size, np.stack(above), np.stack(at), np.stack(units), tail)
-    return [
-        PairwisePValues(p, error, "lattice", n)
-        for p, n, error in zip(*squares, errors, strict=True)
-    ]
+    results: dict[int, PairwisePValues] = {}
+    together: dict[tuple[int, ...], dict[int, Floats]] = {}
+    for k, x in enumerate(stack):
+        # A lattice comes first, for its ties are real: only there do P(T > t) and P(T = t) fall
+        # apart, and a characteristic function that returns to 1 again and again is its bad case
+        # and the lattice's good one.
+        whole = as_lattice(x) if options.step is None else declared_lattice(x, options.step)
+        pairs, how = (
+            None if whole is None else _lattice_pairs(whole, blocks, options.tail),
+            "lattice",
+        )
+        if pairs is None:
+            # Of a declared lattice, whole numbers tie where scores do on paper.
+            numbers = x if whole is None or options.step is None else whole
+            units = _complete_units(numbers, blocks)
+            if units is not None:
+                together.setdefault(units.shape, {})[k] = units
+                continue
+            pairs, how = _paired_rows(numbers, blocks, product_tails), "characteristic"
+            assert pairs is not None
+        results[k] = _squared(len(x), pairs, how, options.tail)
+    for (size, width), units_of in together.items():
+        above, at, error = _complete_pairs(list(units_of.values()), *pair_index(size))
+        counts = np.full(above.shape[1], width)
+        for row, k in enumerate(units_of):
+            pairs = above[row], at[row], error[row], counts
+            results[k] = _squared(size, pairs, "characteristic", options.tail)
+    return [results[k] for k in range(len(stack))]
 
 
 @lru_cache(maxsize=8)
 def pair_index(n: int) -> tuple[Counts, Counts]:
-    """Give i and j of all pairs i < j."""
+    """Return i and j of all pairs i < j."""
     i, j = np.triu_indices(n, 1)
     i, j = i.astype(np.int64), j.astype(np.int64)
     i.flags.writeable = j.flags.writeable = False  # everyone gets the same arrays
@@ -195,7 +177,7 @@ def pair_index(n: int) -> tuple[Counts, Counts]:
 
 
 def block_sums(differences: Floats, blocks: Counts | None) -> Floats:
-    """Add up differences within blocks (each a row of the result's last axis)."""
+    """Add up differences within blocks (along the last axis)."""
     if blocks is None:
         return differences
     if blocks.shape != differences.shape[-1:]:
@@ -208,121 +190,8 @@ def block_sums(differences: Floats, blocks: Counts | None) -> Floats:
     return np.add.reduceat(differences[..., order], starts, axis=-1)
 
 
-def _pairs(
-    x: Floats, whole: Floats | None, blocks: Counts | None, which: Counts, cells: int | None = None
-) -> Iterator[tuple[Counts, Floats, Counts | int]]:
-    """Yield chunks of pairs: their places, differences per unit (0 where missing), common units.
-
-    ``whole`` are the scores per unit, where :func:`_units` can tell.
-    """
-    rows, columns = pair_index(len(x))
-    step = max(1, (cells or _CACHED) // max(1, x.shape[1]))
-    for start in range(0, len(which), step):
-        some = which[start : start + step]
-        i, j = rows[some], columns[some]
-        if whole is not None:
-            gap = np.empty((len(some), whole.shape[1]), dtype=whole.dtype)
-            for row, a, b in zip(gap, i.tolist(), j.tolist(), strict=True):
-                np.subtract(whole[a], whole[b], out=row)
-            yield some, gap, whole.shape[1]
-            continue
-        gap = x[i] - x[j]
-        absent = np.isnan(gap)
-        gap[absent] = 0
-        n = block_sums((~absent).astype(np.float64), blocks) > 0
-        yield some, block_sums(gap, blocks), n.sum(axis=-1)
-
-
-def _units(x: Floats, blocks: Counts | None) -> Floats | None:
-    """Give scores per segment that anyone has, or per block; None if something else is missing."""
-    if np.isnan(np.add.reduce(x, axis=None)):
-        absent = np.isnan(x)
-        kept = ~absent.all(axis=0)
-        if blocks is not None or absent[:, kept].any():
-            return None
-        x = x[:, kept]
-    return block_sums(x, blocks)
-
-
-Tails = Callable[[Floats], tuple[Floats, Floats, Floats | float]]
-Quick = Callable[[Sequence[Floats], Counts, Counts], tuple[Floats, Floats, Floats]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """A method over all pairs, by its name.
-
-    ``tails`` takes differences and gives P(T > t), P(T = t) and an error bound. ``quick`` takes
-    matrices without gaps and gives the same for all pairs, with a bound for each. ``cells`` are the
-    differences that ``tails`` gets at a time, if not few.
-    """
-
-    how: str
-    tails: Tails
-    quick: Quick | None = None
-    cells: int | None = None
-
-
-def _assemble(
-    matrices: Sequence[Floats], blocks: Counts | None, way: _Way, tail: str
-) -> list[PairwisePValues]:
-    """Run a method over all pairs of each matrix."""
-    if not matrices:
-        return []
-    size = len(matrices[0])
-    i, j = pair_index(size)
-    above, at = np.zeros((2, len(matrices), len(i)))
-    error = np.full(above.shape, np.inf)
-    units = np.zeros(above.shape, dtype=np.int64)
-    if way.quick is not None:
-        for places, alike in _alike(matrices, blocks):
-            above[places], at[places], error[places] = way.quick(alike, i, j)
-            units[places] = alike[0].shape[1]
-    for k in np.flatnonzero(np.isinf(error).any(axis=1)).tolist():
-        x, which = matrices[k], np.flatnonzero(np.isinf(error[k]))
-        for some, gap, n in _pairs(x, _units(x, blocks), blocks, which, way.cells):
-            above[k, some], at[k, some], error[k, some] = way.tails(gap)
-            units[k, some] = n
-    return [
-        PairwisePValues(p, float(worst), way.how, n)
-        for p, n, worst in zip(
-            *_square(size, above, at, units, tail), error.max(axis=1, initial=0), strict=True
-        )
-    ]
-
-
-def _alike(
-    matrices: Sequence[Floats], blocks: Counts | None
-) -> Iterator[tuple[list[int], list[Floats]]]:
-    """Yield places and units of matrices without gaps, those of one shape together."""
-    shapes: dict[tuple[int, ...], tuple[list[int], list[Floats]]] = {}
-    for place, x in enumerate(matrices):
-        whole = _units(x, blocks)
-        if whole is not None and whole.size:
-            places, found = shapes.setdefault(whole.shape, ([], []))
-            places.append(place)
-            found.append(whole)
-    yield from shapes.values()
-
-
-def _square(
-    size: int, above: Floats, at: Floats, units: Counts, tail: str
-) -> tuple[Floats, Counts]:
-    """Put pairs (of some scores each) into matrices, both ways round: p-values, and units."""
-    i, j = pair_index(size)
-    share = 0.5 if tail == "mid" else 1.0
-    above = np.where(units > 0, above, np.nan)
-    p = np.full((*above.shape[:-1], size, size), share)
-    p[..., i, j] = above + share * at
-    p[..., j, i] = 1 - above - (1 - share) * at
-    np.minimum(np.maximum(p, 0, out=p), 1, out=p)
-    n = np.zeros(p.shape, dtype=np.int64)
-    n[..., i, j] = n[..., j, i] = units
-    return p, n
-
-
 def sided(p: Floats, alternative: str) -> Floats:
-    """Make p-values of an alternative of those that row is better than column, ties in full."""
+    """Return p-values of an alternative from those that row is better than column, ties in full."""
     check_choice(ALTERNATIVES, alternative=alternative)
     if alternative == "two-sided":
         p = np.minimum(1.0, 2 * np.minimum(p, p.T))
@@ -332,102 +201,178 @@ def sided(p: Floats, alternative: str) -> Floats:
     return p
 
 
-Pairs = tuple[Floats, Floats, Counts, float]  # P(T > t), P(T = t), units, error
+PairTails = tuple[Floats, Floats, Floats, Counts]  # P(T > t), P(T = t), error, units
 
 
-def _try_lattice(x: Floats, blocks: Counts | None, tail: str) -> Pairs | None:
-    """Transform the lattice, unless it is so fine that there is no point in it."""
-    n_pairs = math.comb(len(x), 2)
-    above, at, units = np.zeros(n_pairs), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int64)
-    error, whole = TAIL, _units(x, blocks)
-    live = np.arange(n_pairs)
-    narrow = most = None
-    if whole is not None:  # sums of whole numbers tell who is beyond all doubt
-        i, j = pair_index(len(x))
-        products, totals = gram(whole)
-        t = totals[i] - totals[j]
-        squares = products.diagonal()[i] + products.diagonal()[j] - 2 * products[i, j]
-        beyond = t * t >= Z * Z * np.maximum(squares, 1)
-        above[beyond & (t < 0)] = 1.0
-        units[:] = whole.shape[1]
-        live = np.flatnonzero(~beyond)
-        most = float(whole.max() - whole.min()) if whole.size else 0.0
-        width = lattice_width(t[live], np.sqrt(squares[live])) if live.size else 0
-        # Of few units, all signs are enumerated where that is less work than the transform.
-        n = whole.shape[1]
-        limit = min(CELLS, enumeration_work(n)) if n <= NARROW else CELLS
-        for some in () if most * width // 2 <= limit else (live[:1], live[:: len(live) // 8 + 1]):
-            steps = len(np.unique(np.abs(whole[i[some]] - whole[j[some]]))) - 1
-            if steps * width // 2 > limit:
-                return None
-        narrow = in_few_bytes(whole, most)
+def _squared(size: int, pairs: PairTails, how: str, tail: str) -> PairwisePValues:
+    """Put p-values of pairs into a matrix, both ways round."""
+    above, at, error, units = pairs
+    i, j = pair_index(size)
+    share = 0.5 if tail == "mid" else 1.0
+    above = np.where(units > 0, above, np.nan)
+    p = np.full((size, size), share)
+    p[i, j] = above + share * at
+    p[j, i] = 1 - above - (1 - share) * at
+    n = np.zeros(p.shape, dtype=np.int64)
+    n[i, j] = n[j, i] = units
+    return PairwisePValues(np.clip(p, 0, 1), float(error.max(initial=0)), how, n)
 
-    def gaps(which: Counts) -> Iterator[Floats]:
-        for some, gap, n in _pairs(x, narrow, blocks, which, _COUNTED):
-            units[some] = n
-            yield gap
 
-    step = max(1, _CHUNK // max(1, x.shape[1]))
-    for start in range(0, len(live), step):
-        which = live[start : start + step]
-        own = None if whole is None else t[which]
-        found = lattice_tails(gaps(which), ties=tail != "mid", most=most, t=own)
-        if found is None:
+def _lattice_pairs(x: Floats, blocks: Counts | None, tail: str) -> PairTails | None:
+    """Transform the lattice of each pair; None if it is so fine that this would not pay."""
+    tails = partial(lattice_tails, ties=tail != "mid")
+    units = _complete_units(x, blocks)
+    if units is None:
+        return _paired_rows(x, blocks, tails)
+    i, j = pair_index(len(units))
+    products, totals = units @ units.T, units.sum(axis=1)
+    t = totals[i] - totals[j]
+    squares = products.diagonal()[i] + products.diagonal()[j] - 2 * products[i, j]
+    beyond = t * t >= Z * Z * np.maximum(squares, 1)  # sums of whole numbers are exact
+    above, at = np.where(beyond & (t < 0), 1.0, 0.0), np.zeros(len(t))
+    live = np.flatnonzero(~beyond)
+    step = max(1, _CHUNK // max(1, units.shape[1]))
+    for part in (live[start : start + step] for start in range(0, len(live), step)):
+        result = tails(units[i[part]] - units[j[part]])
+        if result is None:
             return None
-        above[which], at[which], error = found
-    return above, at, units, error
+        above[part], at[part], _ = result
+    return above, at, np.full(len(t), TAIL + 1e-12), np.full(len(t), units.shape[1])
 
 
-def _monte_carlo(options: SignFlips) -> _Way:
-    n_resamples = options.n_resamples
-    seed = generator(options.rng).integers(2**63)
-
-    def tails(gap: Floats) -> tuple[Floats, Floats, float]:
-        stream = np.random.default_rng(seed)  # the same signs for every chunk of pairs
-        t = gap.sum(axis=-1)
-        slack = 1e-9 * np.abs(gap).sum(axis=-1)
-        above, at = np.zeros(len(gap)), np.zeros(len(gap))
-        # Bytes are drawn in words of four: only whole words leave the stream where it would be.
-        step = max(4, min(n_resamples, _CHUNK // max(1, gap.shape[1])) // 4 * 4)
-        for start in range(0, n_resamples, step):
-            count = min(step, n_resamples - start)
-            null = gap @ random_signs(count, gap.shape[1], stream).T
-            over = (null > (t + slack)[:, None]).sum(axis=-1)
-            above += over
-            at += (null >= (t - slack)[:, None]).sum(axis=-1) - over
-        return above / n_resamples, at / n_resamples, 0.5 / math.sqrt(n_resamples)
-
-    return _Way("monte-carlo", tails, cells=_CHUNK)
+def _complete_units(x: Floats, blocks: Counts | None) -> Floats | None:
+    """Return scores per segment that anyone has, or per block; None if others are missing."""
+    missing = np.isnan(x)
+    if missing.any():
+        present = ~missing.all(axis=0)
+        if blocks is not None or missing[:, present].any():
+            return None
+        x = x[:, present]
+    return block_sums(x, blocks)
 
 
-def _by_moments(how: str, order: int) -> _Way:
-    """Take tails from sums of powers; the error is the first term left out, or the last one kept.
+def _paired_rows(x: Floats, blocks: Counts | None, tails: RowTails) -> PairTails | None:
+    """Take the tails of all pairs on the units that both have; a missing difference is 0."""
+    i, j = pair_index(len(x))
+    above, at, error = np.zeros((3, len(i)))
+    units = np.zeros(len(i), dtype=np.int64)
+    step = max(1, _CHUNK // max(1, x.shape[1]))
+    for start in range(0, len(i), step):
+        part = slice(start, start + step)
+        gap = x[i[part]] - x[j[part]]
+        present = ~np.isnan(gap)
+        gap[~present] = 0
+        units[part] = (block_sums(present.astype(np.float64), blocks) > 0).sum(axis=1)
+        result = tails(block_sums(gap, blocks))
+        if result is None:
+            return None
+        above[part], at[part], error[part] = result
+    return above, at, error, units
 
-    Differences are formed only where systems lack segments: the sums need them nowhere else.
+
+# Moments of all pairs
+#
+# With a and b the centred scores of two systems, the second, fourth and sixth power of a - b are
+# those of a and of b less, summed both ways round, ab, 4 a^3 b - 3 a^2 b^2 and
+# 6 a^5 b - 15 a^4 b^2 + 10 a^3 b^3: a few matrix products give their sums for all pairs.
+
+
+def _complete_pairs(matrices: list[Floats], i: Counts, j: Counts) -> tuple[Floats, Floats, Floats]:
+    """Return P(T > t), P(T = t) and the error for pairs of rows of scores without gaps.
+
+    Takes matrices of one shape and gives matrices x pairs. Pairs far apart and pairs that a series
+    is sure of need no differences; others do.
     """
+    t, sums, alike, coarse = (
+        np.stack(part) for part in zip(*(_pair_sums(x, i, j) for x in matrices), strict=True)
+    )
+    above, error = far_tails(t, sums[:, 0])
+    at = np.zeros(above.shape)
+    rises = np.repeat(_rises(matrices, i, j)[:, None], len(i), axis=1)
+    doubt = (error > SURE) | alike
+    near = doubt & ~coarse & (sums[:, 0] > 0) & (rises < SURE / 5)
+    if near.any():
+        variance = sums[:, 0][near]
+        powers = [sums[:, k][near] / variance ** (k + 1) for k in range(3)]
+        p, bound = series_tails(t[near] / np.sqrt(variance), powers, np.cbrt(powers[-1]))
+        bound += _ROUNDING + rises[near]
+        above[near] = np.where(bound <= SURE, p, above[near])
+        error[near], doubt[near] = bound, bound > SURE
+    matrix, pair = np.nonzero(doubt)
+    step = max(1, _ROWS // max(1, matrices[0].shape[1]))
+    for start in range(0, len(matrix), step):
+        part = matrix[start : start + step], pair[start : start + step]
+        gap = np.stack([matrices[k][i[c]] - matrices[k][j[c]] for k, c in zip(*part, strict=True)])
+        above[part], at[part], error[part] = product_tails(gap, rises=rises[part])
+    return above, at, error
 
-    def of_sums(
-        t: Floats, second: Floats, fourth: Floats, sixth: Floats
-    ) -> tuple[Floats, Floats, Floats]:
-        p, last = expansion(t, second, fourth, sixth if order > 2 else None)
-        if order == 2:
-            p = expansion(t, second)[0]
-        still = second == 0  # equal systems: all of the null stands at 0
-        return np.where(still, 0.0, p), still.astype(np.float64), last
 
-    def tails(gap: Floats) -> tuple[Floats, Floats, Floats]:
-        square = gap * gap
-        second, fourth, sixth = (x.sum(axis=-1) for x in (square, square**2, square**3))
-        return of_sums(gap.sum(axis=-1), second, fourth, sixth)
+def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, Bools, Bools]:
+    """Return sums of differences, and of their second, fourth and sixth powers: powers x pairs.
 
-    return _Way(how, tails, lambda *stacked: of_sums(*stacked_pair_sums(*stacked)))
+    And which pairs are so much alike that the second would cancel, and of which pairs single
+    precision will not do for the higher ones.
+    """
+    n, width = x.shape
+    totals, products, higher = np.zeros(n), np.zeros((n, n)), np.zeros((5, n, n))
+    step = max(1, _CELLS // max(1, n))
+    for start in range(0, width, step):
+        part = x[:, start : start + step]
+        centred = np.ones((n + 1, part.shape[1]))  # the last row adds up the others
+        np.subtract(part, part.sum(axis=0) / n, out=centred[:n])
+        product = centred @ centred[:n].T
+        totals += product[n]
+        products += product[:n]
+        size = math.sqrt(float(product[:n].trace()) / part.size) or 1.0
+        a = np.multiply(centred[:n], 1 / size, dtype=np.float32, casting="same_kind")
+        a2 = a * a
+        a3 = a2 * a
+        # Of a matrix with itself BLAS takes twice as long as of others: hence pairs, and a copy.
+        higher[:2] += _products([a3, a3 * a2], a) * [[[size**4]], [[size**6]]]
+        higher[2:4] += _products([a2, a2 * a2], a2) * [[[size**4]], [[size**6]]]
+        higher[4] += size**6 * (a3.copy() @ a3.T).astype(np.float64)
+    both = np.stack([
+        products, 4 * higher[0] - 3 * higher[2], 6 * higher[1] - 15 * higher[3] + 10 * higher[4]
+    ])  # fmt: skip
+    both += both.swapaxes(1, 2).copy()
+    single = np.stack([products.diagonal(), higher[2].diagonal(), higher[4].diagonal()])
+    alone = single[:, i] + single[:, j]
+    sums = alone - both[:, i, j]
+    variance = sums[0]
+    alike = variance < 1e-3 * alone[0]
+    coarse = alike.copy()
+    for power, moves in zip((1, 2), _MOVES, strict=True):
+        coarse |= alone[power] * _SINGLE * moves > _ROUNDING / 2 * variance ** (power + 1)
+        # Powers of means bound means of powers from below.
+        np.maximum(sums[power], variance ** (power + 1) / max(1, width) ** power, out=sums[power])
+    return totals[i] - totals[j], sums, alike, coarse
 
 
-_WAYS: dict[str, Callable[[SignFlips], _Way]] = {
-    "analytic": lambda _: _by_moments("edgeworth", 6),
-    "normal": lambda _: _by_moments("normal", 2),
-    "monte-carlo": _monte_carlo,
-}
+def _products(powers: list[Singles], power: Singles) -> Singles:
+    """Multiply each of several matrices by another's transpose, at once."""
+    product = np.concatenate(powers) @ power.T
+    return product.reshape(len(powers), *product.shape[1:] * 2)
+
+
+def _rises(matrices: list[Floats], i: Counts, j: Counts) -> Floats:
+    """Bound what higher frequencies add for each matrix, by one difference per segment of a pair.
+
+    1 where differences repeat.
+    """
+    width = matrices[0].shape[1]
+    if not len(i) or not width:
+        return np.ones(len(matrices))
+    segments = np.arange(width)[:: width // _SAMPLE + 1]
+    pair = np.arange(len(segments)) % len(i)
+    sample = np.stack([x[i[pair], segments] - x[j[pair], segments] for x in matrices])
+    mean = np.sqrt((sample * sample).mean(axis=1))
+    repeated = repeated_sizes(sample)[0] | (mean == 0)
+    mean[mean == 0] = 1.0
+    lowest = np.pi / (2 * Z * mean * math.sqrt(width))
+    return np.where(repeated, 1.0, risen(np.abs(sample), np.full(len(mean), width), mean, lowest))
+
+
+# The WMT toolkit
 
 
 @lru_cache(maxsize=1)
@@ -450,14 +395,14 @@ def _in_one_thread(signs: NDArray[np.float32], x: NDArray[np.float32]) -> NDArra
     rows = rows // 16 * 16 if rows >= 16 else max(2, rows)  # one alone would be another product
     wide = max(1, _ALONE // (rows * max(1, x.shape[1])))
     products = [
-        np.concatenate([signs[k : k + rows] @ own.T for k in range(0, len(signs), rows)]).T
-        for own in (x[i : i + wide] for i in range(0, max(1, len(x)), wide))
+        np.concatenate([signs[k : k + rows] @ part.T for k in range(0, len(signs), rows)]).T
+        for part in (x[i : i + wide] for i in range(0, max(1, len(x)), wide))
     ]
     return np.ascontiguousarray(np.concatenate(products))
 
 
 def _mtme(scores: Floats, n_resamples: int = 1000) -> PairwisePValues:
-    """The WMT toolkit's p-values: its 1,000 signs, float32, ``>=``, on segments that all have."""
+    """Return the WMT toolkit's p-values: 1,000 signs, float32, ``>=``, segments that all have."""
     complete = ~np.isnan(scores).any(axis=0)
     # Selecting columns changes their order in memory, and float32 sums depend on that.
     x = (scores if complete.all() else scores[:, complete]).astype(np.float32)

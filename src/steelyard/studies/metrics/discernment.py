@@ -196,7 +196,7 @@ def guard(
     own = list(the_metrics(es, human, metrics))
     with_all = replace(es, scores={**es.scores, **tables})
     options = replace(options, metrics=[*own, *tables])
-    runs = open_runs(with_all, human, by, options, method="analytic")
+    runs = open_runs(with_all, human, by, options)
     steps(progress, 1)()
     values = runs.values
     floors = _floors(tables, values)

@@ -88,7 +88,6 @@ def open_runs(
     by: By,
     options: MetaStudyOptions,
     *,
-    method: str = "exact",
     unit: str = SEGMENT,
 ) -> MetaRuns:
     """Prepare the data as :func:`steelyard.meta_evaluate` does, and weigh metrics.
@@ -101,7 +100,7 @@ def open_runs(
     'learned-refA'
     """
     metas = list(dict.fromkeys(registry.chosen(by)))
-    weighed = MetaOptions(level=options.level, group_by=options.group_by, method=method)
+    weighed = MetaOptions(level=options.level, group_by=options.group_by)
     es = as_evalset(es, human, unit)
     human = the_human(es, human)
     data, told = prepare(es, human, options.metrics, keep_references=options.keep_references)
