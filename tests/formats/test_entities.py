@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import save
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
-from steelyard.formats.folders import koberelease
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats import entities
 from steelyard.formats.reading import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -162,7 +162,7 @@ def test_released_folder(tmp_path: Path) -> None:
     written(tmp_path / "newstest2019.B.1.ru-en", released("c", "d"))
     written(tmp_path / "newstest2019-ruen-ref.en", released("e", "f"))
     (tmp_path / ".hidden").write_text("x")
-    found = koberelease.read_folder(tmp_path)
+    found = entities.read_folder(tmp_path)
     assert {name: [s.text for s in own] for name, own in found.systems.items()} == {
         "A": ["a", "b"],
         "B.1": ["c", "d"],
@@ -171,17 +171,17 @@ def test_released_folder(tmp_path: Path) -> None:
 
 
 def test_bad_folders(tmp_path: Path, refusal: Refusal) -> None:
-    refusal(koberelease.read_folder, tmp_path)
+    refusal(entities.read_folder, tmp_path)
     written(tmp_path / "newstest2019.A.ru-en", released("a", "b"))
     written(tmp_path / "newstest2019.B.ru-en", released("c"))
-    message = refusal(koberelease.read_folder, tmp_path)
+    message = refusal(entities.read_folder, tmp_path)
     assert "number of sentences" in message
 
 
 def test_two_files_of_one_system(tmp_path: Path, refusal: Refusal) -> None:
     written(tmp_path / "newstest2019.A.ru-en", released("a", "b"))
     written(tmp_path / "newstest2020.A.ru-en", released("c", "d"))
-    message = refusal(koberelease.read_folder, tmp_path)
+    message = refusal(entities.read_folder, tmp_path)
     assert "'A'" in message
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from steelyard import load, save
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
-from steelyard.formats.folders import koberelease
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats import entities
 from steelyard.formats.load import JudgementsError
 from steelyard.formats.reading import Reading, read_any
 
@@ -62,10 +62,10 @@ def test_found_at_any_level_above(release: Path, level: str) -> None:
 
 def test_one_pair_needs_no_choice(release: Path) -> None:
     leaf = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
-    assert koberelease.read_folder(leaf).language_pair == "de-en"
-    assert koberelease.read_folder(leaf, "de-en").n_segments == 3
+    assert entities.read_folder(leaf).language_pair == "de-en"
+    assert entities.read_folder(leaf, "de-en").n_segments == 3
     with pytest.raises(UsageError, match=r"no language pair 'ru-en'; .*Known: de-en"):
-        koberelease.read_folder(leaf, "ru-en")
+        entities.read_folder(leaf, "ru-en")
 
 
 def test_several_pairs_are_named(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -83,43 +83,43 @@ def test_annotations_are_no_scores(release: Path) -> None:
 
 def test_two_folders_of_one_pair(release: Path, refusal: Refusal) -> None:
     released(release / "more", "ru-en")
-    assert "two folders of ru-en" in refusal(koberelease.read_folder, release)
+    assert "two folders of ru-en" in refusal(entities.read_folder, release)
 
 
 def test_nothing_there(tmp_path: Path, refusal: Refusal) -> None:
-    assert "newstest2019.SYSTEM.LP" in refusal(koberelease.read_folder, tmp_path)
+    assert "newstest2019.SYSTEM.LP" in refusal(entities.read_folder, tmp_path)
     (tmp_path / "x.json").write_text("{}")
-    assert not koberelease.annotated_folders(tmp_path)
+    assert not entities.annotated_folders(tmp_path)
 
 
 def test_other_files_are_passed_over_wherever_they_stand(release: Path) -> None:
     folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
-    before = koberelease.read_folder(folder)
+    before = entities.read_folder(folder)
     for name in ("0README.md", "LICENSE", "mine.txt", "zz.json"):
         (folder / name).write_text('{"a": 1}\n')
-    found = koberelease.read_folder(folder)
+    found = entities.read_folder(folder)
     assert found == before
     assert found.inputs == before.inputs
     others = "0README.md, LICENSE, mine.txt, zz.json"
     assert found.notes == (f"{folder}: passed over {others}: not of the KoBE release",)
-    assert koberelease.annotated_folders(release).keys() == {"de-en", "ru-en"}
+    assert entities.annotated_folders(release).keys() == {"de-en", "ru-en"}
 
 
 def test_files_of_systems_must_be_there_and_whole(release: Path, refusal: Refusal) -> None:
     folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "de-en"
     path = folder / "newstest2019.C.de-en"
     path.symlink_to("nowhere")
-    message = refusal(koberelease.read_folder, folder)
+    message = refusal(entities.read_folder, folder)
     assert message == f"{path}: is a link to a file that is not there"
     path.unlink()
     path.write_text("[]")
-    assert str(path) in refusal(koberelease.read_folder, folder)
+    assert str(path) in refusal(entities.read_folder, folder)
     path.write_text('{"sentences": []}')
-    assert "no 'annotated_sentence'" in refusal(koberelease.read_folder, folder)
+    assert "no 'annotated_sentence'" in refusal(entities.read_folder, folder)
     entity = {"begin": 5, "end": 1, "id": "x"}
     rows = [{"sentence": "x"}, {"sentence": "yy", "entities": [entity]}]
     path.write_text(json.dumps({"annotated_sentence": rows}))
-    message = refusal(koberelease.read_folder, folder)
+    message = refusal(entities.read_folder, folder)
     assert message.startswith(f"{path}:1: sentence 2: 'entities': [5, 1] is no part")
 
 
@@ -137,7 +137,7 @@ def test_mentions_without_an_id_are_told_once(release: Path) -> None:
     folder = release / "annotations" / "wmt19-submitted-data" / "newstest2019" / "ru-en"
     for path in folder.iterdir():
         path.write_text(path.read_text().replace("/m/1", "", 1))
-    found = koberelease.read_folder(folder)
+    found = entities.read_folder(folder)
     assert found.notes == (f"{folder}: 4 mentions without an id left out",)
 
 
@@ -178,7 +178,7 @@ def test_written_and_read_again(fresh: Fresh, data: st.DataObject) -> None:
     )
     folder = fresh() / "release"
     save(made, folder, to="kobe-release")
-    assert koberelease.read_folder(folder) == made
+    assert entities.read_folder(folder) == made
 
 
 def test_writing_minds_what_is_there(tmp_path: Path) -> None:
@@ -237,6 +237,6 @@ def test_json_lines_become_a_release(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run(call) == 2
     assert "needs a language pair such as de-en" in capsys.readouterr().err
     assert run([*call, "--lp", "de-en"]) == 0
-    assert koberelease.read_folder(tmp_path / "out").systems == made.systems
+    assert entities.read_folder(tmp_path / "out").systems == made.systems
     assert run(["data", "convert", str(tmp_path / "out"), str(tmp_path / "y.jsonl")]) == 0
     assert read_any(tmp_path / "y.jsonl")[1] == made

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.annotations import read_annotations
 from steelyard.kobe.base.build import Limits, build
 from steelyard.kobe.base.knowledge import KnowledgeBase

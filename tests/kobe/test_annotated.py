@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
-from steelyard.formats.entityfiles import write as write_lines
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.entities import write as write_lines
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import explain
 from steelyard.kobe.linking import foreign

@@ -11,7 +11,7 @@ import pytest
 from steelyard import save
 from steelyard.cli.main import run
 from steelyard.core.errors import ShapeError
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.mention import Mention, entity_statistics
 

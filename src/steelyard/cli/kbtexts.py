@@ -34,7 +34,7 @@ from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.formats.entityfiles import EntityAnnotations
+    from steelyard.formats.entities import EntityAnnotations
     from steelyard.kobe.linking.linker import DictionaryLinker
     from steelyard.kobe.mention import EntityStatistics, Mentions
 
@@ -155,15 +155,15 @@ def _counts(
     notes: list[str],
 ) -> Iterator[EntityStatistics]:
     """Count the entities of an input; what was left out of annotations is put to the notes."""
-    from steelyard.formats.entityfiles import EntityAnnotations
-    from steelyard.formats.folders import koberelease
+    from steelyard.formats.entities import EntityAnnotations
+    from steelyard.formats import entities
     from steelyard.formats.reading import read_any
 
     name = Path(path).name.split(".")[0]
-    folders = koberelease.annotated_folders(Path(path)) if Path(path).is_dir() else {}
+    folders = entities.annotated_folders(Path(path)) if Path(path).is_dir() else {}
     if folders:
         for lp, folder in folders.items():
-            release = koberelease.read_folder(folder)
+            release = entities.read_folder(folder)
             notes += release.notes
             yield _of_annotations(lp, release, str(folder))
         return

@@ -13,7 +13,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_choice, check_flag, check_instance
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import Format
 from steelyard.formats.judged import battlelogs, directassessment
 from steelyard.formats.judged.gathering import means

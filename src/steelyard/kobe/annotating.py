@@ -10,7 +10,7 @@ from steelyard.core.options import check_instance, check_text
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Texts
-from steelyard.formats.entityfiles import SIDES, EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.entities import SIDES, EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.linkedtexts import (
