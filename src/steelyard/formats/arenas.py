@@ -1,4 +1,4 @@
-"""Verdicts of arenas and of benchmarks with a judge: FastChat, Arena-Hard, Chatbot Arena, AlpacaEval.
+"""Verdicts of FastChat, Arena-Hard, Chatbot Arena and AlpacaEval.
 
 The outcome of a battle is a :class:`Verdict` until all files are together and rows are chosen:
 only then can what was left out be counted.

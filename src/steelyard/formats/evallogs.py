@@ -245,9 +245,9 @@ def _answer(responses: object) -> str | None:
     """Return the answer of a model that wrote one; those that weigh choices have numbers."""
     while isinstance(responses, list) and responses:
         responses = responses[0]
-        if isinstance(responses, list) and len(responses) == 2:
-            if str(responses[1]) in ("True", "False"):
-                return None
+        is_pair = isinstance(responses, list) and len(responses) == 2
+        if is_pair and str(responses[1]) in ("True", "False"):  # type: ignore[index]
+            return None
     return responses if isinstance(responses, str) else None
 
 

@@ -3,7 +3,7 @@
 A reader takes a :class:`Log` and yields ``log.row(record, scores, system=..., segment=...)`` for
 everything that was scored; :func:`foreign` makes a format of it. A score is a number: a column
 without any (lists, words) is left out with a note, and anything else among numbers is an error with
-its line. Metadata describe items: scalars become texts, columns that hold anything else are dropped.
+its line. Metadata describe items: scalars become texts, columns with anything else are dropped.
 """
 
 from __future__ import annotations
@@ -162,12 +162,12 @@ def _columns(rows: list[Mapping[str, Any]], most: int | None = None) -> dict[str
 
 def _is_metadata(value: object) -> bool:
     if isinstance(value, str):
-        return len(value) <= _LONGEST and value.isprintable() and bool(value.strip())
+        return len(value) <= _LONGEST
     return value is None or isinstance(value, (bool, int, float))
 
 
 def _metadata_text(value: Any) -> str | None:
-    return str(value).lower() if isinstance(value, bool) else label(value)
+    return str(value).lower() if isinstance(value, bool) else label(value) or None
 
 
 def foreign(

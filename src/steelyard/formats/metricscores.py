@@ -63,7 +63,9 @@ def _by_model(table: RawTable, score: str) -> RawTable:
         return replace(merged, columns=columns, notes=(*table.notes, note))
     names = files.by_stem(map(str, several))
     by_model = {
-        names[str(path)]: [scores[rows[path]] if path in rows else None for rows in outputs.values()]
+        names[str(path)]: [
+            scores[rows[path]] if path in rows else None for rows in outputs.values()
+        ]
         for path in several
     }
     facts = {name: fact for name, fact in table.facts.items() if name != score}

@@ -18,7 +18,7 @@ def installed() -> tuple[Format, ...]:
     for point in entry_points(group=GROUP):
         try:
             loaded = point.load()
-        except Exception as error:  # of somebody else's code, which may raise anything
+        except Exception as error:  # noqa: BLE001 - other people's code may raise anything
             problem = f"{type(error).__name__}: {error}"
         else:
             if isinstance(loaded, Format):

@@ -46,8 +46,7 @@ def annotate(
     """Link sources, outputs and one reference of a set as KoBE does.
 
     Mentions of outputs that are not in the target language are left out, so that scores of these
-    annotations are those of the texts. ``steelyard.save(found, folder, to="kobe-release")`` writes
-    them in the layout of the authors' release.
+    annotations are those of the texts. ``steelyard.save(found, "links.jsonl")`` writes them.
 
     Parameters
     ----------

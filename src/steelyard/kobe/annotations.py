@@ -14,9 +14,8 @@ from typing import Any
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
-from steelyard.formats import files
+from steelyard.formats import entities, files
 from steelyard.formats.entities import EntityAnnotations, Sentence
-from steelyard.formats import entities
 from steelyard.formats.reading import Reading, read_all
 from steelyard.kobe.mention import Id, Mention, Mentions
 

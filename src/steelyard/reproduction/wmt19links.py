@@ -15,9 +15,8 @@ from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.formats import tables
+from steelyard.formats import entities, tables
 from steelyard.formats.entities import SIDES, EntityAnnotations
-from steelyard.formats import entities
 from steelyard.formats.rawtable import RawTable
 from steelyard.kobe.annotations import linked, read_annotations
 from steelyard.kobe.matching import Kobe, match, statistics
