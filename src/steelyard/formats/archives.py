@@ -27,7 +27,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-LIMIT = 1 << 30  # bytes that all members together may hold that are read of an archive
+_FULL_MEMBERS = 16  # of the largest size that may be read of an archive, 1 GB in all
 _ENCRYPTED = 0x1 | 0x40 | 0x2000
 _LOCAL = struct.Struct("<4s22xHH")  # signature, lengths of the name and of the extra field
 _MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # with members, and empty
@@ -43,7 +43,9 @@ class Archive:
     """An archive whose directory was checked; its members can be read."""
 
     def __init__(self, path: Path, stream: IO[bytes]) -> None:
-        self._path, self._stream, self._left = path, stream, LIMIT
+        self._path, self._stream = path, stream
+        self._most = files.unpacked_limit()
+        self._left = _FULL_MEMBERS * self._most
         self._members = self._checked()
 
     def __contains__(self, name: str) -> bool:
@@ -66,12 +68,11 @@ class Archive:
     def read(self, name: str) -> bytes:
         """Read a member, and check that it has the length and the checksum of the directory."""
         member = self._members[name]
-        size, most = max(member.file_size, member.compress_size), files.unpacked_limit()
-        if size > most:
-            limit = f"the {most:,} of a member ({files.LIMIT_VARIABLE}=N allows N MB)"
-            self._fail(f"{name} unpacks to {size:,} bytes, beyond {limit}")
-        if size > self._left:
-            self._fail(f"members unpack to more than the {LIMIT:,} bytes of an archive")
+        size = max(member.file_size, member.compress_size)
+        for most, what in ((self._most, "of a member"), (self._left, "left of the archive")):
+            if size > most:
+                limit = f"the {most:,} {what} ({files.LIMIT_VARIABLE}=N allows N MB of a member)"
+                self._fail(f"{name} unpacks to {size:,} bytes, beyond {limit}")
         self._left -= size
         try:
             data = _unpacked(self._packed(member), member)
