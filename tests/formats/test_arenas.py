@@ -46,7 +46,7 @@ def changed(source: Path, target: Path, index: int | None = None, **fields: Any)
     records = json.loads(text) if is_list else [json.loads(line) for line in text.splitlines()]
     for number, record in enumerate(records):
         if index in (None, number):
-            record |= fields
+            record.update(fields)
     target.write_text(json.dumps(records) if is_list else "\n".join(map(json.dumps, records)))
     return target
 
