@@ -90,15 +90,18 @@ LOGS: dict[str, Any] = {
     "deepeval.json": deepeval(case("a", metric()), case("b", metric())),
 }
 SECOND = ("results", "results", 1)
+BAD_IDS: tuple[Any, ...] = (None, [1], True, 0)
+BAD_SCORES: tuple[Any, ...] = ([1, 2], "good", {}, 2**80 + 1, float("inf"))
+ODD_ANSWERS: tuple[Any, ...] = (None, 3, [], [[]], [[3]], {"a": 1}, "word")
+NO_NAMES: tuple[Any, ...] = (None, 3, "", [])
 REFUSALS: list[tuple[str, tuple[Any, ...], Any, int | None, str]] = [
-    *(("samples_t.jsonl", (1, "doc_id"), bad, 2, "doc_id") for bad in (None, [1], True, 0)),
+    *(("samples_t.jsonl", (1, "doc_id"), bad, 2, "doc_id") for bad in BAD_IDS),
     ("samples_t.jsonl", (1, "filter"), {}, 2, "'filter'"),
     ("samples_t.jsonl", (1, "metrics"), "acc", 2, "'metrics'"),
     ("samples_t.jsonl", (1, "metrics"), [["acc"]], 2, "'metrics[0]'"),
-    *(("samples_t.jsonl", (1, "acc"), bad, 2, "'acc'") for bad in ([1, 2], "good", {}, 2**80 + 1)),
-    ("samples_t.jsonl", (1, "acc"), float("inf"), 2, "'acc'"),
+    *(("samples_t.jsonl", (1, "acc"), bad, 2, "'acc'") for bad in BAD_SCORES),
     ("inspect.json", ("samples", 1), 3, 19, "'samples[1]'"),
-    *(("inspect.json", ("samples", 1, "id"), bad, 19, "'samples[1].id'") for bad in (None, [])),
+    *(("inspect.json", ("samples", 1, "id"), bad, 19, "'samples[1].id'") for bad in BAD_IDS[:2]),
     ("inspect.json", ("samples", 1, "epoch"), {}, 19, "'samples[1].epoch'"),
     ("inspect.json", ("samples", 1, "scores"), [1], 19, "'samples[1].scores'"),
     ("inspect.json", ("samples", 1, "scores", "s"), 1, 19, "'samples[1].scores.s'"),
@@ -174,7 +177,7 @@ def test_logs_that_hold_nothing(tmp_path: Path, refusal: Refusal) -> None:
 
 
 def test_values_that_do_not_matter(tmp_path: Path) -> None:
-    for answers in (None, 3, [], [[]], [[3]], {"a": 1}, "word"):
+    for answers in ODD_ANSWERS:
         path = lines(tmp_path / "samples_t.jsonl", DOCUMENT | {"resps": answers})
         assert load(path)["acc"].values == 1
     for scorers in (3, [3], [{"options": 3}], [{"name": "s", "options": {"model": 3}}], {"a": 1}):
@@ -326,7 +329,7 @@ def test_texts_that_a_summary_may_have_cut(tmp_path: Path) -> None:
 
 
 def test_systems_that_a_log_does_not_name(tmp_path: Path) -> None:
-    for model in (None, 3, "", []):
+    for model in NO_NAMES:
         es = load(document(tmp_path / "mine.json", inspect(sample(), model=model)))
         assert es.systems == ("mine",)
         assert has_note(es, "is the name of the file")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 import tracemalloc
 import zipfile
 import zlib
@@ -17,7 +18,11 @@ import pytest
 from steelyard import load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.archives import zstd
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 SAMPLE = next((Path(__file__).parent / "samples" / "inspect" / "logs-eval").glob("*Tm83*"))
 HEADER = json.dumps({"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}})

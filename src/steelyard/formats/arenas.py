@@ -45,7 +45,7 @@ def judge_of(record: Record) -> str:
 def _battle(log: Log, record: Record, verdict: Verdict, **cells: Any) -> Row:
     if cells["left"] == cells["right"]:
         verdict = Verdict(None, ("battle", "of a system with itself"))
-    return log.row(record, **cells, **{OUTCOME: verdict})
+    return log.row(record, outcome=verdict, **cells)
 
 
 def _counted(table: RawTable, *, judged: bool = True) -> RawTable:

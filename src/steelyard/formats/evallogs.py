@@ -100,8 +100,8 @@ def _inspect_archive(view: FileView) -> _InspectLog:
     with archives.opened(view.path) as archive:
         name = next((name for name in _HEADERS if name in archive), None)
         if name is None:
-            members = f"neither {' nor '.join(_HEADERS)}"
-            view.fail(f"is a zip archive, but no log of Inspect: it has {members}")
+            lacks = f"it has neither {' nor '.join(_HEADERS)}"
+            view.fail(f"is a zip archive, but no log of Inspect: {lacks}")
         header = Record.of(view, None, archive.json(name), f"{name}/")
         several = ["summaries.json"]
         if several[0] not in archive:
@@ -330,10 +330,12 @@ def lm_eval_samples(log: Log) -> Iterator[Row]:
             cells = {"output": output, "reference": reference, _HASH: record.words(_HASH)}
             first[item] = (record.line, cells, _dotted("doc", record.if_object("doc").values))
         if filter_name in scores[item]:
-            line = f"stands on line {first[item][0]} already"
-            record.fail(f"doc_id '{item}' with filter '{filter_name}' {line}")
-        metrics = [key for key in record.values if key not in _NO_METRICS]
-        metrics = record.texts("metrics") if "metrics" in record.values else metrics
+            repeated = f"doc_id '{item}' with filter '{filter_name}'"
+            record.fail(f"{repeated} stands on line {first[item][0]} already")
+        if "metrics" in record.values:
+            metrics = record.texts("metrics")
+        else:
+            metrics = [key for key in record.values if key not in _NO_METRICS]
         scores[item][filter_name] = {metric: record.get(metric) for metric in metrics}
     filters = {name for by_filter in scores.values() for name in by_filter}
     only = next(iter(filters)) if len(filters) == 1 else None  # it goes without saying

@@ -24,6 +24,7 @@ from steelyard.formats.view import FileView
 #: Words that stand for a score in any log: Python's and JSON's, where a tool wrote them as text.
 TRUTH = {"True": 1.0, "true": 1.0, "False": 0.0, "false": 0.0}
 BETTER_HIGH, BETTER_LOW = Stated(higher_is_better=True), Stated(higher_is_better=False)
+_NONE: Mapping[str, Any] = {}  # shared, since a log has a row for everything
 _LONGEST = 200  # characters of a metadata text
 _MOST_METADATA = 100  # columns, since every item of a file could have other keys
 
@@ -55,11 +56,12 @@ class Log:
         at: Record | Start,
         scores: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
+        /,
         **cells: Any,
     ) -> Row:
         """Make a row that starts where a record does, or on a line."""
         start = at.start if isinstance(at, Record) else at
-        return Row(start, cells, scores or {}, metadata or {})
+        return Row(start, cells, scores or _NONE, metadata or _NONE)
 
     def note(self, text: str, count: int | None = None) -> None:
         """Note something about the file; with a count, about that many of its rows, if any."""
