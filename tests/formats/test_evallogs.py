@@ -230,8 +230,8 @@ def test_what_logs_say_of_items_is_metadata(tmp_path: Path) -> None:
 
 
 def test_metadata_that_systems_do_not_share_are_dropped(tmp_path: Path) -> None:
-    for system, own in (("A", "1"), ("B", "2")):
-        row = DOCUMENT | {"doc": {"shared": "x", "seen by": own}}
+    for system, seen in (("A", "1"), ("B", "2")):
+        row = DOCUMENT | {"doc": {"shared": "x", "seen by": seen}}
         lines(tmp_path / system / "samples_t.jsonl", row)
     assert described(tmp_path) == {"doc.shared": ("x",)}
 
@@ -263,17 +263,17 @@ def test_metadata_come_back_from_a_native_file(tmp_path: Path) -> None:
 def test_runs_without_a_usable_sample_say_how_they_ended(tmp_path: Path, refusal: Refusal) -> None:
     broken = [sample(i, error={"message": "no"}) for i in (1, 2)]
     about = {"dataset": {"samples": 40}, "config": {"epochs": 2}}
-    one = document(tmp_path / "a.json", inspect(*broken, status="error", **about))
-    assert refusal(one) == f"{one}: the run ended with status error after 2 of 80 samples"
-    two = document(tmp_path / "b.json", {**inspect(status="cancelled"), "samples": None})
+    first = document(tmp_path / "a.json", inspect(*broken, status="error", **about))
+    assert refusal(first) == f"{first}: the run ended with status error after 2 of 80 samples"
+    second = document(tmp_path / "b.json", {**inspect(status="cancelled"), "samples": None})
     message = refusal(tmp_path)
-    assert message.startswith(f"{one}: the run ended with status error after 2 of 80 samples")
-    assert f"{two}: the run ended with status cancelled after 0 samples" in message
+    assert message.startswith(f"{first}: the run ended with status error after 2 of 80 samples")
+    assert f"{second}: the run ended with status cancelled after 0 samples" in message
     document(tmp_path / "c.json", inspect(sample(), model="n"))
     es = load(tmp_path)
     assert es.systems == ("n",)
-    assert has_note(es, f"{one}: the run ended with status error")
-    assert has_note(es, f"{two}: the run ended with status cancelled")
+    assert has_note(es, f"{first}: the run ended with status error")
+    assert has_note(es, f"{second}: the run ended with status cancelled")
 
 
 def test_what_the_header_of_inspect_says(tmp_path: Path) -> None:
@@ -486,7 +486,7 @@ def test_which_way_is_better_shows_by_what_passes(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
 
     def read(*metrics: Any) -> EvalSet:
-        cases = [case(str(k), own) for k, own in enumerate(metrics)]
+        cases = [case(str(k), data) for k, data in enumerate(metrics)]
         return load(document(path, deepeval(*cases)))
 
     low = read(metric(0.1), metric(0.9, success=False))
@@ -494,8 +494,8 @@ def test_which_way_is_better_shows_by_what_passes(tmp_path: Path) -> None:
     assert not low["m"].higher_is_better
     assert has_note(low, "lower is better, as what passes shows: 'm'")
     silent = (metric(0.3), metric(threshold=None), metric(threshold="x"), metric(NAN))
-    for one in (*silent, metric(success=None), metric(success="true"), metric(success=1)):
-        assert not read(one)["m"].direction_given
+    for data in (*silent, metric(success=None), metric(success="true"), metric(success=1)):
+        assert not read(data)["m"].direction_given
     torn = read(metric(0.1), metric(0.9))
     assert not torn["m"].direction_given
     assert has_note(torn, "cases contradict each other")

@@ -55,11 +55,11 @@ def test_files_are_one_metric_unless_something_speaks_against_it(
 
 
 def test_an_output_with_two_texts_is_refused(tmp_path: Path, refusal: Refusal) -> None:
-    one = comet(tmp_path / "one.json", {"A": [0.5]})
-    two = comet(tmp_path / "two.json", {"A": [0.5]}, mt="No.")
-    message = refusal(one, two)
-    assert message.startswith(f"{two}:1: 'output' is 'No.'")
-    assert message.endswith(f"on line 1 of {one}")
+    first = comet(tmp_path / "one.json", {"A": [0.5]})
+    second = comet(tmp_path / "two.json", {"A": [0.5]}, mt="No.")
+    message = refusal(first, second)
+    assert message.startswith(f"{second}:1: 'output' is 'No.'")
+    assert message.endswith(f"on line 1 of {first}")
 
 
 def test_stems_that_are_the_same_keep_their_paths(tmp_path: Path) -> None:

@@ -61,5 +61,5 @@ def contents(value: EvalSet | BattleLog) -> dict[str, Any]:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_sample_holds_what_it_should(name: str) -> None:
     form, value, _ = read_any(HERE / "samples" / name)
-    found = json.loads(json.dumps({"format": form, **contents(value)}))
-    assert found == EXPECTED[name]
+    held = json.loads(json.dumps({"format": form, **contents(value)}))
+    assert held == EXPECTED[name]

@@ -267,7 +267,10 @@ _ANNOTATE = (
 
 @command(
     shape=TEXTS,
-    examples=("steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",),
+    examples=(
+        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
+        "steelyard kb annotate texts.jsonl --lp de-en --ref refB --out links.jsonl --force",
+    ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
 @as_object("how", AnnotateOptions, _ANNOTATE)

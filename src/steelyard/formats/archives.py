@@ -130,11 +130,7 @@ class Archive:
 @contextmanager
 def opened(path: Path) -> Iterator[Archive]:
     """Open an archive and check its directory."""
-    try:
-        stream = on_disk(path).open("rb")
-    except OSError as error:
-        raise InputError(f"can't be read ({error.strerror})", path=path) from None
-    with stream:
+    with on_disk(path).open("rb") as stream:
         yield Archive(path, stream)
 
 

@@ -135,7 +135,7 @@ def _without_failed_runs(table: RawTable) -> RawTable:
         if failure is not None
     ]
     if not rows:
-        table.fail(listed(messages, 6).removeprefix(f"{table.place}: "))
+        table.fail("; ".join(messages[:6]).removeprefix(f"{table.place}: "))
     kept = table.take(rows).without([_FAILED])
     return replace(kept, notes=(*table.notes, *messages))
 
