@@ -7,15 +7,10 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from steelyard.core.errors import InputError, hint
 from steelyard.formats import files
-
-if TYPE_CHECKING:
-    from steelyard.stats.metametrics.base import MetaMetric
-
-_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,44 +82,3 @@ def read(path: Path) -> Section:
         raise InputError(f"not valid TOML: {error}", path=path) from None
     except RecursionError:
         raise InputError("TOML nested too deeply", path=path) from None
-
-
-def read_tie_matrices(path: Path) -> dict[str, MetaMetric]:
-    """Read Kendall variants of one's own: a table each, which says what each kind of pair is worth.
-
-    ::
-
-        [my-kendall]
-        same = 1
-        opposite = -1
-        metric_tie = 0       # a key that is absent leaves such pairs out
-        both_tie = 1
-        calibrated = false   # true: find the metric difference below which pairs tie
-        threshold = 0        # human differences below this are ties
-    """
-    from steelyard.stats.kendall.counting import TieMatrix
-    from steelyard.stats.metametrics.correlations import from_matrix
-    from steelyard.stats.metametrics.registry import METAMETRICS
-
-    top = read(path)
-    found = {}
-    for name, keys in top.keys.items():
-        if not isinstance(keys, dict):
-            raise top.error(f"'{name}' is {keys!r}, expected a table [{name}]")
-        if name in METAMETRICS:
-            raise top.error(f"[{name}]: the name is taken by a meta-metric of Steelyard")
-        section = Section(keys, path, f"[{name}]")
-        section.only((*_WORTHS, "calibrated", "threshold"))
-        worth = TieMatrix(**{key: section.number(key) for key in _WORTHS})
-        if all(getattr(worth, key) is None for key in _WORTHS):
-            raise section.error(f"no pair is worth anything: expected {', '.join(_WORTHS)}")
-        calibrated = section.flag("calibrated")
-        if calibrated and None in (getattr(worth, key) for key in _WORTHS):
-            raise section.error("'calibrated' needs all of " + ", ".join(_WORTHS))
-        threshold = section.number("threshold", 0.0)
-        if threshold is None or threshold < 0:
-            raise section.error(f"'threshold' is {threshold:g}, expected a number of at least 0")
-        found[name] = from_matrix(name, worth, calibrated=calibrated, threshold=threshold)
-    if not found:
-        raise top.error("no variant: expected a table such as [my-kendall]")
-    return found
