@@ -21,11 +21,11 @@ class Section:
     path: Path
     where: str = ""
 
-    def only(self, known: Collection[str]) -> None:
+    def only(self, keys: Collection[str]) -> None:
         """Refuse a key that nobody knows, showing the nearest one."""
         for key in self.keys:
-            if key not in known:
-                raise self.error(f"unknown key '{key}'; {hint(key, known)}")
+            if key not in keys:
+                raise self.error(f"unknown key '{key}'; {hint(key, keys)}")
 
     def error(self, message: str) -> InputError:
         """Make an error that names the file and the table."""
@@ -33,44 +33,44 @@ class Section:
 
     def text(self, key: str, default: str | None = None) -> str | None:
         """Give a text."""
-        found = self.keys.get(key, default)
-        if found is not None and not isinstance(found, str):
-            raise self.error(f"'{key}' is {found!r}, expected a text")
-        return found
+        value = self.keys.get(key, default)
+        if value is not None and not isinstance(value, str):
+            raise self.error(f"'{key}' is {value!r}, expected a text")
+        return value
 
     def number(self, key: str, default: float | None = None) -> float | None:
         """Give a number."""
-        found = self.keys.get(key, default)
-        if found is None:
+        value = self.keys.get(key, default)
+        if value is None:
             return None
-        number = isinstance(found, (int, float)) and not isinstance(found, bool)
-        if not number or not abs(found) < math.inf:
-            raise self.error(f"'{key}' is {found!r}, expected a number")
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not abs(value) < math.inf:
+            raise self.error(f"'{key}' is {value!r}, expected a number")
         try:
-            return float(found)
+            return float(value)
         except OverflowError:
             raise self.error(f"'{key}' is too large a number") from None
 
     def flag(self, key: str) -> bool:
         """Give true or false; false where the key is absent."""
-        found = self.keys.get(key, False)
-        if not isinstance(found, bool):
-            raise self.error(f"'{key}' is {found!r}, expected true or false")
-        return found
+        value = self.keys.get(key, False)
+        if not isinstance(value, bool):
+            raise self.error(f"'{key}' is {value!r}, expected true or false")
+        return value
 
     def names(self, key: str) -> tuple[str, ...]:
         """Give a list of texts, empty where the key is absent."""
-        found = self.keys.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(name, str) for name in found):
-            raise self.error(f"'{key}' is {found!r}, expected a list of texts")
-        return tuple(found)
+        value = self.keys.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise self.error(f"'{key}' is {value!r}, expected a list of texts")
+        return tuple(value)
 
     def sections(self, key: str) -> list[Section]:
         """Give an array of tables, written ``[[key]]``."""
-        found = self.keys.get(key, [])
-        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        value = self.keys.get(key, [])
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise self.error(f"expected tables [[{key}]]")
-        return [Section(one, self.path, f"[[{key}]] {n}") for n, one in enumerate(found, 1)]
+        return [Section(item, self.path, f"[[{key}]] {n}") for n, item in enumerate(value, 1)]
 
 
 def read(path: Path) -> Section:
