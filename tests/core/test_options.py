@@ -22,13 +22,13 @@ import pytest
 
 import steelyard as sy
 from steelyard import studies
+from steelyard.cli.meta import read_tie_matrices
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.pair import decide
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, check_flag, check_number, check_whole
 from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
-from steelyard.formats.toml import read_tie_matrices
 from steelyard.human import mqm
 from steelyard.kobe.options import KobeOptions, LinkOptions
 from steelyard.kobe.run import kobe_metric

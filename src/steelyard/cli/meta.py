@@ -66,6 +66,9 @@ PLOTS = (
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 
+_PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
+
+
 @command(
     headings={
         "What to weigh": "metrics by ties level group_by details by_domain",
@@ -258,11 +261,52 @@ class _Given:
 
     def metametrics(self) -> list[MetaMetric]:
         """Give the meta-metrics, names of the user's own variants being what they stand for."""
-        from steelyard.formats.toml import read_tie_matrices
         from steelyard.stats.metametrics.registry import chosen
 
         own = {} if self.ties is None else read_tie_matrices(self.ties)
         return chosen([own.get(name, name) for name in self.by])
+
+
+def read_tie_matrices(path: Path) -> dict[str, MetaMetric]:
+    """Read Kendall variants of one's own: a table each, which says what each kind of pair is worth.
+
+    ::
+
+        [my-kendall]
+        same = 1
+        opposite = -1
+        metric_tie = 0       # a key that is absent leaves such pairs out
+        both_tie = 1
+        calibrated = false   # true: find the metric difference below which pairs tie
+        threshold = 0        # human differences below this are ties
+    """
+    from steelyard.formats import toml
+    from steelyard.stats.kendall.counting import TieMatrix
+    from steelyard.stats.metametrics.correlations import from_matrix
+    from steelyard.stats.metametrics.registry import METAMETRICS
+
+    top = toml.read(path)
+    variants = {}
+    for name, keys in top.keys.items():
+        if not isinstance(keys, dict):
+            raise top.error(f"'{name}' is {keys!r}, expected a table [{name}]")
+        if name in METAMETRICS:
+            raise top.error(f"[{name}]: the name is taken by a meta-metric of Steelyard")
+        section = toml.Section(keys, path, f"[{name}]")
+        section.only((*_PAIR_WORTHS, "calibrated", "threshold"))
+        worth = TieMatrix(**{key: section.number(key) for key in _PAIR_WORTHS})
+        if all(getattr(worth, key) is None for key in _PAIR_WORTHS):
+            raise section.error(f"no pair is worth anything: expected {', '.join(_PAIR_WORTHS)}")
+        calibrated = section.flag("calibrated")
+        if calibrated and None in (getattr(worth, key) for key in _PAIR_WORTHS):
+            raise section.error("'calibrated' needs all of " + ", ".join(_PAIR_WORTHS))
+        threshold = section.number("threshold", 0.0)
+        if threshold is None or threshold < 0:
+            raise section.error(f"'threshold' is {threshold:g}, expected a number of at least 0")
+        variants[name] = from_matrix(name, worth, calibrated=calibrated, threshold=threshold)
+    if not variants:
+        raise top.error("no variant: expected a table such as [my-kendall]")
+    return variants
 
 
 def _draw(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files as package_files
@@ -36,84 +35,80 @@ def read_worths(path: str | Path) -> dict[str, AgreementCurve]:
     if not isinstance(view.document, dict) or not view.document.get("worth"):
         view.fail('expected the JSON of "steelyard study worth", found no "worth"')
     origin = f"measured in {view.path.name}"
-    found: dict[str, AgreementCurve] = {}
-    for own in within(view, "worth"):
-        name = own.name("metric")
-        if name in found:
-            own.fail(f"'{name}' occurs twice, expected each metric once")
-        found[name] = _worth(replace(own, place=f"{name}."), origin)
-    return found
+    worths: dict[str, AgreementCurve] = {}
+    for record in within(view, "worth"):
+        name = record.name("metric")
+        if name in worths:
+            record.fail(f"'{name}' occurs twice, expected each metric once")
+        worths[name] = _worth(replace(record, place=f"{name}."), origin)
+    return worths
 
 
-def _worth(own: Record, origin: str) -> AgreementCurve:
+def _worth(record: Record, origin: str) -> AgreementCurve:
     """Make the object of what a file says of one metric."""
-    x = _numbers(own, "x", np.inf)
+    x = _numbers(record, "x", np.inf)
     if not len(x) or x[0] != 0 or (np.diff(x) <= 0).any():
-        own.wrong("x", "numbers that rise from 0")
+        record.wrong("x", "numbers that rise from 0")
     # Where no p-value is known, nothing is known of what is significant.
-    unknown = all(one is None for key in _SIGNIFICANT for one in own.list(key))
+    unknown = all(value is None for key in _SIGNIFICANT for value in record.list(key))
     curves: dict[str, Any] = {
-        key: _numbers(own, key, 1.0, gaps=unknown and key in _SIGNIFICANT) for key in CURVES
+        key: _numbers(record, key, 1.0, gaps=unknown and key in _SIGNIFICANT) for key in CURVES
     }
     for key, curve in curves.items():
         if len(curve) != len(x):
-            own.wrong(key, f"{len(x)} numbers, as 'x' has")
+            record.wrong(key, f"{len(x)} numbers, as 'x' has")
     for low, high in _BANDS:
-        for place in np.flatnonzero(curves[low] > curves[high])[:1]:
-            most = f"no more than in '{high}', {curves[high][place]:g}"
-            own.wrong(f"{low}[{place}]", most, curves[low][place].item())
-    counts: dict[str, Any] = {key: _count(own, key) for key in _COUNTS}
+        for index in np.flatnonzero(curves[low] > curves[high])[:1]:
+            most = f"no more than in '{high}', {curves[high][index]:g}"
+            record.wrong(f"{low}[{index}]", most, curves[low][index].item())
+    counts: dict[str, Any] = {key: _count(record, key) for key in _COUNTS}
+    record.list("needed")  # which must be there
     return AgreementCurve(
-        metric=own.name("metric"),
+        metric=record.name("metric"),
         x=x,
         **curves,
         **counts,
-        needed=dict(_needed(one) for one in _each(own, "needed")),
-        accuracy=_share(own, "accuracy"),
-        alpha=_share(own, "alpha", ends=False),
+        needed=dict(_needed(agreement) for agreement in record.objects("needed")),
+        accuracy=_share(record, "accuracy"),
+        alpha=_share(record, "alpha", ends=False),
         origin=origin,
     )
 
 
-def _numbers(own: Record, key: str, most: float, *, gaps: bool = False) -> Floats:
+def _numbers(record: Record, key: str, most: float, *, gaps: bool = False) -> Floats:
     """Read a list of numbers from 0 to ``most``; with ``gaps``, NaN for null."""
-    found = np.array([np.nan if one is None else one for one in own.numbers(key)])
-    wrong = (found < 0) | (found > most) | (np.isnan(found) & (not gaps))
-    for place in np.flatnonzero(wrong)[:1]:
+    numbers = np.array([np.nan if value is None else value for value in record.numbers(key)])
+    wrong = (numbers < 0) | (numbers > most) | (np.isnan(numbers) & (not gaps))
+    for index in np.flatnonzero(wrong)[:1]:
         what = "a number from 0 to 1" if most == 1 else "a number that is not below 0"
-        own.wrong(f"{key}[{place}]", what, own.list(key)[place])
-    return found
+        record.wrong(f"{key}[{index}]", what, record.list(key)[index])
+    return numbers
 
 
-def _count(own: Record, key: str) -> int:
-    value = own.whole(key)
+def _count(record: Record, key: str) -> int:
+    value = record.whole(key)
     if value is None or not 1 <= value <= _MOST:
-        own.wrong(key, "a count")
+        record.wrong(key, "a count")
     return value
 
 
-def _share(own: Record, key: str, *, ends: bool = True) -> float:
-    value = own.number(key)
+def _share(record: Record, key: str, *, ends: bool = True) -> float:
+    value = record.number(key)
     if value is None or not 0 <= value <= 1 or (value in (0, 1) and not ends):
-        own.wrong(key, f"a number {'from 0 to 1' if ends else 'between 0 and 1'}")
+        record.wrong(key, f"a number {'from 0 to 1' if ends else 'between 0 and 1'}")
     return value
 
 
-def _each(own: Record, key: str) -> Iterator[Record]:
-    own.list(key)
-    return own.objects(key)
-
-
-def _needed(own: Record) -> tuple[float, tuple[float, float, float]]:
+def _needed(record: Record) -> tuple[float, tuple[float, float, float]]:
     """Read a chance of agreement, and the difference at which it is reached, with its band."""
-    ends = {key: own.number(key) for key in ("difference", "low", "high")}
+    ends = {key: record.number(key) for key in ("difference", "low", "high")}
     for key, value in ends.items():
         if value is not None and value < 0:
-            own.wrong(key, "a number that is not below 0, or null")
+            record.wrong(key, "a number that is not below 0, or null")
     value, low, high = (np.nan if end is None else end for end in ends.values())
     if low > high:
-        own.wrong("low", f"no more than 'high', {high:g}")
-    return _share(own, "agree", ends=False), (value, low, high)
+        record.wrong("low", f"no more than 'high', {high:g}")
+    return _share(record, "agree", ends=False), (value, low, high)
 
 
 @cache
@@ -138,15 +133,15 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
     True
     """
     bare = _SEES.sub("", score).casefold()
-    known = scores[~np.isnan(scores)]
+    present = scores[~np.isnan(scores)]
     held = _reference()
     for keys in held["metric"]:
-        if bare not in keys["names"] or (keys["corpus"] and not corpus) or not known.size:
+        if bare not in keys["names"] or (keys["corpus"] and not corpus) or not present.size:
             continue
-        most = float(known.max())
-        if known.min() < 0 or 1 < most <= _UNCLEAR or most > keys["most"]:
+        most = float(present.max())
+        if present.min() < 0 or 1 < most <= _UNCLEAR or most > keys["most"]:
             return None
-        own = {"needed": [], "alpha": 0.05, **keys}
-        found = _worth(Record(FileView(Path("worth.toml")), None, own), held["origin"])
-        return replace(found, metric=score, x=found.x / (100 if most <= 1 else 1))
+        values = {"needed": [], "alpha": 0.05, **keys}
+        worth = _worth(Record(FileView(Path("worth.toml")), None, values), held["origin"])
+        return replace(worth, metric=score, x=worth.x / (100 if most <= 1 else 1))
     return None

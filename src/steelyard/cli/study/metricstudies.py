@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -32,6 +33,10 @@ from steelyard.studies.metrics.options import (
 
 if TYPE_CHECKING:
     from steelyard.studies.results import Study
+
+#: Names of the columns of a table of tests: two systems, and the p-value.
+_SIDES = (("a", "b"), ("left", "right"), ("system_a", "system_b"), ("system1", "system2"))
+_P = ("p", "p_value", "pvalue")
 
 
 @meta_command(
@@ -125,7 +130,6 @@ def worth(
     people's difference is significant, and whether half of the data foretells the other.
     """
     from steelyard.formats.load import systems_by
-    from steelyard.formats.pairtests import read_pair_pvalues
     from steelyard.studies.metrics.differences import difference_worth
 
     need_inputs(inputs)
@@ -225,3 +229,35 @@ def _decided(
     if metrics:
         names = tuple(chosen_metrics(es, metrics))
     return pairs_of_battles(read.judgements, es, names), read.files
+
+
+def read_pair_pvalues(path: str | Path) -> dict[tuple[str, str], float]:
+    """Read the p-value of each pair: columns ``a`` and ``b`` (or left and right) and ``p``.
+
+    A column whose name ends in ``_p`` is one of p-values, too, if it is the only one.
+    """
+    import numpy as np
+
+    from steelyard.core.errors import hint
+    from steelyard.formats import tables
+
+    sides = {name for pair in _SIDES for name in pair}
+    table = tables.read(Path(path), is_text=sides.__contains__)
+    pair = next((both for both in _SIDES if all(name in table for name in both)), None)
+    if pair is None:
+        table.fail(f"no columns a and b with the names of systems; {hint('a', table.columns)}")
+    named = [name for name in table.columns if name in _P or name.endswith("_p")]
+    if len(named) != 1:
+        shown = ", ".join(named) or "none"
+        table.fail(f"expected one column of p-values (p, or one that ends in _p), found: {shown}")
+    first, second = (table.labels(name) for name in pair)
+    p = table.numbers(named[0])
+    pvalues: dict[tuple[str, str], float] = {}
+    for row, (left, right, value) in enumerate(zip(first, second, p, strict=True)):
+        if not (np.isnan(value) or 0 <= value <= 1):
+            table.fail(f"{named[0]} is {value:g}, expected a number from 0 to 1", row)
+        key = (left, right) if left <= right else (right, left)
+        if key in pvalues:
+            table.fail(f"'{left}' and '{right}' stand in an earlier row already", row)
+        pvalues[key] = float(value)
+    return pvalues
