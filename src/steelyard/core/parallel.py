@@ -287,7 +287,7 @@ class _ResultFolder:
         if not path.exists():
             return None
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 facts, text = json.loads(str(file["facts"])), str(file["tree"])
                 arrays = [file[f"array{k}"] for k in range(len(file.files) - 2)]
             different = [key for key in self.facts | facts if self.facts.get(key) != facts.get(key)]
