@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from steelyard.core.errors import DownloadError, UsageError, hint
 
@@ -133,33 +134,12 @@ def _unpack(archive: Path, folder: Path, max_bytes: int) -> None:
 
     broken = (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, ValueError, RecursionError)
     folder.parent.mkdir(parents=True, exist_ok=True)
-    wanted, others, size = (_PACKAGE, folder.name), set(), 0
     # Unpacked beside the folder, so that the final rename stays on one file system.
     with TemporaryDirectory("", f".{folder.name}-", folder.parent) as work:
         fresh, old = Path(work, "new"), Path(work, "old")
         try:  # not mode "r|gz": tarfile's gzip reader looks neither for the end nor at the CRC
             with gzip.open(archive) as data, tarfile.open(fileobj=data, mode="r|") as tar:
-                for member in tar:
-                    parts = tuple(part for part in member.name.split("/") if part not in ("", "."))
-                    if _UNSAFE.search(member.name):
-                        raise DownloadError(f"refused: member {member.name!r} could lead elsewhere")
-                    if parts[:2] != wanted:
-                        others.update(parts[1:2] if parts[:1] == wanted[:1] else ())
-                        continue
-                    path = fresh.joinpath(*parts[2:])
-                    is_file = member.isreg() and not member.issparse() and path != fresh
-                    if not (is_file or member.isdir()) or member.size < 0:
-                        raise DownloadError(f"refused: member {member.name!r} is no regular file")
-                    size += member.size + tarfile.BLOCKSIZE
-                    if size > max_bytes:
-                        raise DownloadError(
-                            f"refused: {folder.name} has more than {max_bytes:,} bytes"
-                        )
-                    (path.parent if is_file else path).mkdir(parents=True, exist_ok=True)
-                    source = tar.extractfile(member) if is_file else None
-                    if source is not None:
-                        with source, path.open("wb") as out:
-                            copyfileobj(source, out, _CHUNK)
+                others = _extract(tar, folder.name, fresh, max_bytes)
                 while data.read(_CHUNK):  # to the end, where the checksum is
                     pass
         except broken as error:
@@ -171,3 +151,27 @@ def _unpack(archive: Path, folder: Path, max_bytes: int) -> None:
         if folder.exists():
             folder.replace(old)
         fresh.replace(folder)
+
+
+def _extract(tar: Any, name: str, fresh: Path, max_bytes: int) -> set[str]:
+    """Write the files of one test set; return the names of the others."""
+    others, size = set(), 0
+    for member in tar:
+        root, *parts = [part for part in member.name.split("/") if part not in ("", ".")] or [""]
+        if _UNSAFE.search(member.name):
+            raise DownloadError(f"refused: member {member.name!r} could lead elsewhere")
+        if root != _PACKAGE or parts[:1] != [name]:
+            others.update(parts[:1] if root == _PACKAGE else ())
+            continue
+        path = fresh.joinpath(*parts[1:])
+        is_file = member.isreg() and not member.issparse() and path != fresh
+        if not (is_file or member.isdir()) or member.size < 0:
+            raise DownloadError(f"refused: member {member.name!r} is no regular file")
+        size += member.size + 512  # and its header
+        if size > max_bytes:
+            raise DownloadError(f"refused: {name} has more than {max_bytes:,} bytes")
+        (path.parent if is_file else path).mkdir(parents=True, exist_ok=True)
+        if is_file:
+            with tar.extractfile(member) as source, path.open("wb") as out:
+                copyfileobj(source, out, _CHUNK)
+    return others

@@ -1,10 +1,8 @@
 """Work on many tasks: one after the other, in processes, or on a cluster; always the same answer.
 
-Processes are joblib's (large arrays reach them as memory maps), a cluster is Dask's (through
-joblib, too). Tasks and the streams of random numbers they get do not depend on the number of
-workers. A task whose worker dies runs again elsewhere. A result is a tree of dictionaries, lists,
-numbers, texts and arrays; with a folder for them, results are kept as they come in, one ``.npz``
-file without pickled objects per task, and an interrupted run goes on from there.
+Processes are joblib's, a cluster is Dask's through joblib. A task whose worker dies runs again
+elsewhere. With a folder for them, results are kept as they come in, one ``.npz`` file without
+pickled objects per task, and an interrupted run goes on from there.
 """
 
 from __future__ import annotations
@@ -52,14 +50,8 @@ class Workers:
 
     ``jobs`` are processes of this machine; None starts one per core once ``patience`` seconds of
     work are done and as many are left. ``cluster`` is the address of a Dask scheduler to use
-    instead. ``resume`` is a folder that keeps results as they come in and spares computing them
-    again. ``progress`` is called with the tasks done and all tasks, ``note`` with a sentence if
-    results of an earlier run are used.
-
-    Examples
-    --------
-    >>> Workers(jobs=1).run(lambda task, rng: task + int(rng.integers(1)), [1, 2, 3], rng=0)
-    [1, 2, 3]
+    instead, ``resume`` a folder that keeps results. ``progress`` is called with the tasks done and
+    all tasks, ``note`` with a sentence if results of an earlier run are used.
     """
 
     jobs: int | None = 1
@@ -87,11 +79,10 @@ class Workers:
     ) -> list[Any]:
         """Call a function with each task; return its results in the order of the tasks.
 
-        ``fn`` takes a task that can be pickled (and a Generator spawned from ``rng``, if that is
-        given) and returns a tree of dictionaries, lists, numbers, texts and arrays; tuples come
-        back as lists. It must not write into arrays of a task: workers read them from files.
-        ``step`` is what the results in ``resume`` are called, ``about`` what they depend on (as
-        JSON): a folder whose results depend on something else is refused.
+        ``fn`` takes a task that can be pickled (and a Generator spawned from ``rng``, if any) and
+        returns a tree of dictionaries, lists, numbers, texts and arrays; tuples come back as lists.
+        It must not write into arrays of a task. ``step`` is what results in ``resume`` are called,
+        ``about`` what they depend on, as JSON.
         """
         n = len(tasks)
         generators = [None] * n if rng is None else streams(rng, n)
@@ -221,8 +212,7 @@ def _client(address: str) -> Iterator[Any]:
         expected = installed_version()
         for worker, answer in client.run(installed_version, on_error="return").items():
             if answer != expected:
-                problem = f"expected steelyard {expected}, got {answer}"
-                raise SteelyardError(f"{name}: worker {worker}: {problem}")
+                raise SteelyardError(f"{name}: {worker} has steelyard {answer}, not {expected}")
         yield client
 
 

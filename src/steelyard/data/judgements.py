@@ -27,9 +27,8 @@ Floats = NDArray[np.float64]
 class ErrorSpan:
     """One error that a rater marked: characters ``start`` to ``end`` (exclusive) of the output.
 
-    ``category`` and ``severity`` are blank where the rater gave none, which files write as null;
-    ``score`` is the weight that the file gives it, if any; ``in_source`` says that the span counts
-    characters of the source instead.
+    ``category`` and ``severity`` may be blank; ``score`` is the weight that the file gives it;
+    ``in_source`` says that the span counts characters of the source instead.
     """
 
     category: str
@@ -52,12 +51,7 @@ class ErrorSpan:
 
 
 def encode(labels: Sequence[str]) -> tuple[tuple[str, ...], Codes]:
-    """Split a column of labels into its sorted names and a code per row.
-
-    >>> names, codes = encode(["b", "a", "b"])
-    >>> names, codes.tolist()
-    (('a', 'b'), [1, 0, 1])
-    """
+    """Split a column of labels into its sorted names and a code per row."""
     names = tuple(sorted(set(labels)))
     code = {name: k for k, name in enumerate(names)}
     return names, np.fromiter(map(code.__getitem__, labels), np.int32, count=len(labels))
