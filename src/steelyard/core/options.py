@@ -62,14 +62,43 @@ class Option:
         """Raise UsageError for a value beyond the bounds."""
         if (value is None and self.optional) or (isinstance(value, str) and value == self.word):
             return
-        expected = _KINDS[self.kind](self, value)
-        if self.kind == "names" and isinstance(value, str):  # it would be read as letters
-            raise UsageError(f"{name} is {expected}, got the string '{value}'")
-        if expected is not None:
-            raise bad_value(name, expected, value)
+        if self.kind in _LISTS:
+            self._check_list(name, value)
+        elif not _VALID[self.kind](self, value):
+            if self.kind == "names" and isinstance(value, str):  # it would be read as letters
+                raise UsageError(f"{name} is {self._expected(value)}, got the string '{value}'")
+            raise bad_value(name, self._expected(value), value)
         if self.kind == "choice" and value not in self.choices:
             choices = hint(value, self.choices)
             raise UsageError(f"unknown {name.replace('_', ' ')} '{value}'; {choices}")
+
+    def _check_list(self, name: str, value: Any) -> None:
+        pairs = value.items() if self.kind == "amounts" and isinstance(value, Mapping) else value
+        elements = list(pairs) if _is_list(pairs) else None
+        if elements is None or not all(_VALID[self.kind](self, item) for item in elements):
+            raise bad_value(name, self._expected(value), value)
+        if not elements and not self.empty:
+            raise bad_value(name, f"{self._expected(value)}, at least one of them", value)
+
+    def _expected(self, value: Any) -> str:
+        """Say what was expected instead of a value."""
+        if self.kind == "whole":
+            large = isinstance(value, Integral) and int(value) > MAX_COUNT and self.most is None
+            most = MAX_COUNT if large else self.most
+            return replace(self, least=self.least or 0, most=most).range("whole number", "a ")
+        return {
+            "wholes": f"a list of whole numbers of at least {self.least} and at most {MAX_COUNT:,}",
+            "number": self.range("number", "a "),
+            "numbers": f"a list of {self.range('numbers')}",
+            "amounts": f"{self.range('names and numbers')}, as {{'minor': 1}}",
+            "choice": f"one of {', '.join(self.choices)}",
+            "text": "a text",
+            "unit": "a word, a column or a number of segments",
+            "names": "a list of names",
+            "pair": "two names",
+            "flag": "True or False",
+            "function": "a function",
+        }[self.kind]
 
     def contains(self, value: Any) -> bool:
         """Tell whether a value is a finite number within the bounds."""
@@ -100,78 +129,49 @@ def _is_whole(option: Option, value: Any) -> bool:
     return isinstance(value, Integral) and option.contains(value) and 0 <= int(value) <= MAX_COUNT
 
 
-def _whole(option: Option, value: Any) -> str | None:
-    if _is_whole(option, value):
-        return None
-    too_large = isinstance(value, Integral) and int(value) > MAX_COUNT and option.most is None
-    most = MAX_COUNT if too_large else option.most
-    return replace(option, least=option.least or 0, most=most).range("whole number", "a ")
-
-
 def _is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
-def _list(valid: Callable[[Any], object], expected: str, option: Option, value: Any) -> str | None:
-    elements = list(value) if _is_list(value) else None
-    if elements is None or not all(map(valid, elements)):
-        return expected
-    return None if elements or option.empty else f"{expected}, at least one of them"
+def _is_amount(option: Option, pair: Any) -> bool:
+    named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+    return named and option.contains(pair[1])
 
 
-def _wholes(option: Option, value: Any) -> str | None:
-    expected = f"a list of whole numbers of at least {option.least} and at most {MAX_COUNT:,}"
-    return _list(partial(_is_whole, option), expected, option, value)
-
-
-def _amounts(option: Option, value: Any) -> str | None:
-    def valid(pair: Any) -> bool:
-        named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        return named and option.contains(pair[1])
-
-    pairs = list(value.items()) if isinstance(value, Mapping) else value
-    return _list(valid, f"{option.range('names and numbers')}, as {{'minor': 1}}", option, pairs)
-
-
-def _is_unit(value: Any) -> bool:
+def _is_unit(_: Option, value: Any) -> bool:
     if isinstance(value, str) and not value.isdecimal():
         return bool(value.strip())
     number = int(value) if isinstance(value, str) else value
     return _is_whole(Option(kind="whole", least=1), number)
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(_: Option, value: Any) -> bool:
     listed = isinstance(value, Collection) and not isinstance(value, (str, bytes))
     return listed and all(isinstance(name, str) for name in value)
 
 
-def _is(valid: Callable[[Any], object], expected: str) -> Callable[[Option, Any], str | None]:
-    return lambda _, value: None if valid(value) else expected
+def _is_pair(option: Option, value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2 and _are_names(option, value)
 
 
-#: By kind: returns what was expected where a value is something else.
-_KINDS: dict[str, Callable[[Option, Any], str | None]] = {
-    "whole": _whole,
-    "number": lambda option, x: None if option.contains(x) else option.range("number", "a "),
-    "numbers": lambda option, x: _list(
-        option.contains, f"a list of {option.range('numbers')}", option, x
-    ),
-    "wholes": _wholes,
-    "amounts": _amounts,
-    "choice": lambda option, x: (
-        None if isinstance(x, str) else f"one of {', '.join(option.choices)}"
-    ),
-    "text": _is(lambda x: isinstance(x, str) and x, "a text"),
-    "unit": _is(_is_unit, "a word, a column or a number of segments"),
-    "names": _is(_are_names, "a list of names"),
-    "pair": _is(
-        lambda x: isinstance(x, (tuple, list)) and len(x) == 2 and _are_names(x), "two names"
-    ),
+#: By kind: whether a value, or an element of a list, is what it should be.
+_VALID: dict[str, Callable[[Option, Any], object]] = {
+    "whole": _is_whole,
+    "wholes": _is_whole,
+    "number": Option.contains,
+    "numbers": Option.contains,
+    "amounts": _is_amount,
+    "choice": lambda _, x: isinstance(x, str),
+    "text": lambda _, x: isinstance(x, str) and x,
+    "unit": _is_unit,
+    "names": _are_names,
+    "pair": _is_pair,
     # Not the class: NumPy's booleans count, and NumPy is not loaded for --help.
-    "flag": _is(lambda x: type(x).__name__ in ("bool", "bool_"), "True or False"),
-    "function": _is(callable, "a function"),
-    "source": _is(lambda _: True, ""),  # a file, or what stands for one: its reader checks it
+    "flag": lambda _, x: type(x).__name__ in ("bool", "bool_"),
+    "function": lambda _, x: callable(x),
+    "source": lambda *_: True,  # a file, or what stands for one: its reader checks it
 }
+_LISTS = ("wholes", "numbers", "amounts")
 
 
 def check(

@@ -8,12 +8,11 @@ pickled objects per task, and an interrupted run goes on from there.
 from __future__ import annotations
 
 import json
-import logging
 import os
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ _TOO_MANY_DEATHS = (
 )
 _STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
 _ARRAY = "\0array"  # the key of an object that stands for an array
-_ANSWER, _WORKERS = 5.0, 10.0  # seconds that a scheduler has to answer, and to have a worker
+_ANSWER = 5.0  # seconds that a scheduler has to answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,30 +172,12 @@ def _streamed(calls: dict[int, Any], pool: Any) -> Results:
 def _on_cluster(calls: dict[int, Any], address: str) -> Results:
     """Run on a cluster, which gives the tasks of a worker that dies to others."""
     need_extra("cluster", "`cluster`")
-    from distributed import KilledWorker
-    from joblib import Parallel, parallel_config
-
-    with ExitStack() as stack:
-        for logger in map(logging.getLogger, ("distributed", "tornado.application")):
-            stack.callback(logger.setLevel, logger.level)
-            logger.setLevel(logging.CRITICAL)  # workers come and go; what matters is raised
-        client = stack.enter_context(_client(address))
-        with parallel_config(backend="dask", client=client):
-            pool = Parallel(n_jobs=-1, **_STREAMED)
-        try:
-            yield from _streamed(calls, pool)
-        except KilledWorker:
-            raise SteelyardError(_TOO_MANY_DEATHS) from None
-
-
-@contextmanager
-def _client(address: str) -> Iterator[Any]:
-    """Connect to a scheduler whose workers have this version of Steelyard."""
     import distributed
     from distributed.comm.addressing import get_address_host_port, normalize_address
+    from joblib import Parallel, parallel_config
 
     connect: Any = distributed.Client  # its types are not complete
-    name = f'cluster="{address}"'
+    name, expected = f'cluster="{address}"', installed_version()
     try:
         # A client that does not understand its address can't be closed, and complains of it later.
         get_address_host_port(normalize_address(address))
@@ -205,15 +186,17 @@ def _client(address: str) -> Iterator[Any]:
         reason = " ".join(str(error).split())
         raise UsageError(f"{name}: no Dask scheduler answers ({reason})") from None
     with client:
-        try:
-            client.wait_for_workers(1, timeout=_WORKERS)
-        except TimeoutError:
-            raise UsageError(f"{name}: the scheduler has no workers") from None
-        expected = installed_version()
         for worker, answer in client.run(installed_version, on_error="return").items():
             if answer != expected:
                 raise SteelyardError(f"{name}: {worker} has steelyard {answer}, not {expected}")
-        yield client
+        with parallel_config(backend="dask", client=client):
+            pool = Parallel(n_jobs=-1, **_STREAMED)
+        try:
+            yield from _streamed(calls, pool)
+        except TimeoutError:
+            raise UsageError(f"{name}: the scheduler has no workers") from None
+        except distributed.KilledWorker:
+            raise SteelyardError(_TOO_MANY_DEATHS) from None
 
 
 def _packed(tree: Any) -> Packed:
