@@ -15,6 +15,7 @@ import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -247,7 +248,7 @@ def test_importing_the_module_does_not_import_what_only_downloads_need():
 # ---- the download
 
 
-def fails(server: Server, tmp_path: Path, match: str, **settings: object) -> None:
+def fails(server: Server, tmp_path: Path, match: str, **settings: Any) -> None:
     """Expect a refusal in one line, and nothing left behind inside or outside of the cache."""
     settings = {"url": server.url, "cache": tmp_path / "cache", **settings}
     with pytest.raises(DownloadError, match=match) as caught:

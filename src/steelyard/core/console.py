@@ -54,12 +54,8 @@ class Screen:
             coloured = forced or (terminal and environment.get("TERM") != "dumb")
         if not terminal:
             return cls(None, coloured)
-        try:
-            "─".encode(getattr(stream, "encoding", None) or "ascii")
-            drawn = True
-        except (UnicodeEncodeError, LookupError):
-            drawn = False
-        return cls(_columns(stream, environment), coloured, drawn)
+        encoding = str(getattr(stream, "encoding", "")).lower()
+        return cls(_columns(stream, environment), coloured, drawn=encoding.startswith("utf"))
 
     def styled(self, text: str, style: str | None) -> str:
         """Return a text in a style, where there are colours."""

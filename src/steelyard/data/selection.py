@@ -138,17 +138,16 @@ def text_table(es: EvalSet, names: Sequence[str]) -> Table:
         **es.outputs,
         **segments.references,
     }
-    for name in names:
-        if name not in (*columns, "system", "output"):
-            raise UsageError(f"no column '{name}'; {hint(name, [*columns, 'system', 'output'])}")
-        if name in columns and columns[name] is None:
-            raise UsageError(f"column '{name}': the input has none")
+    existing = [*columns, "system", "output"]
     systems: list[str | None] = [None]
     if {"system", "output"} & set(names):
-        if not es.outputs:
-            raise UsageError("column 'output': the input has no outputs of systems")
         systems = list(es.outputs)
         names = names if "system" in names else ("system", *names)
+    for name in names:
+        if name not in existing:
+            raise UsageError(f"no column '{name}'; {hint(name, existing)}")
+        if columns.get(name, es.outputs or None) is None:
+            raise UsageError(f"column '{name}': the input has none")
     rows: list[tuple[str | None, ...]] = []
     for system in systems:
         columns["system"] = (system,) * es.n_segments
