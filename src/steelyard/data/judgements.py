@@ -211,8 +211,9 @@ class Ratings(Columns):
         **more: Any,
     ) -> Self:
         """Build from columns of names instead of codes."""
-        names, codes = zip(*map(encode, (system, segment, rater)), strict=True)
-        return cls(*names, *codes, value, **more)
+        systems, segments, raters = map(encode, (system, segment, rater))
+        codes = systems[1], segments[1], raters[1]
+        return cls(systems[0], segments[0], raters[0], *codes, value, **more)
 
     def take(self, rows: NDArray[Any]) -> Ratings:
         """Keep these rows (indices or a mask), and only the names that still occur."""
