@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.lazy import lazy
-from steelyard.core.options import check_names, check_text, spelled
+from steelyard.core.options import check_names, check_text
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, streams
@@ -42,7 +42,6 @@ from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.stats.resampling import bootstrap
 
 
-@spelled(MetaOptions)
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
     es: Source,
     human: str | None = None,
