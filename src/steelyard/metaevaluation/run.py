@@ -164,12 +164,13 @@ def evaluate(
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
+    p_error: dict[str, float] = {}
     coarser: dict[str, dict[str, float]] = {}
     known = units.coarser if data.raters is None else None
     for meta in each(metas):
         run = Run.of(data, meta, options, units.codes)
         found = run.results()
-        warnings += meta.notes(run.view)
+        p_error[meta.name] = meta.p_error(run.view)
         if options.significance:
             test, told = compare_metrics(run, found, options, draws[0])
             warnings += told
@@ -201,6 +202,7 @@ def evaluate(
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("meta", shown, es.inputs, rng, options),
         chance=chance,
+        p_error=p_error,
         resampled=options.intervals or "" if raters is None else RATER,
         unit=people_unit(data, options.unit, units),
         by_coarser=coarser,

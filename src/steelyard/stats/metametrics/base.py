@@ -357,10 +357,9 @@ class MetaMetric:
             return "fewer than two systems"
         return "constant"
 
-    def notes(self, view: View) -> list[str]:
-        """Notes on all values computed so far."""
-        del view
-        return []
+    def p_error(self, view: View) -> float:
+        """Bound of the numerical error of the p-values that values computed so far rest on."""
+        return float(view.kept.get("p_error", 0.0))
 
     def grouped(self, view: View, k: int) -> GroupValues:
         """Values of a metric in each group, computed once: calibration is the costly part."""

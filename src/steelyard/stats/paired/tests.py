@@ -61,7 +61,7 @@ _NOISE = 1e-13  # of the mean size of differences: what rounding may leave of an
 _TIED = 1e-12  # of the largest difference of a row: what is closer is tied but for rounding
 _LATTICE = 2_000_000  # distinct sums x frequencies up to which sums are transformed as a lattice
 _ENUMERATED = 32  # units up to which ``product_tails`` tries all signs, and tells ties apart
-_WORTH_NOTING = 1e-6  # numerical error of a p-value
+_WORTH_NOTING = 1e-3  # numerical error of a p-value: three digits are shown
 FEW_UNITS = 50  # below these, intervals of differences invert the test
 DECISIVE = 6  # units that it takes to reach 5% by the signs of all: 2 / 2**6
 _ALL = 14  # units of which all subsets are looked at; of more, some are drawn
@@ -269,7 +269,7 @@ def permutation_test(
 
 
 def error_note(error: float) -> list[str]:
-    """Say how good p-values of the permutation test are, where it is not to six digits."""
+    """Say how good p-values of the permutation test are, where it is not to three digits."""
     if error <= _WORTH_NOTING:
         return []
     why = "scores are nearly on a lattice, or a few differences outweigh all others"

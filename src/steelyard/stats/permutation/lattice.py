@@ -20,7 +20,7 @@ _SAMPLE = 50  # scores that settle it for most matrices
 _FINEST = 1e-5  # of the range of scores: finer steps are as good as continuous
 _COUNTED = 30  # differences up to which a p-value is a whole number of 2^n sign vectors
 _SILENT = -34.0  # logarithm of a product of cosines that adds nothing
-_CACHED = 16_000  # numbers worked on together
+_CACHED = 64_000  # numbers worked on together
 _COMMON = (4, 16)  # steps that decide whether a frequency matters
 
 

@@ -302,7 +302,9 @@ def _complete_pairs(matrices: list[Floats], i: Counts, j: Counts) -> tuple[Float
     step = max(1, _ROWS // max(1, matrices[0].shape[1]))
     for start in range(0, len(matrix), step):
         part = matrix[start : start + step], pair[start : start + step]
-        gap = np.stack([matrices[k][i[c]] - matrices[k][j[c]] for k, c in zip(*part, strict=True)])
+        members, starts = np.unique(part[0], return_index=True)
+        pairs = zip(members, np.split(part[1], starts[1:]), strict=True)
+        gap = np.concatenate([matrices[k][i[c]] - matrices[k][j[c]] for k, c in pairs])
         above[part], at[part], error[part] = product_tails(gap, rises=rises[part])
     return above, at, error
 
