@@ -389,10 +389,7 @@ def _chance_corrected(
     scale: float = 1.0,
     noise: float = 1.0,
 ) -> Estimate:
-    """Return 1 - scale (1 - agreement) / (1 - chance), with ``noise`` times its influences.
-
-    ``agree`` is how far a row agrees, ``drawn`` its influence on the agreement by chance.
-    """
+    """Return 1 - scale (1 - agreement) / (1 - chance), with ``noise`` times its influences."""
     apart, room = 1 - float(agree.mean()), 1 - chance
     if room < 1e-12:
         return undefined(_ONE_CATEGORY, len(agree))

@@ -66,15 +66,6 @@ def calibrate(
     digits, the reported one is that on which a running float sum over the pairs lands, as in the
     WMT toolkit, so that published thresholds come out the same; beyond two million pairs it is the
     smallest. Without ``curve`` only epsilons that could be best are listed, which is faster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> human = np.array([[0.0], [0.0], [1.0]])
-    >>> metric = np.array([[0.1], [0.2], [0.9]])
-    >>> best = calibrate(human, metric)
-    >>> round(best.value, 12), round(best.epsilon, 12)
-    (1.0, 0.1)
     """
     if None in worth.worths:
         raise UsageError("calibration needs a matrix in which every pair takes part")

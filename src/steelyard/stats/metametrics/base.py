@@ -78,8 +78,8 @@ class GroupValues:
 
 def judged_cells(human: Floats) -> Bools:
     """Mark the outputs with a human score; all, where only whole systems have one."""
-    known: Bools = ~np.isnan(human)
-    return known if known.any() else np.ones_like(known)
+    judged: Bools = ~np.isnan(human)
+    return judged if judged.any() else np.ones_like(judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Scores:
 
     @cached_property
     def judged(self) -> Bools:
-        """Mark the outputs with a human score; all, where only whole systems have one."""
+        """Mark the judged outputs (:func:`judged_cells`)."""
         return judged_cells(self.human)
 
     @cached_property

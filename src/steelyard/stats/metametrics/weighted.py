@@ -81,11 +81,6 @@ class Weighted(ABC):
 
         ``human`` and ``metric`` are resamples x systems, a single row serves all resamples;
         ``systems`` says how often each system occurs, resamples x systems, None for once.
-
-        >>> human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
-        >>> counts = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
-        >>> WeightedPearson().rows(human, metric, counts).round(6)
-        array([0.5, 1. , nan])
         """
         weights = np.ones((1, human.shape[1])) if systems is None else systems
         n = max(len(human), len(metric), len(weights))
@@ -108,11 +103,10 @@ class Weighted(ABC):
         systems: Floats | None = None,
         segments: Floats | None = None,
     ) -> Floats:
-        """Evaluate the systems on each segment; mean (or pool) over segments.
+        """Evaluate the systems on each segment; mean (or pool) over segments where it is defined.
 
         ``human`` and ``metric`` are systems x segments; ``systems`` and ``segments`` say how often
-        each occurs, resamples x systems and resamples x segments, None for once. The mean is over
-        the resampled segments on which the statistic is defined.
+        each occurs, resamples x systems and resamples x segments, None for once.
         """
         lost = np.isnan(human) | np.isnan(metric)
         used = (~lost).sum(axis=0) > 1  # no value elsewhere
@@ -152,10 +146,7 @@ class Weighted(ABC):
         segments: Floats | None = None,
         systems: Floats | None = None,
     ) -> Floats:
-        """Evaluate all cells, or those of each system with their mean (or pool) over systems.
-
-        Arguments are those of :meth:`items`; only where ``has_cells``.
-        """
+        """Evaluate all cells, or those of each system with their mean (or pool) over systems."""
         known = ~(np.isnan(human) | np.isnan(metric))
         used = known.any(axis=0)
         u = None if segments is None else segments[:, used]
@@ -428,10 +419,7 @@ def _sum(weights: Floats, terms: np.ndarray) -> Floats:
 
 
 def _standardised(x: Floats, known: Bools, *, by_system: bool) -> Floats:
-    """Shift by the median, which outliers don't move, and scale; missing cells become 0.
-
-    Sums of squares then lose no digits, whichever cells a resample has.
-    """
+    """Shift by the median, which outliers do not move, and scale; missing cells become 0."""
     blank = np.where(known, x, np.nan)
     groups = blank if by_system else blank.reshape(1, -1)
     has = ~np.isnan(groups).all(axis=1)

@@ -70,10 +70,7 @@ def _rank_sum(x: Floats, y: Floats) -> tuple[float, float]:
 
 
 def _split_tails(doubled: Counts, n: int, won: int) -> tuple[float, float]:
-    """P(sum >= won) and P(sum <= won) of n of these (doubled) ranks, whichever they are.
-
-    ``ways[k, w]`` counts the choices of k ranks with the sum w; all are equally likely.
-    """
+    """P(sum >= won) and P(sum <= won) of n of these (doubled) ranks, all choices alike."""
     fewer = min(n, len(doubled) - n)
     reach = won if fewer == n else int(doubled.sum()) - won
     ways = np.zeros((fewer + 1, int(np.sort(doubled)[len(doubled) - fewer :].sum()) + 1))
@@ -199,10 +196,9 @@ def _places(ordered: Floats, values: Floats) -> Floats:
 
 
 def _variances(leads: Floats, x: Floats, y: Floats) -> tuple[Floats, float]:
-    """Return the variances of differences, and their degrees of freedom.
+    """Return the variances of differences from what each unit adds, and degrees of freedom.
 
-    ``leads`` are rows of what each unit adds, ``x`` and ``y`` how many observations of either
-    sample it has; NaN where either sample lies in fewer than two units.
+    ``x`` and ``y`` count the observations of either sample; NaN below two units in either.
     """
     if np.count_nonzero(x) < 2 or np.count_nonzero(y) < 2:
         return np.full(len(leads), np.nan), float("nan")
@@ -216,10 +212,7 @@ def _variances(leads: Floats, x: Floats, y: Floats) -> tuple[Floats, float]:
 
 
 def _freedom(a: Floats, b: Floats, factor: Floats, each: Floats) -> float:
-    """Return the smaller degrees of freedom of two models, as for one sample.
-
-    ``a`` and ``b`` are the shares of two samples in the units, ``each`` that of an observation.
-    """
+    """Return the smaller degrees of freedom of two models, from shares of samples in units."""
     root = np.sqrt(factor)
     shares = np.stack([a, b], axis=1) * root[:, None]
     diagonal = factor * (a * each[0] + b * each[1])
@@ -234,11 +227,7 @@ def _freedom(a: Floats, b: Floats, factor: Floats, each: Floats) -> float:
 
 
 def _least(x: Bools, y: Bools) -> float:
-    """Smallest p of exchanging units, given which of them the samples have.
-
-    A unit that both have could have had them the other way round; those of one sample alone could
-    have been any of all that are of one alone.
-    """
+    """Smallest p of exchanging the units that both samples have, and those of one alone."""
     both, first, second = (np.count_nonzero(kind) for kind in (x & y, x & ~y, y & ~x))
     ways = lgamma(first + second + 1) - lgamma(first + 1) - lgamma(second + 1)
     return exp(-both * log(2) - ways)
