@@ -189,7 +189,6 @@ def evaluate(
             other = Run.of(data, meta, options, known.codes).results()
             coarser[meta.name] = {result.metric: result.value for result in other}
     warnings += [*without_value(results), *outlier_warnings(far, results)]
-    shown = options.provenance(human, [meta.name for meta in metas])
     worth_draws = streams(rng, 4)[3]
     weighs = asked not in POOLED and any(result.level == "sys" for result in results)
     return MetaEvaluation(
@@ -200,7 +199,13 @@ def evaluate(
         results=tuple(results),
         significance=tests,
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("meta", shown, es.inputs, rng, options),
+        provenance=Provenance.of(
+            "meta",
+            options.provenance(human, [meta.name for meta in metas]),
+            es.inputs,
+            rng,
+            options,
+        ),
         chance=chance,
         p_error=p_error,
         resampled=options.intervals or "" if raters is None else RATER,

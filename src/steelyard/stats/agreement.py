@@ -351,11 +351,10 @@ def kappa(
     unit: Codes | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """Cohen's kappa of two columns without gaps, plain or weighted.
+    """Cohen's kappa of two columns without gaps, plain or weighted by the distance of ``values``.
 
-    Undefined where chance alone would always agree: both used one category, and the same. Weights
-    go by the distance of ``values``, by default of places; a category whose value is NaN is as far
-    from all others as the furthest two.
+    Undefined where chance alone would always agree. A category whose value is NaN is as far from
+    all others as the furthest two.
     """
     n = len(judge)
     if not n:

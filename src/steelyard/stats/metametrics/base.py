@@ -377,10 +377,7 @@ class MetaMetric:
     def rows(
         self, human: Floats, ties: TieRules, metric: Floats, systems: Floats | None = None
     ) -> Floats:
-        """Evaluate each row of system scores; one human row serves them all.
-
-        ``systems`` says how often each system counts.
-        """
+        """Evaluate each row of system scores, each system as often as ``systems`` says."""
         weighted = self.weighted(ties)
         if weighted is not None:
             return weighted.rows(human, metric, systems)
@@ -419,10 +416,7 @@ class MetaMetric:
         return view.group_by == "system" and resamples.segments is None
 
     def replicates(self, view: View, chosen: Sequence[int], resamples: Resamples) -> Floats:
-        """Values in each resample: resamples x metrics.
-
-        Each metric is computed by itself, so that identical ones stay so to the last bit.
-        """
+        """Values in each resample: resamples x metrics, each metric computed by itself."""
         scores, u, w = view.scores, resamples.segments, resamples.systems
         if view.level == "seg":
             return np.stack([self._of_cells(view, k, resamples) for k in chosen], axis=1)
@@ -447,10 +441,7 @@ class MetaMetric:
         return weighted.cells(human, metric, by_system=by_system, segments=u, systems=w)
 
     def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
-        """Values with other human scores (systems x segments) and metrics as they are.
-
-        An epsilon that was calibrated stays: resamples x metrics.
-        """
+        """Values with other human scores, at the same epsilon: resamples x metrics."""
         scores = view.scores
         if view.level == "sys":
             rows = np.stack([row_means(human) for human in humans])

@@ -9,9 +9,8 @@ with its own copy are no comparison, so they are dropped.
 - :class:`WeightedSpearman`: rho is Pearson's r of mid-ranks among the copies: a centred rank is
   half of :math:`\sum_j w_j\, \mathrm{sign}(x_i - x_j)`.
 - :class:`WeightedPairs`: Kendall's family, pairwise accuracy included, adds up counts of pairs.
-- :class:`WeightedTauC` divides by :math:`n^2 (m - 1) / m`, where :math:`m` is the number of levels
-  that are present in the resample and :math:`n^2` twice the pairs that count plus the pairs of a
-  cell with itself and its copies: without dropped pairs, the square of the number of copies.
+- :class:`WeightedTauC` divides by :math:`n^2 (m - 1) / m`, with m levels in the resample and
+  :math:`n^2` twice the pairs that count plus those of a cell with itself and its copies.
 
 Scores stay as they are: an epsilon is not calibrated again.
 """

@@ -38,27 +38,13 @@ Combine = Callable[[Floats], Floats]
 class CorpusStatistics:
     """Additive statistics of every output, and the score that their sums make.
 
-    Parameters
-    ----------
-    values
-        Systems x segments x K; a missing output has NaN in all K places.
-    combine
-        Makes scores of sums, (..., K) to (...): pure, vectorised, smooth between counts, and NaN
-        where a score is undefined. A frozen dataclass with ``__call__`` can be compared and
-        pickled, which a lambda can't.
-    higher_is_better
-        Which systems a test calls better. Scores keep their sign.
-    signature
-        What exactly the numbers are, in a line.
+    ``values`` are systems x segments x K; a missing output has NaN in all K places. ``combine``
+    makes scores of sums, (..., K) to (...): pure, vectorised, smooth between counts, NaN where
+    undefined, and a frozen dataclass with ``__call__`` if it is to be pickled. ``higher_is_better``
+    is which systems a test calls better; ``signature`` says in a line what the numbers are.
 
-    Examples
-    --------
-    A rate of errors: counts of errors and of words.
-
-    >>> import numpy as np
-    >>> counts = np.array([[[1, 10], [3, 10]], [[0, 5], [np.nan, np.nan]]])
-    >>> rate = CorpusStatistics(counts, lambda sums: sums[..., 0] / sums[..., 1])
-    >>> rate.corpus_scores().tolist()
+    >>> counts = np.array([[[1, 10], [3, 10]], [[0, 5], [np.nan, np.nan]]])  # errors and words
+    >>> CorpusStatistics(counts, lambda sums: sums[..., 0] / sums[..., 1]).corpus_scores().tolist()
     [0.2, 0.0]
     """
 

@@ -17,11 +17,6 @@ Strengths exist only within a strongly connected component of the graph of who b
 (``wins.find_components``): outside the main one they are NaN, with ranks where the order is
 determined. A prior connects everything: ``prior`` wins and as many losses of every system against
 one imaginary opponent.
-
-Where every system has every segment, all pairs meet equally often, m times, and the likelihood
-depends on the wins by their row sums :math:`W_i = \sum_{j \neq i} m \, \pi_i / (\pi_i + \pi_j)`
-alone. So the row sums of any number of resamples are one matrix product of counts and points, the
-number of rivals that a system beats on a segment, and no table of wins is made.
 """
 
 from __future__ import annotations
@@ -32,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, log_expit
 
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.stats.arrays import Floats, ratio, weighted_sums
-from steelyard.stats.distributions import expit, log_expit
+from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.strength.wins import (
     PairWins,
@@ -44,12 +39,10 @@ from steelyard.stats.strength.wins import (
     find_components,
     margins,
     pair_wins,
-    resampled_wins,
 )
 
 TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 TIE_MODELS = ("davidson", "rao-kupper")
-POINTS = ("half", "second")  # treatments of ties under which every pair meets equally often
 METHODS = ("newton", "mm")
 MOST_DENSE = 5_000  # systems up to which tables are made
 _CELLS = 200_000  # cells of win tables fitted at a time: they stay in the cache
@@ -311,42 +304,6 @@ def segment_points(scores: Floats, *, ties_as: str = "half", tolerance: float = 
         tied = ~(won | lost)
         points[i] += tied.sum(axis=0) / 2 if ties_as == "half" else tied[:i].sum(axis=0)
     return points
-
-
-def resampled_strengths(
-    scores: Floats,
-    counts: Floats,
-    start: Floats,
-    *,
-    ties_as: str = "half",
-    tolerance: float = 0.0,
-) -> Floats:
-    """Return the strengths of every resample of segments that all systems have.
-
-    ``counts`` is resamples x segments in whole numbers, ``start`` the log-strengths of the data.
-    """
-    n = len(scores)
-    points = segment_points(scores, ties_as=ties_as, tolerance=tolerance)
-    won = weighted_sums(counts, points.T)
-    met = counts.sum(axis=1, dtype=np.float64)
-    # Some systems never won against the others if and only if they are the lowest k, and have won
-    # no more than what they met among themselves.
-    k = np.arange(1, n)
-    lowest = np.cumsum(np.sort(won, axis=1), axis=1)[:, : n - 1]
-    connected = (lowest > met[:, None] * (k * (k - 1) / 2)).all(axis=1) & (met > 0) & (n > 1)
-    strength = np.empty(won.shape)
-    step = max(1, _CELLS // max(1, n * n))
-    for chosen in (connected, ~connected):
-        rows = np.flatnonzero(chosen)
-        for part in np.array_split(rows, max(1, -(-len(rows) // step))):
-            if chosen is connected:
-                table = np.where(np.eye(n, dtype=bool), 0.0, met[part, None, None])
-                lost = met[part, None] * (n - 1) - won[part]
-                strength[part] = _shares(newton(table, won[part], lost, start))
-            else:
-                tables = resampled_wins(scores, counts[part], tolerance=tolerance)
-                strength[part] = bradley_terry_batch(tables, ties_as=ties_as).strength
-    return strength
 
 
 # ------------------------------------------------------------------------- fits

@@ -128,10 +128,9 @@ def score_results(a: Floats, b: Floats, tolerance: float) -> Floats:
 
 
 def win_counts(scores: Floats, *, tolerance: float = 0.0) -> WinCounts:
-    """Count wins and ties of all pairs of systems, segment by segment.
+    """Count wins and ties of all pairs of systems, segment by segment; NaN is missing.
 
-    ``scores`` are systems x segments, higher is better, NaN where missing; differences of at most
-    the tolerance are ties.
+    Differences of at most the tolerance are ties.
     """
     counts = resampled_wins(scores, None, tolerance=tolerance)
     return WinCounts(counts.wins[0], counts.ties[0])
@@ -365,9 +364,8 @@ def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Genera
 class Components:
     """Groups of comparable systems, best first where one is above the other.
 
-    ``above`` is, per component, the number of systems in components above it; NaN where some
-    component is neither above nor below it. ``main`` is the largest component; among equally large
-    ones the one above the others, None if none is.
+    ``above`` counts, per component, the systems in components above it; NaN where some component is
+    neither above nor below. ``main`` is the largest, or among equals the one above the others.
     """
 
     members: tuple[tuple[int, ...], ...]
