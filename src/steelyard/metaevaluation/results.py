@@ -175,7 +175,7 @@ class MetaEvaluation(Result):
             "results": [self._told(result) for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
-            "p_error": {by: error for by, error in self.p_error.items() if error},
+            "p_error": {by: error for by, error in self.p_error.items() if error > 1e-6},
             "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
             "outliers": None if self.outliers is None else self.outliers.to_dict(),
             "worth": None if self.worth is None else self.worth.to_dict(),

@@ -214,6 +214,17 @@ def test_mood_is_the_table_of_both(scores):
 
 
 @SIDES
+@given(scores=SCORES)
+def test_ties_to_a_tolerance_are_left_out(alternative, scores):
+    p = sign_test(scores, tolerance=1.0, alternative=alternative).p
+    for i, j, x, y in pairs(scores):
+        if x.size:
+            lead = (x - y > 1).astype(float) - (y - x > 1)
+            alone = sign_test(np.stack([lead, 0 * lead]), alternative=alternative).p[0, 1]
+            assert p[i, j] == pytest.approx(alone, abs=1e-12)
+
+
+@SIDES
 def test_bootstrap_test_pair_by_pair(alternative):
     rng = np.random.default_rng(2)
     observed = np.array([1.0, 0.4, 0.9, NAN, 0.2])

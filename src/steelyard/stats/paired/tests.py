@@ -340,15 +340,19 @@ def wilcoxon_test(
 
 
 def sign_test(
-    scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
+    scores: Floats,
+    units: Counts | None = None,
+    *,
+    tolerance: float = 0.0,
+    alternative: str = "two-sided",
 ) -> PairPValues:
-    """Sign test: wins less losses under all signs, ties left out; p = 1 if there are only ties."""
+    """Sign test: wins less losses under all signs, ties (to a tolerance) left out; 1 if all tie."""
     if units is None:  # a binomial test of counts, which are made faster than differences
-        counts = win_counts(scores)
+        counts = win_counts(scores, tolerance=tolerance)
         return PairPValues(sign_test_counts(counts.wins, counts.met > 0, alternative=alternative))
 
     def tails(gap: Floats, _i: Counts, _j: Counts) -> Tails:
-        lead = np.nan_to_num(np.sign(gap))
+        lead = (gap > tolerance).astype(np.float64) - (gap < -tolerance)
         return _tested(flip_tails(block_sums(lead, units)), (~np.isnan(gap)).any(axis=1))
 
     return _all_pairs(scores, alternative, tails)
