@@ -211,18 +211,17 @@ def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
     order = np.argsort(scores, axis=1, kind="stable")  # NaN last
     n = (~np.isnan(scores)).sum(axis=1)
     step = max(1, _HELD // max(1, scores.shape[1]))
-    for r in np.flatnonzero(n):
-        places = order[r, : n[r]]
-        values = scores[r, places]
-        for start in range(0, len(segments), step):
-            rows = slice(start, start + step)
-            counts = segments[rows].take(places, axis=1).T.astype(np.int32, order="C")
-            reached = np.cumsum(counts, axis=0, dtype=np.int32)
-            total = reached[-1]
+    for start in range(0, len(segments), step):
+        rows = slice(start, start + step)
+        counts = segments[rows].astype(np.int32)
+        for r in np.flatnonzero(n):
+            places = order[r, : n[r]]
+            reached = np.cumsum(counts.take(places, axis=1), axis=1, dtype=np.int32)
+            total = reached[:, -1:]
             # The two middle values, one and the same for an odd number.
-            middle = [(reached < end).sum(axis=0) for end in ((total + 1) // 2, total // 2 + 1)]
-            low, high = (values[np.minimum(place, n[r] - 1)] for place in middle)
-            result[rows, r] = np.where(total > 0, (low + high) / 2, np.nan)
+            ends = (total + 1) // 2, total // 2 + 1
+            low, high = (scores[r, places[(reached >= end).argmax(axis=1)]] for end in ends)
+            result[rows, r] = np.where(total[:, 0] > 0, (low + high) / 2, np.nan)
     return result
 
 
