@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.special import expit
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Codes, Estimate, symmetric
 
 _STEPS, _TOLERANCE = 100, 1e-10
@@ -225,11 +225,7 @@ class _Fit:
 
 
 class _PairDesign:
-    """The design of a battle log: +1 for the left system, -1 for the right one, then covariates.
-
-    Its products are counts by system and by pair of systems: the matrix X (rows x parameters) is
-    never made.
-    """
+    """The design X of a log, never made: +1 for the left system, -1 for the right, covariates."""
 
     def __init__(
         self, left: Codes, right: Codes, n_systems: int, covariates: Floats | None = None
