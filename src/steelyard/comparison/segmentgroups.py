@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.comparison.ranked import number
 from steelyard.comparison.results import Comparison
@@ -18,6 +17,7 @@ from steelyard.core.text import all_of, listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, Units, units_of
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.distributions import stdtrit
 from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.paired.tests import mean_error, t_test
 from steelyard.stats.permutation.corpus import pseudo_values

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
 from steelyard.comparison.ranked import PairTest, Ranked
 from steelyard.comparison.results import Comparison
@@ -22,6 +21,7 @@ from steelyard.core.text import listed, plural
 from steelyard.data.units import UnitEffect
 from steelyard.judging.options import BT
 from steelyard.stats.arrays import Floats
+from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Estimate
 from steelyard.stats.prediction_powered.mean import Corrected, Together
 from steelyard.stats.ranks import ranks, whole

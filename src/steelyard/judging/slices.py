@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import stdtr
 from steelyard.stats.estimate import Estimate, mean_estimate, share_estimate, symmetric, undefined
 from steelyard.stats.paired.corrections import adjust
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
 
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import Rng, streams
@@ -20,6 +19,7 @@ from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import judged_units
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import ndtr
 from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.ranks import ranks, whole

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
+from steelyard.stats.distributions import bdtr
 from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import levelled

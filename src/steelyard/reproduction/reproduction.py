@@ -11,14 +11,13 @@ from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scipy.special import ndtri
-
 from steelyard.core.display import Field, Layout, Record, Result, Statement, Summary, keys, one_line
 from steelyard.core.provenance import InputFile, Provenance, sha256
 from steelyard.core.rng import Rng
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, plural
 from steelyard.core.warnings import TypedWarning
+from steelyard.stats.distributions import ndtri
 
 Figure = float | int | str | None
 _UNDEFINED = "undefined on the data at hand"

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, ndtri, stdtr, stdtrit
 
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import bdtr, ndtri, stdtr, stdtrit
 from steelyard.stats.paired.corrections import wilson_interval
 
 Codes = NDArray[np.integer]

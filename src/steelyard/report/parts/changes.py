@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import ndtr, stdtrit
 
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
@@ -26,6 +25,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.units import counted
 from steelyard.report.memory import Memory, Standing, source_hash
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import ndtr, stdtrit
 from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.paired.tests import mean_error, t_tails
 from steelyard.stats.permutation.pvalues import pair_index

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.comparison.results import Comparison
 from steelyard.comparison.scores import LEVEL
@@ -14,6 +13,7 @@ from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.report.parts.groupstrips import system_strips
 from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.distributions import stdtrit
 from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.paired.tests import Contrast, contrast
 from steelyard.stats.permutation.pvalues import pair_index

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.comparison.scores import LEVEL
 from steelyard.core.errors import printable
@@ -27,6 +26,7 @@ from steelyard.report.explorer import joined, with_ratings
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.agreement import krippendorff_alpha
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import stdtrit
 from steelyard.stats.paired.corrections import adjust
 from steelyard.stats.paired.tests import mean_error, t_tails
 

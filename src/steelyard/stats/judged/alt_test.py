@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtr
 
 from steelyard.stats.arrays import Floats
+from steelyard.stats.distributions import stdtr
 from steelyard.stats.estimate import Codes, Estimate, from_influence, undefined
 from steelyard.stats.paired.corrections import adjust
 

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, expit, stdtr
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import chdtrc, expit, stdtr
 from steelyard.stats.estimate import (
     Codes,
     Estimate,

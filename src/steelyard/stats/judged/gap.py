@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from steelyard.stats.arrays import Floats, beyond_rounding, group_sums, ratio
+from steelyard.stats.distributions import ndtri
 from steelyard.stats.estimate import Codes, Estimate, critical, symmetric, undefined
 
 FEWEST = 5  # systems: a line through fewer leaves nothing to judge it by

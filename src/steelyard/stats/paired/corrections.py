@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtr
 
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_choice
 from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.distributions import ndtr, ndtri, stdtr
 
 CORRECTIONS = ("none", "bonferroni", "holm", "benjamini-hochberg")
 _SAME = 1e-13  # 1 - abs(r23) below this is rounding: the metrics are one and the same

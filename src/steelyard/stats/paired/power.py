@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import bdtr, ndtr, ndtri, stdtr, stdtrit
 from steelyard.stats.paired.corrections import williams
 from steelyard.stats.permutation.lattice import as_lattice
 from steelyard.stats.permutation.tails import quick_p

@@ -42,11 +42,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, chdtrc, ndtr, ndtri, stdtr, stdtrit
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.correlation import ranks
+from steelyard.stats.distributions import bdtr, chdtrc, ndtr, ndtri, stdtr, stdtrit
 from steelyard.stats.permutation.lattice import Z, lattice_tails
 from steelyard.stats.permutation.pvalues import block_sums, pair_index, pairwise_pvalues, sided
 from steelyard.stats.permutation.tails import product_tails

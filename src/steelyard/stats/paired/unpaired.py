@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from steelyard.stats.arrays import Counts, Floats, group_sums, ratio
+from steelyard.stats.distributions import ndtr
 from steelyard.stats.paired.tests import crossed, t_tails
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.cluster_df import satterthwaite

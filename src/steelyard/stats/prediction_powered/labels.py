@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtri
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums, ratio
+from steelyard.stats.distributions import ndtri
 from steelyard.stats.estimate import critical
 
 _UNIFORM = 0.1  # share of a budget that does not trust the pilot

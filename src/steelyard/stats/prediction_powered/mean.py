@@ -27,12 +27,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, stdtr
 
 from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
 from steelyard.stats.arrays import Floats, group_sums, ratio
 from steelyard.stats.correlation import cell_pearson
+from steelyard.stats.distributions import expit, stdtr
 from steelyard.stats.estimate import (
     ONE_UNIT,
     Codes,

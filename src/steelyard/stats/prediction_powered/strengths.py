@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.special import expit
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums
+from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Codes, Estimate, symmetric
 
 _STEPS, _TOLERANCE = 100, 1e-10

@@ -24,9 +24,9 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import ndtr, ndtri, stdtr, stdtrit
 
 _WIDEST = math.nextafter(1.0, 0.0)  # all resamples: with very few units there is no wider interval
 _ROUNDING = 1e-9  # share of G - 1 by which units of one size may be off it

@@ -21,9 +21,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import stdtrit
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.resampling.cluster_df import unit_freedom, unit_sizes

@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, log_expit
 
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.stats.arrays import Floats, ratio
+from steelyard.stats.distributions import expit, log_expit
 from steelyard.stats.ranks import FITTED, ranks
 from steelyard.stats.strength.wins import (
     PairWins,

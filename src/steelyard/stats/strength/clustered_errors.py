@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, stdtr
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.distributions import expit, stdtr
 from steelyard.stats.permutation.pvalues import block_sums, pair_index, sided
 from steelyard.stats.ranks import FITTED
 from steelyard.stats.resampling.bootstrap import row_medians

@@ -36,11 +36,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, ndtr, ndtri
 
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_number, check_share
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.distributions import expit, ndtr, ndtri
 from steelyard.stats.strength.wins import Battles, score_results
 
 Bools = NDArray[np.bool_]

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
@@ -34,6 +33,7 @@ from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.cube import the_human, the_metrics
 from steelyard.metaevaluation.intervals import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
+from steelyard.stats.distributions import ndtr
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.paired import power as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
