@@ -82,7 +82,7 @@ class Table:
         for j, column in enumerate(self.columns):
             cells = [row[j] for row in self.rows]
             digits = decimals(cells) if column.digits is None else column.digits
-            shown.append([_show(cell, None if column.mixed else digits) for cell in cells])
+            shown.append([shown_number(cell, None if column.mixed else digits) for cell in cells])
         return [list(row) for row in zip(*shown, strict=True)]
 
     def right(self, j: int) -> bool:
@@ -268,7 +268,7 @@ def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int
     return decimals(cells, float(np.median(width)) / _WIDTH)
 
 
-def _show(cell: Cell, digits: int | None) -> str:
+def shown_number(cell: Cell, digits: int | None) -> str:
     """Write a cell, a number with so many decimals; None: as many as it needs."""
     if missing(cell):
         return MISSING

@@ -80,7 +80,7 @@ def _binomial(k: float, n: float, p: float) -> float | None:
     for i in range(int(k)):
         term = term * (int(n) - i) // (i + 1)
         total += term
-    return total / 2 ** int(n)
+    return float(total / 2 ** int(n))
 
 
 def stdtr(freedom: ArrayLike, t: ArrayLike) -> Floats:
