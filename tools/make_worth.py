@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
-from steelyard.metaevaluation.agreement_curve import system_pairs
 from steelyard.formats.load import systems_by
 from steelyard.formats.pairtests import read_pair_pvalues
+from steelyard.metaevaluation.agreement_curve import system_pairs
 from steelyard.stats.curves import CURVES, AgreementCurve, agreement_curve
 from steelyard.studies.metrics.differences import with_pvalues
 
