@@ -8,10 +8,8 @@ from pathlib import Path
 import click
 import pytest
 
-import steelyard as sy
 from steelyard.cli.helping import RENAMED, WORDS, other_spellings
 from steelyard.cli.main import cli, run
-from steelyard.core.errors import UsageError
 from steelyard.demo import embedded
 
 SCORES = str(embedded.SCORES)
@@ -115,19 +113,3 @@ def test_the_page_lists_the_words():
     for word, *others in (*WORDS, *RENAMED):
         row = next(line for line in table.splitlines() if line.startswith(f"| `{word}`"))
         assert [one for one in others if f"`{one}`" not in row] == []
-
-
-def test_keywords_of_python_have_the_same_words():
-    es = sy.demo_set()
-    usual = sy.compare(es, "chars-refA", by=["bt", "elo"], tests="sign", method="mm", k=10.0,
-                       n_bootstrap=20, rng=3)  # fmt: skip
-    again = sy.compare(es, "chars-refA", by=["bt", "elo"], test="sign", fit="mm", elo_k=10.0,  # type: ignore[call-arg]
-                       bootstrap=20, seed=3)  # fmt: skip
-    assert str(usual.to_dict()) == str(again.to_dict())
-    weighed = sy.meta_evaluate(es, "mqm", by="pa", metrics=["chars-refA"], n_bootstrap=20, rng=1)
-    same = sy.meta_evaluate(es, "mqm", by="pa", metric=["chars-refA"], bootstrap=20, seed=1)  # type: ignore[call-arg]
-    assert str(weighed.to_dict()) == str(same.to_dict())
-    with pytest.raises(UsageError, match="seed and rng are one option"):
-        sy.compare(es, "chars-refA", seed=1, rng=1)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match="bootstraps"):
-        sy.compare(es, "chars-refA", bootstraps=1)  # type: ignore[call-arg]

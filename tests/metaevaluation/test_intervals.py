@@ -284,7 +284,7 @@ def test_many_metrics_without_an_interval_are_counted():
 
 
 def test_an_unknown_unit_has_a_hint_and_both_has_words():
-    with pytest.raises(UsageError, match="unknown unit of resampling 'systems'; did you mean 'sys"):
+    with pytest.raises(UsageError, match="unknown intervals 'systems'; did you mean 'sys"):
         meta_evaluate(made(), intervals="systems")
     text = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20).table().text()
     assert "95% interval over resampled segments and systems" in text

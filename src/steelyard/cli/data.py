@@ -407,10 +407,7 @@ def get(
     force: bool,  # noqa: FBT001
     output: OutputOptions,
 ) -> None:
-    """Download the public WMT metrics package and unpack one test set, for example wmt23.
-
-    An interrupted download goes on where it stopped when the command is given again.
-    """
+    """Download the public WMT metrics package and unpack one test set, for example wmt23."""
     from steelyard.core.download import get_test_set
 
     with progress_of(f"downloading {name}", output, in_bytes=True) as progress:

@@ -25,11 +25,9 @@ from steelyard.stats.ranks import FITTED, ranks, rounding
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
 from steelyard.stats.strength.bradleyterry import (
-    POINTS,
     Strengths,
     bradley_terry,
     bradley_terry_batch,
-    resampled_strengths,
     win_probability,
 )
 from steelyard.stats.strength.wins import resampled_wins
@@ -193,21 +191,12 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
 
 def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Floats:
     assert sample.counts is not None
-    alike = options.ties in POINTS and not options.prior and not np.isnan(sample.scores).any()
-    if alike:  # every pair meets equally often: sums of points are all that counts
-        return resampled_strengths(
-            sample.scores,
-            sample.counts,
-            start,
-            ties_as=options.ties,
-            tolerance=options.tolerance,
-        )
     step = max(1, _CELLS // max(len(sample.scores) ** 2, sample.scores.shape[1] // 4, 1))
     parts = []
     for first in range(0, len(sample.counts), step):
         counts = sample.counts[first : first + step].astype(np.float64, copy=False)
         tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
-        fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior)
+        fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior, start=start)
         parts.append(fits.strength)
     return np.concatenate(parts)
 

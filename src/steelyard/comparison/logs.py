@@ -26,7 +26,6 @@ from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
 from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.words import named
-from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
@@ -92,7 +91,6 @@ class BattleComparison(RankedSystems):
         return f"{size}, {named_units(self.n_segments, name)}" if self.n_segments else size
 
 
-@spelled(BattleOptions)
 @kept()
 def compare_battles(  # noqa: PLR0913 - every option has a default
     log: Path | str | Sequence[Path | str] | BattleLog,

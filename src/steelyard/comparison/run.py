@@ -48,7 +48,7 @@ from steelyard.comparison.words import best_of
 from steelyard.core.display import Result, Summary, named, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.lazy import lazy
-from steelyard.core.options import check_names, keywords, spelled
+from steelyard.core.options import check_names, keywords
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
@@ -66,7 +66,6 @@ from steelyard.stats.ranks import ranks
 DEFAULT = ("mean", "median", "bt")
 
 
-@spelled(CompareOptions)
 def compare(  # noqa: PLR0913 - every option has a default
     es: Source,
     score: str | None = None,

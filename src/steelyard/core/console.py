@@ -1,10 +1,8 @@
 """Texts and tables as people read them on a terminal.
 
-A screen with a width gets wrapped texts and tables that fit: long names are broken, and the least
-important columns go. A file or a pipe is a screen without a width: it gets every letter.
-
-``rich`` measures and breaks what is not plain ASCII. Its Console and Table are not used: loading
-them takes 80 ms, a tenth of a command, and a narrow table of theirs cuts numbers.
+A screen with a width gets wrapped texts and tables that fit; a file or a pipe gets every letter.
+``rich`` measures what is not plain ASCII. Its Console and Table are not used: loading them takes
+80 ms, a tenth of a command, and a narrow table of theirs cuts numbers.
 """
 
 from __future__ import annotations
@@ -44,8 +42,7 @@ class Screen:
     ) -> Screen:
         """Return what a stream is; ``colour`` is one of ``auto always never``.
 
-        ``COLUMNS`` sets the width of a terminal, ``NO_COLOR`` and ``FORCE_COLOR`` the colours where
-        ``colour`` is ``auto``.
+        ``COLUMNS`` sets the width, ``NO_COLOR`` and ``FORCE_COLOR`` the colours if ``auto``.
         """
         try:
             terminal = stream.isatty()
@@ -57,12 +54,8 @@ class Screen:
             coloured = forced or (terminal and environment.get("TERM") != "dumb")
         if not terminal:
             return cls(None, coloured)
-        try:
-            "─".encode(getattr(stream, "encoding", None) or "ascii")
-            drawn = True
-        except (UnicodeEncodeError, LookupError):
-            drawn = False
-        return cls(_columns(stream, environment), coloured, drawn)
+        encoding = str(getattr(stream, "encoding", "")).lower()
+        return cls(_columns(stream, environment), coloured, drawn=encoding.startswith("utf"))
 
     def styled(self, text: str, style: str | None) -> str:
         """Return a text in a style, where there are colours."""
@@ -105,22 +98,16 @@ def text_width(text: str) -> int:
 
 def _first_cells(text: str, width: int) -> str:
     """Return as many letters from the beginning as fit, at least one."""
-    if _ONE_CELL.fullmatch(text):
-        return text[: max(width, 1)]
-    from rich.cells import chop_cells
-
-    return chop_cells(text, max(width, 2))[0]
+    end = 1
+    while end < len(text) and text_width(text[: end + 1]) <= width:
+        end += 1
+    return text[:end]
 
 
 def wrapped(text: str, width: int | None, indent: str = "  ") -> list[str]:
     """Break a line at blanks so that no part is wider; further parts are set in by ``indent``.
 
     Blanks at the beginning stay, and set in all parts. A word that is too wide is broken.
-
-    Examples
-    --------
-    >>> wrapped("one line of several words", 12)
-    ['one line of', '  several', '  words']
     """
     if width is None or text_width(text) <= width:
         return [text]
@@ -248,10 +235,7 @@ def _grid(table: Table, columns: Sequence[_Column], screen: Screen) -> Iterator[
 
 
 def result_text(words: Sequence[str], pieces: Sequence[Table | str], screen: Screen = PLAIN) -> str:
-    """Lay out a result: the answer in words, then tables, and texts between them.
-
-    A note of a table that the words say already is left out.
-    """
+    """Lay out a result: its words, then tables without notes that the words say, and texts."""
     answer = []
     for k, text in enumerate(words):
         answer += screen.lines(printable(text), None if k else "stress")

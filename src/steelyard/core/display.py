@@ -1,9 +1,7 @@
 """What every result is to a reader: sentences first, then tables, then a figure; and JSON.
 
 A class of results derives from :class:`Result`, its parts from :class:`Record`. It writes its
-``words()`` and declares the rest: which attributes JSON has (``json_keys``, by default the fields)
-and the columns of its table (``layout``). How these are printed, shown in a notebook, and turned
-into frames and JSON is written here once.
+``words()`` and declares what JSON has (``json_keys``) and the columns of its table (``layout``).
 """
 
 from __future__ import annotations
@@ -37,16 +35,11 @@ _LINE, _NAME = 199, 24  # characters of a one-line repr, and of a name in it
 class Summary:
     """Sentences of a summary: what is settled, what is open, and how sure it is.
 
-    Examples
-    --------
-    >>> summary = Summary.of([("settled", "A is best."), ("sureness", "In 95% of the draws.")])
-    >>> print(summary.text())
+    >>> print(Summary.of([("sureness", "In 95% of the draws."), ("settled", "A is best.")]).text())
     What can be concluded:
       A is best.
     How sure that is:
       In 95% of the draws.
-    >>> summary.brief()
-    ('A is best.', 'In 95% of the draws.')
     """
 
     settled: tuple[str, ...] = ()
@@ -78,8 +71,8 @@ class Summary:
         return (*self.settled, *self.undecided, *self.sureness)
 
     def brief(self) -> tuple[str, ...]:
-        """Return what answers the question: the first sentence of each part."""
-        return tuple(part[0] for part in (self.settled, self.undecided, self.sureness) if part)
+        """Return the first sentence of each part, which answer the question."""
+        return (*self.settled[:1], *self.undecided[:1], *self.sureness[:1])
 
     def rest(self) -> Summary:
         """Return the sentences that :meth:`brief` leaves out."""
@@ -111,15 +104,14 @@ class Record:
 
 def keys(names: str) -> Mapping[str, str]:
     """Return keys of JSON with their attributes: ``"metric with=by"`` has the second as ``by``."""
-    pairs = (name.partition("=") for name in names.split())
-    return {key: attribute or key for key, _, attribute in pairs}
+    parts = (name.partition("=") for name in names.split())
+    return {key: attribute or key for key, _, attribute in parts}
 
 
 class Field(NamedTuple):
     """A column of a table: the attribute of a row that it shows, and how.
 
-    ``interval`` is the attribute that holds the ends of an interval around it, or None; ``mixed``
-    rounds each number by itself.
+    ``interval`` is the attribute with the ends of its interval; ``mixed`` rounds each by itself.
     """
 
     name: str
@@ -139,10 +131,7 @@ class Layout(NamedTuple):
 
 
 class Result(Record):
-    """A result that people look at: in a terminal, in a notebook, as a figure.
-
-    A dataclass that derives from it is made with ``repr=False``: its fields would fill a screen.
-    """
+    """A result that people look at; its dataclass is made with ``repr=False``."""
 
     __slots__ = ()
     layout: ClassVar[Layout]
@@ -152,10 +141,7 @@ class Result(Record):
         """Return what can be concluded, what stays open, and how sure that is."""
 
     def table(self) -> Table:
-        """Return the table that people look at first, under the result's ``title`` if it has one.
-
-        Its notes are the result's ``notes``.
-        """
+        """Return the first table, with the result's ``title`` and ``notes`` if it has them."""
         rows = getattr(self, self.layout.rows)
         title, notes = getattr(self, "title", ""), getattr(self, "notes", ())
         return table_of(rows, self.layout.columns, title, notes)
@@ -244,9 +230,8 @@ def one_line(result: object, text: str) -> str:
 def named(names: Sequence[str], most: int = 3) -> str:
     """Name the first few, long names shortened in the middle, and count the rest."""
     half = _NAME // 2
-    return listed(
-        [n if len(n) <= _NAME else f"{n[:half]}…{n[len(n) - half + 1 :]}" for n in names], most
-    )
+    short = [n if len(n) <= _NAME else f"{n[:half]}…{n[1 - half :]}" for n in names]
+    return listed(short, most)
 
 
 class RankingRow(NamedTuple):
@@ -262,8 +247,7 @@ class RankingRow(NamedTuple):
 
 def ranking(kind: Literal["system", "metric"], rows: Iterable[RankingRow]) -> list[dict[str, Any]]:
     """Return an object per system or metric, in their order."""
-    objects = (row._asdict() for row in rows)
-    return [{kind: item.pop("name"), **plain(item)} for item in objects]
+    return [{kind: item.pop("name"), **plain(item)} for item in (row._asdict() for row in rows)]
 
 
 def ranked(scores: Sequence[float], *, higher_is_better: bool = True) -> list[int | None]:

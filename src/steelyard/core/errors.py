@@ -39,12 +39,12 @@ def shown_path(path: object) -> str:
 
 
 def harmless(text: str) -> str:
-    r"""Show control and bidi-override characters as escapes: a text must not steer the terminal."""
+    """Show control and bidi-override characters as escapes: a text must not steer the terminal."""
     return "".join(_escape(c) if _steers(c) else c for c in text)
 
 
 def printable(text: str) -> str:
-    r"""Show invisible characters of a name as escapes, too: two names must not look the same.
+    """Show invisible characters of a name as escapes, too: two names must not look the same.
 
     Joiners stay where they shape what stands on both sides: Persian, Indic scripts, emoji.
     """
@@ -52,7 +52,7 @@ def printable(text: str) -> str:
         return text
     framed = f" {text} "
     return "".join(
-        _escape(c) if _steers(c) or _hidden(before, c, after) else c
+        _escape(c) if _steers(c) or _is_hidden(before, c, after) else c
         for before, c, after in zip(framed, framed[1:], framed[2:], strict=False)
     )
 
@@ -65,16 +65,12 @@ def _steers(c: str) -> bool:
     return c in _OVERRIDES or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
 
 
-def _hidden(before: str, c: str, after: str) -> bool:
-    """Tell whether a character between two others shows in no way."""
+def _is_hidden(before: str, c: str, after: str) -> bool:
     if unicodedata.category(c) != "Cf" or c in _SIGNS:
         return False
-    return c not in _JOINERS or not (_shaped(before) and _shaped(after))
-
-
-def _shaped(c: str) -> bool:
-    """Tell letters, marks and symbols of scripts that joiners shape; Latin looks as without."""
-    return c > "\u05ff" and unicodedata.category(c)[0] in "LMS"
+    # Joiners shape letters, marks and symbols beyond Latin, Greek, Cyrillic and Hebrew.
+    joins = all(x > "\u05ff" and unicodedata.category(x)[0] in "LMS" for x in (before, after))
+    return not (c in _JOINERS and joins)
 
 
 class SteelyardError(Exception):
@@ -90,20 +86,15 @@ class SteelyardError(Exception):
 
 
 class InputError(SteelyardError):
-    """A file or frame holds something that can't be right.
-
-    The message says what was found and what was expected, ``path`` and ``line`` (from 1) where.
-    """
+    """A file or frame holds something that can't be right; ``line`` counts from 1."""
 
     exit_code = 2
 
     def __init__(self, message: str, *, path: object = None, line: int | None = None) -> None:
-        self.message = message
+        self.message, self.line = message, line
         self.path = None if path is None else str(path)
-        self.line = line
-        where = "" if path is None else f"{shown_path(path)}: "
-        if path is not None and line is not None:
-            where = f"{shown_path(path)}:{line}: "
+        at = "" if line is None else f":{line}"
+        where = "" if path is None else f"{shown_path(path)}{at}: "
         super().__init__(f"{where}{message}")
 
 
@@ -167,18 +158,17 @@ class AddressSpace(NamedTuple):
 
 
 def address_space() -> AddressSpace | None:
-    """Return what this process may reserve; None without a limit, or where it can't be told."""
+    """Return what this process may reserve; None without a limit, or beyond Linux."""
     try:
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-        left = limit - pages * resource.getpagesize()
-    except (ImportError, OSError):  # not Linux
+    except (ImportError, OSError):
         return None
-    return AddressSpace(limit >> 20, max(left, 0) >> 20)
+    left = max(limit - pages * resource.getpagesize(), 0)
+    unlimited = limit == resource.RLIM_INFINITY
+    return None if unlimited else AddressSpace(limit >> 20, left >> 20)
 
 
 class DownloadError(SteelyardError):
@@ -191,12 +181,8 @@ def plain_word(word: str) -> str:
 
 
 def hint(word: str, choices: Iterable[str], also: Mapping[str, str] | None = None) -> str:
-    """Return which choices there are, the nearest first, as the tail of an error message.
+    """Return the choices, the nearest first, as the tail of an error; ``also`` are other names.
 
-    ``also`` are other names that people have for some of them, as :func:`plain_word` gives them.
-
-    Examples
-    --------
     >>> hint("chrf", ["BLEU", "chrF", "TER"])
     "did you mean 'chrF'? Known: BLEU, TER, chrF"
     >>> hint("Bradley Terry", ["mean", "bt"], {"bradley-terry": "bt"})

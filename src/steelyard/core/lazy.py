@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from functools import cache
 from importlib import import_module
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -24,16 +23,14 @@ def loaded_from(package: str, modules: Mapping[str, str]) -> Callable[[str], Any
     return load
 
 
-class Lazy(Generic[T]):
+class Lazy:
     """Work that stands for its result; what is pickled or copied is the result."""
 
-    __slots__ = ("result",)
-
-    def __init__(self, work: Callable[[], T]) -> None:
-        self.result = cache(work)
+    def __init__(self, work: Callable[[], Any]) -> None:
+        self.work = work
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _same, (self.result(),)
+        return _same, (self.work(),)
 
 
 def _same(value: T) -> T:
@@ -46,9 +43,9 @@ def lazy(work: Callable[[], T]) -> T:
 
 
 class _LazyField:
-    """The attribute of a dataclass without slots: holds a value, or the work that computes it."""
+    """A field of a dataclass without slots: takes a value, or :func:`lazy` work done when read."""
 
-    def __init__(self, default: Any) -> None:
+    def __init__(self, default: Any = ...) -> None:
         self.default = default
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -61,25 +58,11 @@ class _LazyField:
             return self.default
         value = vars(instance)[self.key]
         if isinstance(value, Lazy):
-            value = vars(instance)[self.key] = value.result()
+            value = vars(instance)[self.key] = value.work()
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
         vars(instance)[self.key] = value
 
 
-def lazy_field(default: Any = ...) -> Any:
-    """Return a dataclass field that takes a value, or :func:`lazy` work that is done when read.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True)
-    ... class Result:
-    ...     tests: dict[str, float] = lazy_field()
-    >>> result = Result(lazy(lambda: print("testing") or {"t": 0.04}))
-    >>> result.tests, result.tests
-    testing
-    ({'t': 0.04}, {'t': 0.04})
-    """
-    return _LazyField(default)
+lazy_field: Any = _LazyField  # what a type checker takes for a value of any type

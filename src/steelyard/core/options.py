@@ -1,20 +1,12 @@
 """Checks of arguments, and options as frozen dataclasses that are checked when they are made.
 
-A check takes arguments by their names, so that one line at the head of a public function refuses
-what makes no sense. With ``optional=True`` None passes; True and False are not numbers::
+A check takes arguments by their names; with ``optional=True`` None passes::
 
     check_number(0, effect=effect, tolerance=tolerance)
-    check_whole(10, n_bootstrap=n_bootstrap)
 
-Options of a question are one dataclass. Each field declares once what it may be and how the command
-line calls it; keyword arguments, command options with their help, and provenance follow from it::
-
-    @dataclass(frozen=True, kw_only=True)
-    class PowerOptions(Options):
-        alpha: float = fraction(0.05)
-        draws: int = whole(1000, "Resamples.", least=10, flag="--bootstrap", metavar="B")
-
-This module and those that declare options import no NumPy, because ``--help`` reads them.
+Each field of an options class declares once what it may be and how the command line calls it;
+keyword arguments, command options with their help, and provenance follow from it. This module and
+those that declare options import no NumPy, because ``--help`` reads them.
 """
 
 from __future__ import annotations
@@ -26,21 +18,13 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial, wraps
 from numbers import Integral, Real
 from pathlib import PurePath
-from typing import Any, Self, TypeVar, cast
+from typing import Any, Self, TypeVar
 
 from steelyard.core.errors import UsageError, hint
 
 R = TypeVar("R")
-C = TypeVar("C", bound=Callable[..., Any])
 MAX_COUNT = 10**9  # of anything that is counted: more would fill any memory
 _KEY = "option"  # in the metadata of a field
-_CHOICE_NOUNS = {  # where the name of an option does not say what it chooses
-    "ties": "treatment of ties",
-    "ties_as": "treatment of ties",
-    "pa_ties": "treatment of ties",
-    "clusters": "rule for clusters",
-    "intervals": "unit of resampling",
-}
 
 
 def bad_value(name: str, expected: str, value: object) -> UsageError:
@@ -53,18 +37,14 @@ def bad_value(name: str, expected: str, value: object) -> UsageError:
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What an option may be (``kind`` and its bounds), and how the command line calls it.
-
-    ``flag`` is its name there if it is not that of the field, and ``none`` the word for None;
-    ``word`` stands for itself where a number is expected otherwise.
-    """
+    """What an option may be (``kind`` and its bounds), and how the command line calls it."""
 
     kind: str
     help: str | None = None
-    flag: str | None = None
+    flag: str | None = None  # its name on the command line, if not that of the field
     metavar: str | None = None
-    none: str | None = None
-    word: str | None = None
+    none: str | None = None  # the word for None there
+    word: str | None = None  # a value beside numbers
     optional: bool = False
     choices: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()  # of the choices, those that commands offer; all by default
@@ -82,14 +62,43 @@ class Option:
         """Raise UsageError for a value beyond the bounds."""
         if (value is None and self.optional) or (isinstance(value, str) and value == self.word):
             return
-        expected = _KINDS[self.kind](self, value)
-        if self.kind == "names" and isinstance(value, str):  # it would be read as letters
-            raise UsageError(f"{name} is {expected}, got the string '{value}'")
-        if expected is not None:
-            raise bad_value(name, expected, value)
+        if self.kind in _LISTS:
+            self._check_list(name, value)
+        elif not _VALID[self.kind](self, value):
+            if self.kind == "names" and isinstance(value, str):  # it would be read as letters
+                raise UsageError(f"{name} is {self._expected(value)}, got the string '{value}'")
+            raise bad_value(name, self._expected(value), value)
         if self.kind == "choice" and value not in self.choices:
-            noun = _CHOICE_NOUNS.get(name, name.replace("_", " "))
-            raise UsageError(f"unknown {noun} '{value}'; {hint(value, self.choices)}")
+            choices = hint(value, self.choices)
+            raise UsageError(f"unknown {name.replace('_', ' ')} '{value}'; {choices}")
+
+    def _check_list(self, name: str, value: Any) -> None:
+        pairs = value.items() if self.kind == "amounts" and isinstance(value, Mapping) else value
+        elements = list(pairs) if _is_list(pairs) else None
+        if elements is None or not all(_VALID[self.kind](self, item) for item in elements):
+            raise bad_value(name, self._expected(value), value)
+        if not elements and not self.empty:
+            raise bad_value(name, f"{self._expected(value)}, at least one of them", value)
+
+    def _expected(self, value: Any) -> str:
+        """Say what was expected instead of a value."""
+        if self.kind == "whole":
+            large = isinstance(value, Integral) and int(value) > MAX_COUNT and self.most is None
+            most = MAX_COUNT if large else self.most
+            return replace(self, least=self.least or 0, most=most).range("whole number", "a ")
+        return {
+            "wholes": f"a list of whole numbers of at least {self.least} and at most {MAX_COUNT:,}",
+            "number": self.range("number", "a "),
+            "numbers": f"a list of {self.range('numbers')}",
+            "amounts": f"{self.range('names and numbers')}, as {{'minor': 1}}",
+            "choice": f"one of {', '.join(self.choices)}",
+            "text": "a text",
+            "unit": "a word, a column or a number of segments",
+            "names": "a list of names",
+            "pair": "two names",
+            "flag": "True or False",
+            "function": "a function",
+        }[self.kind]
 
     def contains(self, value: Any) -> bool:
         """Tell whether a value is a finite number within the bounds."""
@@ -116,87 +125,53 @@ class Option:
         return f"{article}{noun} {'strictly ' if self.strict else ''}between {low:,} and {high:,}"
 
 
-def _is_whole(value: Any, option: Option) -> bool:
+def _is_whole(option: Option, value: Any) -> bool:
     return isinstance(value, Integral) and option.contains(value) and 0 <= int(value) <= MAX_COUNT
-
-
-def _whole(option: Option, value: Any) -> str | None:
-    if _is_whole(value, option):
-        return None
-    too_large = isinstance(value, Integral) and int(value) > MAX_COUNT and option.most is None
-    most = MAX_COUNT if too_large else option.most
-    return replace(option, least=option.least or 0, most=most).range("whole number", "a ")
 
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
-def _list(valid: Callable[[Any], object], expected: str, option: Option, value: Any) -> str | None:
-    elements = list(value) if _is_list(value) else None
-    if elements is None or not all(map(valid, elements)):
-        return expected
-    return None if elements or option.empty else f"{expected}, at least one of them"
+def _is_amount(option: Option, pair: Any) -> bool:
+    named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
+    return named and option.contains(pair[1])
 
 
-def _wholes(option: Option, value: Any) -> str | None:
-    expected = f"a list of whole numbers of at least {option.least} and at most {MAX_COUNT:,}"
-    return _list(lambda element: _is_whole(element, option), expected, option, value)
-
-
-def _amounts(option: Option, value: Any) -> str | None:
-    def valid(pair: Any) -> bool:
-        named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
-        return named and option.contains(pair[1])
-
-    pairs = list(value.items()) if isinstance(value, Mapping) else value
-    expected = f"{option.range('names and numbers')}, as {{'minor': 1}}"
-    return _list(valid, expected, option, pairs)
-
-
-def _unit(_: Option, value: Any) -> str | None:
+def _is_unit(_: Option, value: Any) -> bool:
     if isinstance(value, str) and not value.isdecimal():
-        valid = bool(value.strip())
-    else:
-        number = int(value) if isinstance(value, str) else value
-        valid = _is_whole(number, Option(kind="whole", least=1))
-    return None if valid else "a word, a column or a number of segments"
+        return bool(value.strip())
+    number = int(value) if isinstance(value, str) else value
+    return _is_whole(Option(kind="whole", least=1), number)
 
 
-def _are_names(value: Any) -> bool:
+def _are_names(_: Option, value: Any) -> bool:
     listed = isinstance(value, Collection) and not isinstance(value, (str, bytes))
     return listed and all(isinstance(name, str) for name in value)
 
 
-def _are_two_names(value: Any) -> bool:
-    return isinstance(value, (tuple, list)) and len(value) == 2 and _are_names(value)
+def _is_pair(option: Option, value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2 and _are_names(option, value)
 
 
-def _is(valid: Callable[[Any], object], expected: str) -> Callable[[Option, Any], str | None]:
-    return lambda _, value: None if valid(value) else expected
-
-
-#: By kind: returns what was expected where a value is something else.
-_KINDS: dict[str, Callable[[Option, Any], str | None]] = {
-    "whole": _whole,
-    "number": lambda option, x: None if option.contains(x) else option.range("number", "a "),
-    "numbers": lambda option, x: _list(
-        option.contains, f"a list of {option.range('numbers')}", option, x
-    ),
-    "wholes": _wholes,
-    "amounts": _amounts,
-    "choice": lambda option, x: (
-        None if isinstance(x, str) else f"one of {', '.join(option.choices)}"
-    ),
-    "text": _is(lambda x: isinstance(x, str) and x, "a text"),
-    "unit": _unit,
-    "names": _is(_are_names, "a list of names"),
-    "pair": _is(_are_two_names, "two names"),
+#: By kind: whether a value, or an element of a list, is what it should be.
+_VALID: dict[str, Callable[[Option, Any], object]] = {
+    "whole": _is_whole,
+    "wholes": _is_whole,
+    "number": Option.contains,
+    "numbers": Option.contains,
+    "amounts": _is_amount,
+    "choice": lambda _, x: isinstance(x, str),
+    "text": lambda _, x: isinstance(x, str) and x,
+    "unit": _is_unit,
+    "names": _are_names,
+    "pair": _is_pair,
     # Not the class: NumPy's booleans count, and NumPy is not loaded for --help.
-    "flag": _is(lambda x: type(x).__name__ in ("bool", "bool_"), "True or False"),
-    "function": _is(callable, "a function"),
-    "source": _is(lambda _: True, ""),  # a file, or what stands for one: its reader checks it
+    "flag": lambda _, x: type(x).__name__ in ("bool", "bool_"),
+    "function": lambda _, x: callable(x),
+    "source": lambda *_: True,  # a file, or what stands for one: its reader checks it
 }
+_LISTS = ("wholes", "numbers", "amounts")
 
 
 def check(
@@ -316,17 +291,17 @@ def unit(default: str, help: str | None = None, **settings: Any) -> Any:  # noqa
         "What is independent: tests and intervals take whole units; auto: documents or "
         "prompts where ten or more are known, else segments."
     )
-    metavar = "auto|segment|document|prompt|COLUMN|N"
-    return option("unit", default, help or usual, **{"metavar": metavar, **settings})
+    settings.setdefault("metavar", "auto|segment|document|prompt|COLUMN|N")
+    return option("unit", default, help or usual, **settings)
 
 
 def _signature_value(value: Any, option: Option) -> str | float:
     """Return a number as it is, anything else as one line: ``a,b`` or ``a=1,b=2``."""
     if value is None:
         return option.none or "none"
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float, str)):
         return value
-    if isinstance(value, (str, PurePath)):
+    if isinstance(value, PurePath):
         return str(value)
     if option.kind == "source":
         return "given"
@@ -344,15 +319,9 @@ def _signature_part(part: Any, option: Option) -> str:
 class Options:
     """Base of the options of a question: a frozen dataclass whose fields are made above.
 
-    Examples
-    --------
     >>> @dataclass(frozen=True, kw_only=True)
     ... class PowerOptions(Options):
-    ...     alpha: float = fraction(0.05)
-    ...     draws: int = whole(1000, flag="--bootstrap")
-    >>> PowerOptions(alpha=7)
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: alpha is a number strictly between 0 and 1, got 7
+    ...     draws: int = whole(1000, least=10, flag="--bootstrap")
     >>> PowerOptions(draws=99).differing()
     {'bootstrap': 99}
     """
@@ -375,10 +344,7 @@ class Options:
         return {item.name: item.metadata[_KEY] for item in items if _KEY in item.metadata}
 
     def differing(self, shown: Collection[str] = ()) -> dict[str, str | float]:
-        """Return the options that are not at their defaults, as a signature shows them.
-
-        Those whose name or flag is among ``shown`` are left out.
-        """
+        """Return options beyond their defaults, as a signature shows them, without ``shown``."""
         hidden = {name.replace("-", "_") for name in shown}
         values: dict[str, str | float] = {}
         for item in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses
@@ -410,57 +376,8 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (simple and value == default)
 
 
-#: Spellings of one keyword; a function that has one of them takes the others.
-SPELLINGS = (
-    ("rng", "seed"),
-    ("n_bootstrap", "bootstrap"),
-    ("n_resamples", "resamples"),
-    ("tests", "test"),
-    ("metrics", "metric"),
-    ("judges", "judge"),
-    ("references", "refs", "ref"),
-)
-
-
-def spelled(cls: type[Options] | None = None) -> Callable[[C], C]:
-    """Let a function take the command line's words for its keywords, too.
-
-    Those are :data:`SPELLINGS`, and the flags of the options of a class.
-    """
-
-    def decorate(function: C) -> C:
-        parameters = inspect.signature(function).parameters
-        groups: list[tuple[str, ...]] = list(SPELLINGS)
-        for name, option in cls.declared().items() if cls is not None else ():
-            if option.flag:
-                groups.append((name, option.flag.lstrip("-").replace("-", "_")))
-        spellings = {
-            spelling: name
-            for group in groups
-            for name in group
-            for spelling in group
-            if name in parameters and spelling not in parameters
-        }
-
-        @wraps(function)
-        def call(*args: Any, **settings: Any) -> Any:
-            for spelling in spellings.keys() & settings.keys():
-                name = spellings[spelling]
-                if name in settings:
-                    raise UsageError(f"{spelling} and {name} are one option: expected one of them")
-                settings[name] = settings.pop(spelling)
-            return function(*args, **settings)
-
-        return cast(C, call)
-
-    return decorate
-
-
 def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Let a function that takes ``options`` of a class take their fields as keywords instead.
-
-    Its signature then shows the fields where it has ``options``.
-    """
+    """Let a function that takes ``options`` of a class take their fields as keywords instead."""
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
         @wraps(function)
@@ -469,12 +386,12 @@ def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R
                 settings["options"] = cls.take(settings)
             return function(*args, **settings)
 
-        signature = inspect.signature(function)
+        signature, options = inspect.signature(function), inspect.signature(cls)
         parameters: list[inspect.Parameter] = []
         for parameter in signature.parameters.values():
-            fields_of_cls = inspect.signature(cls).parameters.values()
-            parameters += fields_of_cls if parameter.name == "options" else [parameter]
+            is_options = parameter.name == "options"
+            parameters += options.parameters.values() if is_options else [parameter]
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-        return spelled(cls)(call)
+        return call
 
     return decorate

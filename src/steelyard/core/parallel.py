@@ -1,28 +1,19 @@
 """Work on many tasks: one after the other, in processes, or on a cluster; always the same answer.
 
-Processes are joblib's (large arrays reach them as memory maps), a cluster is Dask's (through
-joblib, too). Tasks and the streams of random numbers they get do not depend on the number of
-workers. A task whose worker dies runs again elsewhere. A result is a tree of dictionaries, lists,
-numbers, texts and arrays; with a folder for them, results are kept as they come in, one ``.npz``
-file without pickled objects per task, and an interrupted run goes on from there.
+Processes are joblib's, a cluster is Dask's through joblib. A task whose worker dies runs again
+elsewhere. With a folder for them, results are kept as they come in, one ``.npz`` file without
+pickled objects per task, and an interrupted run goes on from there.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
 import os
-import threading
 import time
-import tokenize
 import warnings
-import zipfile
-import zlib
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +40,7 @@ _TOO_MANY_DEATHS = (
 )
 _STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
 _ARRAY = "\0array"  # the key of an object that stands for an array
-_WATCH = 1.0  # seconds after which a worker looks whether its parent is there
-_ANSWER, _WORKERS = 5.0, 10.0  # seconds that a scheduler has to answer, and to have a worker
-#: What NumPy raises where the header of an array is damaged, or the file is not NumPy's.
-BAD_HEADER = (ValueError, TypeError, SyntaxError, tokenize.TokenError, MemoryError, OverflowError)
-_UNREADABLE = (*BAD_HEADER, OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError,
-               AttributeError, NotImplementedError)  # fmt: skip
+_ANSWER = 5.0  # seconds that a scheduler has to answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +49,8 @@ class Workers:
 
     ``jobs`` are processes of this machine; None starts one per core once ``patience`` seconds of
     work are done and as many are left. ``cluster`` is the address of a Dask scheduler to use
-    instead. ``resume`` is a folder that keeps results as they come in and spares computing them
-    again. ``progress`` is called with the tasks done and all tasks, ``note`` with a sentence if
-    results of an earlier run are used.
-
-    Examples
-    --------
-    >>> Workers(jobs=1).run(lambda task, rng: task + int(rng.integers(1)), [1, 2, 3], rng=0)
-    [1, 2, 3]
+    instead, ``resume`` a folder that keeps results. ``progress`` is called with the tasks done and
+    all tasks, ``note`` with a sentence if results of an earlier run are used.
     """
 
     jobs: int | None = 1
@@ -87,10 +67,6 @@ class Workers:
         check_function(optional=True, progress=self.progress, note=self.note)
         check_number(0, patience=self.patience)
 
-    def visible(self, path: Path) -> Path:
-        """Return a path as workers find it: those of a cluster run in another folder."""
-        return path if self.cluster is None else path.absolute()
-
     def run(
         self,
         fn: Callable[..., Any],
@@ -99,38 +75,34 @@ class Workers:
         rng: Rng = None,
         step: str = "tasks",
         about: Mapping[str, Any] | None = None,
-        only: Sequence[int] | None = None,
     ) -> list[Any]:
         """Call a function with each task; return its results in the order of the tasks.
 
-        ``fn`` takes a task that can be pickled (and a Generator spawned from ``rng``, if that is
-        given) and returns a tree of dictionaries, lists, numbers, texts and arrays; tuples come
-        back as lists. It must not write into arrays of a task: workers read them from files.
-        ``step`` is what the results in ``resume`` are called, ``about`` what they depend on (as
-        JSON): a folder whose results depend on something else is refused. ``only`` are the numbers
-        of the tasks to do: the share of one machine among several that write to one folder.
+        ``fn`` takes a task that can be pickled (and a Generator spawned from ``rng``, if any) and
+        returns a tree of dictionaries, lists, numbers, texts and arrays; tuples come back as lists.
+        It must not write into arrays of a task. ``step`` is what results in ``resume`` are called,
+        ``about`` what they depend on, as JSON.
         """
-        generators = [None] * len(tasks) if rng is None else streams(rng, len(tasks))
-        chosen = range(len(tasks)) if only is None else only
+        n = len(tasks)
+        generators = [None] * n if rng is None else streams(rng, n)
         results: dict[int, Packed] = {}
-        folder = None
+        kept = None
         if self.resume is not None:
-            facts = {"version": installed_version(), **(about or {}), "tasks": len(tasks)}
-            folder = _ResultFolder(Path(self.resume), step, facts)
-            results = {k: packed for k in chosen if (packed := folder.read(k)) is not None}
+            facts = {"version": installed_version(), **(about or {}), "tasks": n}
+            kept = _ResultFolder(Path(self.resume), step, facts)
+            results = {k: packed for k in range(n) if (packed := kept.read(k)) is not None}
         if results and self.note is not None:
-            count = f"{len(results)} of {len(chosen)} results ({step})"
-            self.note(f"going on from {self.resume}: {count} are there")
-        progress = self.progress if self.progress and len(chosen) > 1 else lambda *_: None
-        progress(len(results), len(chosen))
-        calls = {k: (fn, tasks[k], generators[k]) for k in chosen if k not in results}
+            self.note(f"going on from {self.resume}: {len(results)} of {n} results ({step})")
+        progress = self.progress if self.progress and n > 1 else lambda *_: None
+        progress(len(results), n)
+        calls = {k: (fn, tasks[k], generators[k]) for k in range(n) if k not in results}
         with closing(self._results(calls)) as incoming:
             for k, packed in incoming:
                 results[k] = packed
-                if folder is not None:
-                    folder.write(k, packed)
-                progress(len(results), len(chosen))
-        return [_unpacked(*results[k]) for k in chosen]
+                if kept is not None:
+                    kept.write(k, packed)
+                progress(len(results), n)
+        return [_unpacked(*results[k]) for k in range(n)]
 
     def _results(self, calls: dict[int, Any]) -> Results:
         """Choose what the calls run on, and yield results as they come in."""
@@ -139,7 +111,7 @@ class Workers:
         if self.jobs is None:
             return _processes_if_long(calls, self.patience)
         if self.jobs == 1 or len(calls) < 2:
-            return ((k, _call(*call)) for k, call in calls.items())
+            return (_call(k, *call) for k, call in calls.items())
         return _in_processes(calls, self.jobs)
 
 
@@ -147,7 +119,7 @@ def _processes_if_long(calls: dict[int, Any], patience: float) -> Results:
     """Run one after the other, and hand the rest to processes once that is seen to take long."""
     begun, n = time.monotonic(), len(calls)
     for k in list(calls):
-        yield k, _call(*calls.pop(k))
+        yield _call(k, *calls.pop(k))
         spent = time.monotonic() - begun
         left = spent / (n - len(calls)) * len(calls)
         if len(calls) > 1 and min(spent, left) > patience:
@@ -158,27 +130,8 @@ def _processes_if_long(calls: dict[int, Any], patience: float) -> Results:
                 return
 
 
-def _call(fn: Callable[..., Any], task: Any, generator: Any) -> Packed:
-    return _packed(fn(task) if generator is None else fn(task, generator))
-
-
-def _call_in_worker(k: int, call: tuple[Any, ...], parent: int | None) -> tuple[int, Packed]:
-    """Do one task in a worker, which ends if the process that waits for it does."""
-    if parent is not None and parent != os.getpid():
-        _end_with(parent)
-    return k, _call(*call)
-
-
-@cache
-def _end_with(parent: int) -> None:
-    """End this process soon after its parent: it would hold pipes open that others wait for."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(_WATCH)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+def _call(k: int, fn: Callable[..., Any], task: Any, generator: Any) -> tuple[int, Packed]:
+    return k, _packed(fn(task) if generator is None else fn(task, generator))
 
 
 def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
@@ -193,7 +146,7 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
             # One job would run in this process, which what killed a worker must not kill.
             n_jobs = max(2, min(jobs, len(calls)))
             pool = Parallel(n_jobs=n_jobs, backend="loky", max_nbytes="64K", **_STREAMED)
-            for k, packed in _streamed(calls, pool, os.getpid()):
+            for k, packed in _streamed(calls, pool):
                 yield k, packed
                 del calls[k]
                 deaths = 0
@@ -203,10 +156,10 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
                 raise SteelyardError(_TOO_MANY_DEATHS) from None
 
 
-def _streamed(calls: dict[int, Any], pool: Any, parent: int | None = None) -> Results:
+def _streamed(calls: dict[int, Any], pool: Any) -> Results:
     from joblib import delayed
 
-    results = pool(delayed(_call_in_worker)(k, call, parent) for k, call in list(calls.items()))
+    results = pool(delayed(_call)(k, *call) for k, call in list(calls.items()))
     try:
         for result in results:  # noqa: UP028 - yield from would close the results by itself
             yield result
@@ -219,36 +172,12 @@ def _streamed(calls: dict[int, Any], pool: Any, parent: int | None = None) -> Re
 def _on_cluster(calls: dict[int, Any], address: str) -> Results:
     """Run on a cluster, which gives the tasks of a worker that dies to others."""
     need_extra("cluster", "`cluster`")
-    from distributed import KilledWorker
-    from joblib import Parallel, parallel_config
-
-    with _quiet(), _client(address) as client:
-        with parallel_config(backend="dask", client=client):
-            pool = Parallel(n_jobs=-1, **_STREAMED)
-        try:
-            yield from _streamed(calls, pool)
-        except KilledWorker:
-            raise SteelyardError(_TOO_MANY_DEATHS) from None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep Dask from logging workers that come and go: what matters is raised."""
-    with ExitStack() as stack:
-        for logger in map(logging.getLogger, ("distributed", "tornado.application")):
-            stack.callback(logger.setLevel, logger.level)
-            logger.setLevel(logging.CRITICAL)
-        yield
-
-
-@contextmanager
-def _client(address: str) -> Iterator[Any]:
-    """Connect to a scheduler whose workers have this version of Steelyard."""
     import distributed
     from distributed.comm.addressing import get_address_host_port, normalize_address
+    from joblib import Parallel, parallel_config
 
     connect: Any = distributed.Client  # its types are not complete
-    name = f'cluster="{address}"'
+    name, expected = f'cluster="{address}"', installed_version()
     try:
         # A client that does not understand its address can't be closed, and complains of it later.
         get_address_host_port(normalize_address(address))
@@ -257,18 +186,17 @@ def _client(address: str) -> Iterator[Any]:
         reason = " ".join(str(error).split())
         raise UsageError(f"{name}: no Dask scheduler answers ({reason})") from None
     with client:
+        for worker, answer in client.run(installed_version, on_error="return").items():
+            if answer != expected:
+                raise SteelyardError(f"{name}: {worker} has steelyard {answer}, not {expected}")
+        with parallel_config(backend="dask", client=client):
+            pool = Parallel(n_jobs=-1, **_STREAMED)
         try:
-            client.wait_for_workers(1, timeout=_WORKERS)
+            yield from _streamed(calls, pool)
         except TimeoutError:
             raise UsageError(f"{name}: the scheduler has no workers") from None
-        expected = installed_version()
-        for worker, version in client.run(installed_version, on_error="return").items():
-            if isinstance(version, ImportError):
-                raise SteelyardError(f"{name}: worker {worker} can't import steelyard")
-            if isinstance(version, str) and version != expected:
-                versions = f"has steelyard {version}, expected {expected}"
-                raise SteelyardError(f"{name}: worker {worker} {versions}")
-        yield client
+        except distributed.KilledWorker:
+            raise SteelyardError(_TOO_MANY_DEATHS) from None
 
 
 def _packed(tree: Any) -> Packed:
@@ -300,65 +228,47 @@ class _ResultFolder:
 
     def __init__(self, folder: Path, step: str, facts: Mapping[str, Any]) -> None:
         self.folder, self.step = folder, step
-        self.facts = json.dumps(facts, indent=1, sort_keys=True) + "\n"
-        path = folder / f"{step}.json"
+        self.facts = json.loads(json.dumps(facts))
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise UsageError(f'resume="{folder}": {error.strerror or error}') from None
-        if not path.exists():
-            write_whole(path, lambda stream: stream.write(self.facts.encode()))
-            return
-        mine = json.loads(self.facts)
-        try:
-            theirs = json.loads(path.read_text(encoding="utf-8"))
-            different = [key for key in mine | theirs if mine.get(key) != theirs.get(key)]
-        except (OSError, ValueError, TypeError) as error:
-            raise InputError(f"does not say what the folder holds ({error})", path=path) from None
-        if different:
-            raise UsageError(
-                f"{folder}: holds results of another run ({', '.join(different)} differ);"
-                " expected an empty folder or that of the same run"
-            )
 
     def _path(self, task: int) -> Path:
         return self.folder / f"{self.step}.{task:06d}.npz"
 
     def write(self, task: int, packed: Packed) -> None:
-        """Keep the result of a task."""
+        """Keep the result of a task: written aside and renamed, so that it is whole or absent."""
         text, arrays = packed
-        members = {f"array{k}": array for k, array in enumerate(arrays)}
-        members["tree"] = np.frombuffer(text.encode(), dtype=np.uint8)
-        members["digest"] = np.frombuffer(self._digest(task, text, arrays), dtype=np.uint8)
-        write_whole(self._path(task), lambda stream: np.savez(stream, **members))  # type: ignore[arg-type]
+        members: dict[str, Any] = {f"array{k}": array for k, array in enumerate(arrays)}
+        members["tree"] = np.array(text)
+        members["facts"] = np.array(json.dumps(self.facts))
+        path = self._path(task)
+        aside = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with aside.open("wb") as stream:
+                np.savez(stream, **members)
+            aside.replace(path)
+        except OSError as error:
+            raise InputError(f"can't be written ({error.strerror or error})", path=path) from error
+        finally:
+            aside.unlink(missing_ok=True)
 
     def read(self, task: int) -> Packed | None:
-        """Return the result of a task; None if it is not there, damaged, or of another task."""
-        try:
-            with self._path(task).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-                digest, text = file["digest"].tobytes(), file["tree"].tobytes().decode()
-                arrays = [file[f"array{k}"] for k in range(len(file.files) - 2)]
-        except _UNREADABLE:
+        """Return the result of a task, None if it is not there or damaged."""
+        path = self._path(task)
+        if not path.exists():
             return None
-        return (text, arrays) if digest == self._digest(task, text, arrays) else None
-
-    def _digest(self, task: int, text: str, arrays: list[NDArray[Any]]) -> bytes:
-        """Hash a result together with what it is the result of."""
-        digest = hashlib.blake2b(f"{self.step} {task} {self.facts} {text}".encode())
-        for array in arrays:
-            digest.update(f"{array.dtype.str}{array.shape}".encode())
-            digest.update(array.tobytes())
-        return digest.digest()
-
-
-def write_whole(path: Path, save: Callable[[Any], Any]) -> None:
-    """Write a file aside and rename it: whoever reads it meanwhile sees it whole, or not at all."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with aside.open("wb") as stream:
-            save(stream)
-        aside.replace(path)
-    except OSError as error:
-        raise InputError(f"can't be written ({error.strerror or error})", path=path) from error
-    finally:
-        aside.unlink(missing_ok=True)
+        try:
+            with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+                facts, text = json.loads(str(file["facts"])), str(file["tree"])
+                arrays = [file[f"array{k}"] for k in range(len(file.files) - 2)]
+            different = [key for key in self.facts | facts if self.facts.get(key) != facts.get(key)]
+        except Exception:  # noqa: BLE001 - whatever ails it, it is computed again
+            return None
+        if different:
+            raise UsageError(
+                f"{self.folder}: holds results of another run ({', '.join(different)} differ);"
+                " expected an empty folder or that of the same run"
+            )
+        return text, arrays

@@ -1,7 +1,4 @@
-"""Progress of long work: whoever waits listens, the work reports.
-
-The work need not know whether anybody listens, nor hand a function down through all that it calls.
-"""
+"""Progress of long work: whoever waits listens, the work reports."""
 
 from __future__ import annotations
 
@@ -15,11 +12,7 @@ Progress = Callable[[float, float | None], None]  #: takes what is done, and wha
 
 
 class _Listening:
-    """A listener and the loops under way.
-
-    A loop inside a loop moves it on by less than one step, and a loop inside work that counts its
-    own steps reports nothing.
-    """
+    """A listener and the loops under way; a loop inside work that counts itself is silent."""
 
     def __init__(self, listener: Progress) -> None:
         self.listener = listener
@@ -68,8 +61,6 @@ def report_progress(done: int, total: int | None) -> None:
 def each(items: Iterable[T]) -> Iterator[T]:
     """Yield items, and report which one it is; loops inside loops are parts of a step.
 
-    Examples
-    --------
     >>> reports = []
     >>> with listening(lambda done, total: reports.append(done)):
     ...     pairs = [(a, b) for a in each("ab") for b in each("xy")]

@@ -23,10 +23,9 @@ def installed_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One input: its name as the user gave it, what format it was taken for, and its SHA-256.
+    """One input: its name as the user gave it, what it was taken for, and its SHA-256.
 
-    ``columns`` are the roles that were found in it, each with what the file calls it; ``chosen``
-    what the user said of how to read it (which rows, systems, metrics).
+    ``columns`` are roles with their names in the file, ``chosen`` how the user had it read.
     """
 
     path: str
@@ -46,20 +45,19 @@ class InputFile:
         return {"file": self.path, "format": self.format, "columns": columns}
 
 
-def taken_as(read: Mapping[str, Any], most: int = 4) -> str:
-    """Return what an input was taken for, with up to ``most`` names of each role."""
-    columns = "; ".join(
-        f"{role}: {listed([names] if isinstance(names, str) else names, most)}"
-        for role, names in read["columns"].items()
-    )
-    return f"{read['format']} ({columns})" if columns else str(read["format"])
-
-
 def taken_alike(read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2) -> Iterator[str]:
-    """Yield what inputs were taken for, those that are alike in one line."""
+    """Yield what inputs were taken for, those that are alike in one line.
+
+    At most so many names of each role, and so many files, are named.
+    """
     alike: dict[str, list[str]] = {}
     for entry in read:
-        alike.setdefault(taken_as(entry, most), []).append(entry["file"])
+        columns = "; ".join(
+            f"{role}: {listed([names] if isinstance(names, str) else names, most)}"
+            for role, names in entry["columns"].items()
+        )
+        description = f"{entry['format']} ({columns})" if columns else entry["format"]
+        alike.setdefault(description, []).append(entry["file"])
     for description, paths in alike.items():
         yield f"{listed(paths, files)} as {description}"
 
@@ -68,8 +66,6 @@ def taken_alike(read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2
 class Provenance:
     """How a result came about, in one line for a footnote or as JSON for a machine.
 
-    Examples
-    --------
     >>> Provenance("data info", {"human": "mqm"}, seed=0, version="1.0").line()
     'steelyard 1.0 | data info | human:mqm | seed:0'
     """
@@ -89,11 +85,7 @@ class Provenance:
         rng: object = None,
         asked: Options | None = None,
     ) -> Provenance:
-        """Record a run; its seed is known if ``rng`` is a whole number.
-
-        Besides ``options``, which are always shown, it has what was ``asked`` for beyond the
-        defaults, and how all of the inputs were read.
-        """
+        """Record a run: ``options``, what was ``asked`` beyond defaults, how inputs were read."""
         choices = [set(file.chosen) for file in inputs]
         shown: dict[str, Any] = dict(sorted(set.intersection(*choices))) if choices else {}
         shown |= {} if asked is None else asked.differing(shown=options)
@@ -126,10 +118,7 @@ def origin(provenance: Provenance | None) -> dict[str, Any]:
     if provenance is None:
         return {"provenance": None, "read": []}
     inputs = sorted(provenance.inputs, key=lambda file: file.path)  # whatever their order was
-    return {
-        "provenance": provenance.to_dict(),
-        "read": [file.taken_for() for file in inputs],
-    }
+    return {"provenance": provenance.to_dict(), "read": [file.taken_for() for file in inputs]}
 
 
 def sha256(files: Sequence[Path], root: Path | None = None) -> str:

@@ -35,10 +35,9 @@ _WIDTH = 2 * 1.959964  # standard errors that a 95% interval is wide
 class Column:
     """A column: its heading, which direction is better, and how many decimals its numbers show.
 
-    ``digits`` None derives the decimals from the numbers (four significant digits at the largest);
-    ``mixed`` does so for each number by itself, where rows are not on one scale. ``key`` is what
-    CSV, JSON and frames call the column, where the heading alone would occur twice. On a screen
-    that has no room for all columns, those of least ``importance`` (0 to 9) go first.
+    ``digits`` None derives the decimals from the numbers, ``mixed`` from each number by itself.
+    ``key`` is what CSV, JSON and frames call the column. On a screen without room for all columns,
+    those of least ``importance`` (0 to 9) go first.
     """
 
     name: str
@@ -61,20 +60,13 @@ class Table:
     ``rules`` are the rows above which a line is drawn (clusters), ``bold`` the (row, column) cells
     to stress, ``notes`` the lines below the table.
 
-    Examples
-    --------
     >>> columns = (Column("system"), Column("chrF", "higher"))
-    >>> table = Table("Scores", columns, (("A", 51.25), ("B", None)))
-    >>> print(table.text())
+    >>> print(Table("Scores", columns, (("A", 51.25), ("B", None))).text())
     Scores
     system  chrF ↑
     ------  ------
     A        51.25
     B           --
-    >>> print(table.render("csv"), end="")
-    system,chrF
-    A,51.25
-    B,
     """
 
     title: str
@@ -90,7 +82,7 @@ class Table:
         for j, column in enumerate(self.columns):
             cells = [row[j] for row in self.rows]
             digits = decimals(cells) if column.digits is None else column.digits
-            shown.append([_show(cell, None if column.mixed else digits) for cell in cells])
+            shown.append([shown_number(cell, None if column.mixed else digits) for cell in cells])
         return [list(row) for row in zip(*shown, strict=True)]
 
     def right(self, j: int) -> bool:
@@ -120,14 +112,14 @@ class Table:
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
         """Return the cells as markup, those in bold put into ``stress``."""
-        rows = []
-        for i, shown in enumerate(self.shown()):
+
+        def marked(i: int, j: int, text: str) -> str:
             # The dash of a missing cell is no name that has to be escaped.
-            pairs = zip(self.rows[i], shown, strict=True)
-            cells = [MISSING if missing(cell) else escape(text) for cell, text in pairs]
-            rows.append([stress.format(c) if (i, j) in self.bold else c
-                         for j, c in enumerate(cells)])  # fmt: skip
-        return rows
+            cell = MISSING if missing(self.rows[i][j]) else escape(text)
+            return stress.format(cell) if (i, j) in self.bold else cell
+
+        shown = enumerate(self.shown())
+        return [[marked(i, j, text) for j, text in enumerate(row)] for i, row in shown]
 
     def _aligned(self, number: str, word: str) -> list[str]:
         return [number if self.right(j) else word for j in range(len(self.columns))]
@@ -211,30 +203,24 @@ class Table:
 
     def keys(self) -> list[str]:
         """Return the name of each column in CSV, JSON and frames; no two are the same."""
-        keys: dict[str, None] = {}
+        keys: list[str] = []
         for column in self.columns:
-            key = unique = column.key or column.name
-            count = 1
-            while unique in keys:
-                count += 1
-                unique = f"{key} ({count})"
-            keys[unique] = None
-        return list(keys)
+            key = column.key or column.name
+            names = (key, *(f"{key} ({count})" for count in range(2, len(keys) + 3)))
+            keys.append(next(name for name in names if name not in keys))
+        return keys
 
 
 def frame(columns: Mapping[str, Any], backend: str | None = None) -> Frame:
     """Make a pandas or polars frame of columns; by default whichever is installed, pandas first."""
-    if not isinstance(backend, str | None):
+    if backend not in ("pandas", "polars", None):
         raise UsageError(f"backend: expected 'pandas' or 'polars', got {backend!r}")
-    if backend is None:
-        backend = next((name for name in ("pandas", "polars") if find_spec(name)), None)
-    if backend is None or not find_spec(backend):
-        raise MissingDependencyError(
-            "a data frame needs pandas or polars: run 'pip install pandas' (or polars)"
-        )
+    choices = ("pandas", "polars") if backend is None else (backend,)
+    engine: Any = next((name for name in choices if find_spec(name)), None)
+    if engine is None:
+        raise MissingDependencyError("a data frame needs pandas or polars: pip install pandas")
     import narwhals as nw
 
-    engine: Any = backend
     return nw.from_dict(dict(columns), backend=engine).to_native()
 
 
@@ -259,8 +245,6 @@ def missing(cell: object) -> bool:
 def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
     """Return how many decimals to show: two digits of the error, else four of the largest number.
 
-    Examples
-    --------
     >>> decimals([51.25, 7.0]), decimals([0.123456]), decimals([0.123456], standard_error=0.02)
     (2, 4, 3)
     """
@@ -273,10 +257,7 @@ def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
 
 
 def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int | None:
-    """Return the decimals of a column with 95% intervals: two digits of the usual standard error.
-
-    None where no interval has a width, so that the values decide.
-    """
+    """Return the decimals of numbers with 95% intervals; None where no interval has a width."""
     import numpy as np  # every command has tables, and its --help needs none
 
     width = np.asarray(high, dtype=np.float64) - np.asarray(low, dtype=np.float64)
@@ -287,19 +268,17 @@ def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int
     return decimals(cells, float(np.median(width)) / _WIDTH)
 
 
-def _show(cell: Cell, digits: int | None) -> str:
+def shown_number(cell: Cell, digits: int | None) -> str:
+    """Write a cell, a number with so many decimals; None: as many as it needs."""
     if missing(cell):
         return MISSING
     if isinstance(cell, bool):
         return "yes" if cell else "no"
-    return shown_number(cell, digits) if isinstance(cell, float) else str(cell)
-
-
-def shown_number(number: float, digits: int | None) -> str:
-    """Write a number with so many decimals; None: as many as it needs."""
-    if math.isinf(number) or (digits is None and number.is_integer()):
+    if not isinstance(cell, float):
+        return str(cell)
+    if math.isinf(cell) or (digits is None and cell.is_integer()):
         digits = 0
-    shown = f"{number:.{decimals([number]) if digits is None else digits}f}"
+    shown = f"{cell:.{decimals([cell]) if digits is None else digits}f}"
     return shown.removeprefix("-") if float(shown) == 0 else shown  # no -0.00
 
 

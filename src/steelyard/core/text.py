@@ -16,13 +16,8 @@ def are(n: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 4, *, rest: str = "more", last: str = ", ") -> str:
-    """Name the first few, and count the rest.
+    """Name the first few, and count the ``rest``; ``last`` stands before the last name of all.
 
-    ``rest`` is what the others are called (a noun is put into the plural), ``last`` what stands
-    before the last name if all are named.
-
-    Examples
-    --------
     >>> listed("AB"), listed("ABCDEF"), listed("ABCDE", rest="other"), listed("ABC", last=" and ")
     ('A, B', 'A, B, C, D and 2 more', 'A, B, C, D and 1 other', 'A, B and C')
     """

@@ -41,13 +41,9 @@ def reworded(warning: str, change: Callable[[str], str]) -> str:
 def brief(warnings: Iterable[str], every: str = "") -> list[str]:
     """Keep the first warning of a kind, and cut long lists of names; ``every`` says where all are.
 
-    Examples
-    --------
     >>> texts = [TypedWarning(f"{name} sounds odd", "direction") for name in ("ter", "wer")]
     >>> brief([*texts, "few systems"], every="--json")
     ['ter sounds odd (and 1 more like this: --json)', 'few systems']
-    >>> brief([TypedWarning("left out: a, b, c, d, e, f (keep)", names="abcdef")])
-    ['left out: a, b, c and 3 more (keep)']
     """
     kinds: dict[str, list[str]] = {}
     for warning in dict.fromkeys(warnings):
@@ -55,14 +51,10 @@ def brief(warnings: Iterable[str], every: str = "") -> list[str]:
     where = f": {every}" if every else ""
     shown: list[str] = []
     for first, *more in kinds.values():
-        text = _with_few_names(first)
+        names = first.names if isinstance(first, TypedWarning) else ()
+        text = str(first)
+        if len(names) > _LONGEST:
+            text = text.replace(", ".join(names), listed(names, _KEPT))
         text += f" (and {len(more):,} more like this{where})" if more else ""
         shown.append(TypedWarning(text, code_of(first)))
     return shown
-
-
-def _with_few_names(warning: str) -> str:
-    names = warning.names if isinstance(warning, TypedWarning) else ()
-    if len(names) <= _LONGEST:
-        return str(warning)
-    return warning.replace(", ".join(names), listed(names, _KEPT))

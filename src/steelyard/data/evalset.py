@@ -35,11 +35,10 @@ class ScoreTable:
     """The scores of one metric or human protocol: ``values`` is systems x segments, NaN missing.
 
     ``uses`` names what the scorer sees (``src``, names of references); ``system_scores`` are the
-    official scores per system where they are not the mean of the segments (corpus BLEU), and
-    likewise ``domain_scores`` (sorted by name) and ``document_scores`` (in order of segments).
-    ``statistics`` are what a corpus score is made of, where texts were scored here; they follow
-    every selection, and no file keeps them. ``direction_given`` says whether the direction was
-    stated, or assumed.
+    official scores per system where they are not the mean of the segments (corpus BLEU), likewise
+    ``domain_scores`` (sorted by name) and ``document_scores`` (in order of segments).
+    ``statistics`` are what a corpus score is made of, where texts were scored here.
+    ``direction_given`` says whether the direction was stated, or assumed.
     """
 
     values: Floats
@@ -59,11 +58,9 @@ class ScoreTable:
                 set_fields(self, **{name: own_floats(array, name, ndim)})
         if self.kind not in KINDS:
             raise UsageError(f"unknown kind {self.kind!r}; {hint(str(self.kind), KINDS)}")
-        if not isinstance(self.higher_is_better, (bool, np.bool_)):
-            raise UsageError(f"higher_is_better: {self.higher_is_better!r}, expected True or False")
+        _need(self.higher_is_better, bool | np.bool_, "higher_is_better", "True or False")
+        _need(self.statistics, CorpusStatistics | None, "statistics", "CorpusStatistics")
         stats = self.statistics
-        if not isinstance(stats, CorpusStatistics | None):
-            raise UsageError(f"statistics: expected CorpusStatistics, got {type(stats).__name__}")
         if stats is not None and stats.higher_is_better != self.higher_is_better:
             stats = replace(stats, higher_is_better=self.higher_is_better)
         set_fields(self, uses=checked_texts(self.uses, "uses"), statistics=stats)
@@ -111,8 +108,7 @@ class ScoreTable:
         picked: dict[str, Any] = {n: _pick(array, systems, 0) for n, array in arrays.items()}
         picked["values"] = _pick(picked["values"], segments, 1)
         picked["document_scores"] = _pick(picked["document_scores"], documents, 1)
-        stats = self.statistics
-        stats = None if stats is None else stats.select(systems, segments)
+        stats = self.statistics and self.statistics.select(systems, segments)
         return replace(self, **picked, statistics=stats)
 
 
@@ -135,9 +131,8 @@ def _positions(names: Sequence[str], among: Sequence[str]) -> Index:
 class EvalSet:
     """One test set: systems, segments, and all scores, ratings and texts of their outputs.
 
-    Build one with :func:`steelyard.load`, or from arrays as in the example. Systems are put in
-    sorted order, whatever order they come in. ``neighbours`` says, by the files that scores were
-    loaded from, which other scores are human if one of them is (:meth:`with_human`).
+    Build one with :func:`steelyard.load`, or from arrays as in the example. Systems are sorted.
+    ``neighbours`` says which other scores are human if one is (:meth:`with_human`).
 
     Examples
     --------
@@ -184,19 +179,17 @@ class EvalSet:
         systems = checked_texts(self.systems, "system names", distinct=True, named=True)
         set_fields(self, systems=systems, notes=checked_texts(self.notes, "notes"))
         _need(self.segments, Segments, "segments")
-        for name in ("name", "language_pair"):
-            _need(getattr(self, name), str | None, name)
+        _need(self.name, str | None, "name")
+        _need(self.language_pair, str | None, "language_pair")
         for name, kind in (("scores", ScoreTable), ("outputs", object), ("ratings", Ratings)):
             mapping = getattr(self, name)
             _need(mapping, Mapping, name)
             checked_texts(mapping, f"names of {name}", named=True)
             for key, value in mapping.items():
                 _need(value, kind, f"{name}['{key}']")
-        outputs = {
-            name: checked_texts(texts, f"outputs['{name}']", optional=True)
-            for name, texts in self.outputs.items()
-        }
-        set_fields(self, outputs=outputs)
+        texts = {key: checked_texts(column, f"outputs['{key}']", optional=True)
+                 for key, column in self.outputs.items()}  # fmt: skip
+        set_fields(self, outputs=texts)
 
     def _check_shapes(self) -> None:
         n, s = self.n_systems, self.n_segments
@@ -214,9 +207,10 @@ class EvalSet:
                         f"{part} of '{name}': expected shape {shape} for {n} systems and {s} "
                         f"segments, got {array.shape}; rows must be systems"
                     )
-            if table.statistics is not None and table.statistics.values.shape[:2] != (n, s):
-                shape = table.statistics.values.shape
-                raise ShapeError(f"statistics of '{name}': {n} systems, {s} segments, got {shape}")
+            stats = table.statistics
+            if stats is not None and stats.values.shape[:2] != (n, s):
+                got = stats.values.shape
+                raise ShapeError(f"statistics of '{name}': {n} systems, {s} segments, got {got}")
         for system, texts in self.outputs.items():
             if system not in self.systems or len(texts) != s:
                 raise ShapeError(f"outputs of '{system}': unknown system or not {s} texts")
@@ -309,8 +303,7 @@ class EvalSet:
         """Keep only these systems, segments, one domain, or these scores.
 
         Official system scores hold for all segments: where a selection removes some, they become
-        the stored scores of the domain if one is selected and has them, and unknown otherwise
-        (corpus scores are then made of the statistics that are left, where these are known).
+        the stored scores of the selected domain, or unknown.
         """
         result = self
         if scores is not None:
@@ -321,14 +314,12 @@ class EvalSet:
             result = result._keep_systems([i for i, n in enumerate(self.systems) if n in kept])
         if segments is not None:
             kept = _existing(segments, self.segments.ids, "segment")
-            result = result._keep_segments(
-                [i for i, n in enumerate(self.segments.ids) if n in kept]
-            )
+            columns = [i for i, n in enumerate(self.segments.ids) if n in kept]
+            result = result._keep_segments(columns)
         if domain is not None:
             _existing([domain], self.domains, "domain")
-            domains = result.segments.domains or ()
-            kept_columns = [i for i, d in enumerate(domains) if d == domain]
-            result = result._keep_segments(kept_columns, domain)
+            columns = [i for i, d in enumerate(result.segments.domains or ()) if d == domain]
+            result = result._keep_segments(columns, domain)
         return result
 
     def drop(
@@ -383,19 +374,11 @@ class EvalSet:
                 coarse["document_scores"] = None
             scores[name] = table._take(None, index, documents, **coarse)
         outputs = {name: tuple(texts[i] for i in columns) for name, texts in self.outputs.items()}
-        return replace(
-            self,
-            segments=segments,
-            scores=scores,
-            outputs=outputs,
-            ratings={name: r.select(segments=segments.ids) for name, r in self.ratings.items()},
-        )
+        ratings = {name: r.select(segments=segments.ids) for name, r in self.ratings.items()}
+        return replace(self, segments=segments, scores=scores, outputs=outputs, ratings=ratings)
 
     def columns(self, *, texts: bool = False) -> dict[str, Any]:
-        """Return the set as columns of a long table: a row for every (system, segment).
-
-        Missing scores are NaN, missing texts None. ``texts`` adds sources, references and outputs.
-        """
+        """Return a long table, a row per (system, segment); ``texts`` adds those of each."""
         n, segments = self.n_systems, self.segments
         table: dict[str, Any] = {
             "system": [name for name in self.systems for _ in range(self.n_segments)],
@@ -417,18 +400,13 @@ class EvalSet:
         return frame(self.columns(texts=texts), backend)
 
     def identical(self, other: EvalSet) -> bool:
-        """Return whether the other set holds the same names, texts, ratings and bits of scores.
-
-        Where the sets came from (``name``, ``inputs``, ``notes``) is not compared.
-        """
+        """Return whether the other set holds the same; where they came from is not compared."""
         names = ("systems", "segments", "language_pair", "outputs")
-        pairs: list[tuple[Mapping[str, Any], Mapping[str, Any]]]
-        pairs = [(self.scores, other.scores), (self.ratings, other.ratings)]
-        return all(getattr(self, name) == getattr(other, name) for name in names) and all(
-            mine.keys() == theirs.keys()
-            and all(value.identical(theirs[name]) for name, value in mine.items())
-            for mine, theirs in pairs
-        )
+        if any(getattr(self, name) != getattr(other, name) for name in names):
+            return False
+        mine: dict[Any, Any] = {**self.scores, **{(n,): r for n, r in self.ratings.items()}}
+        theirs: dict[Any, Any] = {**other.scores, **{(n,): r for n, r in other.ratings.items()}}
+        return mine.keys() == theirs.keys() and all(mine[k].identical(theirs[k]) for k in mine)
 
 
 def need_outputs(es: EvalSet) -> None:
@@ -440,17 +418,15 @@ def need_outputs(es: EvalSet) -> None:
         raise UsageError(f"the set has {problem}")
 
 
-def _need(value: object, kind: Any, what: str) -> None:
+def _need(value: object, kind: Any, what: str, expected: str = "") -> None:
     if not isinstance(value, kind):
-        expected = getattr(kind, "__name__", str(kind))
+        expected = expected or getattr(kind, "__name__", str(kind))
         raise UsageError(f"{what}: expected {expected}, got {type(value).__name__}")
 
 
 def _existing(names: Iterable[str], every: Iterable[str], what: str) -> set[str]:
     """Return names as a set; an unknown one is an error with a hint."""
-    if isinstance(names, str):
-        raise UsageError(f"expected a list of {what} names, got the string '{names}'")
-    if not isinstance(names, Iterable):
+    if isinstance(names, str) or not isinstance(names, Iterable):
         raise UsageError(f"expected a list of {what} names, got {names!r}")
     wanted, existing = set(names), set(every)
     for name in sorted(wanted - existing):

@@ -83,10 +83,8 @@ def _check_numbering(sets: Sequence[EvalSet]) -> None:
     ids = [i for es in sets for i in es.segments.ids]
     if len(sets) < 2 or not all(i.isascii() and i.isdigit() and len(i) < 18 for i in ids):
         return
-    ranges = [
-        (min(numbers), max(numbers))
-        for numbers in ([int(i) for i in es.segments.ids] for es in sets)
-    ]
+    numbers = [sorted(map(int, es.segments.ids)) for es in sets]
+    ranges = [(numbered[0], numbered[-1]) for numbered in numbers]
     for i, (low, high) in enumerate(ranges):
         rest = ranges[:i] + ranges[i + 1 :]
         first, last = min(r[0] for r in rest), max(r[1] for r in rest)
@@ -98,15 +96,10 @@ def _check_numbering(sets: Sequence[EvalSet]) -> None:
 
 
 def _join_language_pairs(sets: Sequence[EvalSet]) -> str | None:
-    stated = [es for es in sets if es.language_pair is not None]
-    for es in stated[1:]:
-        first = stated[0]
-        if es.language_pair != first.language_pair:
-            raise InputError(
-                f"language pair '{es.language_pair}' in {_origin(es)}, '{first.language_pair}' "
-                f"in {_origin(first)}"
-            )
-    return stated[0].language_pair if stated else None
+    pairs = {es.language_pair: _origin(es) for es in sets if es.language_pair is not None}
+    if len(pairs) > 1:
+        raise InputError(", ".join(f"language pair '{pair}' in {pairs[pair]}" for pair in pairs))
+    return next(iter(pairs), None)
 
 
 def _only_in_some(sets: Sequence[EvalSet]) -> list[str]:

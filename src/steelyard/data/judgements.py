@@ -27,9 +27,8 @@ Floats = NDArray[np.float64]
 class ErrorSpan:
     """One error that a rater marked: characters ``start`` to ``end`` (exclusive) of the output.
 
-    ``category`` and ``severity`` are blank where the rater gave none, which files write as null;
-    ``score`` is the weight that the file gives it, if any; ``in_source`` says that the span counts
-    characters of the source instead.
+    ``category`` and ``severity`` may be blank; ``score`` is the weight that the file gives it;
+    ``in_source`` says that the span counts characters of the source instead.
     """
 
     category: str
@@ -52,12 +51,7 @@ class ErrorSpan:
 
 
 def encode(labels: Sequence[str]) -> tuple[tuple[str, ...], Codes]:
-    """Split a column of labels into its sorted names and a code per row.
-
-    >>> names, codes = encode(["b", "a", "b"])
-    >>> names, codes.tolist()
-    (('a', 'b'), [1, 0, 1])
-    """
+    """Split a column of labels into its sorted names and a code per row."""
     names = tuple(sorted(set(labels)))
     code = {name: k for k, name in enumerate(names)}
     return names, np.fromiter(map(code.__getitem__, labels), np.int32, count=len(labels))
@@ -151,15 +145,12 @@ _PER_ROW = ("errors", "item", "unit", "document", "wave", "domain")  # tuples, o
 class Ratings(Columns):
     """Raw judgements of single outputs: a value, a list of errors, or both, per row.
 
-    Rows stand in canonical order: by system, segment, rater, then as they came.
-
-    ``system``, ``segment`` and ``rater`` are codes of names. ``value`` is the rating (0..100 of
-    direct assessment, the score of ESA), NaN where there is none. ``errors`` are the marked errors;
-    ``()`` is "rated, no error", None is "errors not asked for". ``item`` is what was shown:
-    ``system``, ``repeat``, ``ref`` or ``bad-ref``; ``attention`` rows say whether a rater found a
-    planted error (value 1) or not (0). ``unit`` is the batch (HIT) and ``seconds`` the time that a
-    row took. ``document`` and ``domain`` are those of the segment (``""`` where unknown), ``wave``
-    is the round of the campaign, from 1 (0 where unknown).
+    Rows stand in canonical order: by system, segment, rater, then as they came. ``value`` is the
+    rating, NaN where there is none. Of ``errors``, ``()`` is "rated, no error" and None "not asked
+    for". ``item`` is what was shown: ``system``, ``repeat``, ``ref`` or ``bad-ref``; ``attention``
+    rows say whether a rater found a planted error (value 1) or not (0). ``unit`` is the batch (HIT)
+    and ``seconds`` the time that a row took. ``document`` and ``domain`` are ``""`` where unknown,
+    ``wave`` is the round of the campaign, from 1 (0 where unknown).
     """
 
     _row: ClassVar[str] = "rating"
@@ -220,11 +211,9 @@ class Ratings(Columns):
         **more: Any,
     ) -> Self:
         """Build from columns of names instead of codes."""
-        (systems, system_codes), (segments, segment_codes), (raters, rater_codes) = (
-            encode(labels) for labels in (system, segment, rater)
-        )
-        codes = system_codes, segment_codes, rater_codes
-        return cls(systems, segments, raters, *codes, value, **more)
+        systems, segments, raters = map(encode, (system, segment, rater))
+        codes = systems[1], segments[1], raters[1]
+        return cls(systems[0], segments[0], raters[0], *codes, value, **more)
 
     def take(self, rows: NDArray[Any]) -> Ratings:
         """Keep these rows (indices or a mask), and only the names that still occur."""

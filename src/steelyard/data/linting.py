@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from steelyard.core.table import Column, Table
-from steelyard.core.text import plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings, overview
 from steelyard.stats.arrays import SAME, Floats, row_means
@@ -34,8 +34,7 @@ class Finding:
 
 
 def _quoted(names: list[str], most: int = 4) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
+    return listed([f"'{name}'" for name in names], most)
 
 
 def _size(es: EvalSet) -> Messages:
@@ -164,11 +163,10 @@ def _float_noise(es: EvalSet) -> Messages:
     """Values that differ by rounding only: ties to a reader, no ties to a statistic."""
     for name, table in es.scores.items():
         levels = np.unique(table.values[~np.isnan(table.values)])
-        gaps = np.diff(levels)
-        close = (gaps > 0) & (gaps < SAME * np.maximum(1.0, np.abs(levels[1:])))
+        close = np.diff(levels) < SAME * np.maximum(1.0, np.abs(levels[1:]))
         if close.any():
-            i = int(np.argmax(close))
-            pair = f"{float(levels[i])!r} and {float(levels[i + 1])!r}"
+            low, high = levels[np.argmax(close) :][:2].tolist()
+            pair = f"{low!r} and {high!r}"
             yield "note", f"'{name}' holds {pair}: ties are compared exactly, so these are none"
 
 

@@ -32,11 +32,7 @@ _LESS_IS_BETTER = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class ScoreFacts:
-    """One score: its range, what is missing, what ties, and its correlation with the human score.
-
-    ``missing`` is a share of cells, ``ties`` a share of pairs of systems with the same score on the
-    same segment; NaN where there are none.
-    """
+    """One score: its range, shares of missing cells and of ties, its correlation with the human."""
 
     name: str
     table: ScoreTable
@@ -57,9 +53,9 @@ class ScoreFacts:
         """Say what speaks against the score's direction: the data, or its name."""
         if not self.looks_flipped:
             return direction_warnings(self.name, self.table)
-        ask = f'is lower better? (lower_is_better=["{self.name}"])'
-        if not self.table.higher_is_better:
-            ask = "is it really better when lower?"
+        ask = "is it really better when lower?"
+        if self.table.higher_is_better:
+            ask = f'is lower better? (lower_is_better=["{self.name}"])'
         r = f"r = {self.correlation:.2f} over {self.n_cells:,} cells"
         return [TypedWarning(f"'{self.name}' goes against '{human}' ({r}): {ask}", "flipped")]
 
@@ -141,12 +137,11 @@ class Overview(Result):
         if len(doubts) > _DOUBTS:
             names = all_of([name for name, _ in doubts[_DOUBTS:]])
             lines.append(("undecided", f"The direction of {names} is in doubt, too."))
-        gaps = [facts for facts in self.scores if facts.missing > 0]
+        gaps = [(facts.missing, facts.name) for facts in self.scores if facts.missing > 0]
         if gaps:
-            most = max(gaps, key=lambda facts: (facts.missing, facts.name))
-            share = f"most of all {most.name} ({100 * most.missing:.1f} % of its cells)"
-            lack = "lacks" if len(gaps) == 1 else "lack"
-            lines.append(("sureness", f"{plural(len(gaps), 'score')} {lack} cells, {share}."))
+            share, name = max(gaps)
+            count = f"{plural(len(gaps), 'score')} {'lacks' if len(gaps) == 1 else 'lack'} cells"
+            lines.append(("sureness", f"{count}, most of all {name} ({100 * share:.1f}%)."))
         return Summary.of(lines)
 
     def __repr__(self) -> str:
@@ -157,19 +152,14 @@ class Overview(Result):
         es = self.es
         read = taken_alike([file.taken_for() for file in es.inputs], _ALL, _ALL)
         lines = [*(f"read: {line}" for line in read), f"systems: {', '.join(es.systems)}"]
+        parts = [plural(len(es.documents), "document")] if es.documents else []
+        parts += [f"outputs of {plural(len(es.outputs), 'system')}"] if es.outputs else []
         domains = ", ".join(f"{name} ({n})" for name, n in self._domains.items())
-        parts = [
-            plural(len(es.documents), "document") if es.documents else "",
-            f"outputs of {plural(len(es.outputs), 'system')}" if es.outputs else "",
-            f"domains {domains}" if domains else "",
-            f"references {', '.join(es.references)}" if es.references else "",
-            *(
-                f"{plural(len(r), 'rating')} '{name}' by {plural(len(r.raters), 'rater')}"
-                for name, r in es.ratings.items()
-            ),
-        ]
-        lines.append("; ".join(part for part in parts if part))
-        return "\n".join(printable(line) for line in lines if line)
+        parts += [f"domains {domains}"] if domains else []
+        parts += [f"references {', '.join(es.references)}"] if es.references else []
+        for name, r in es.ratings.items():
+            parts.append(f"{plural(len(r), 'rating')} '{name}' by {plural(len(r.raters), 'rater')}")
+        return "\n".join(printable(line) for line in (*lines, "; ".join(parts)) if line)
 
     def pieces(self) -> list[Table | str]:
         """Return what the set holds, and the table of scores."""
@@ -202,23 +192,21 @@ def overview(es: EvalSet, human: str | None = None) -> Overview:
 
 def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreFacts:
     """Return the facts of one score, beside a human one if there is one."""
-    by_segment = table.has_segments
     shown = table.values
-    if not by_segment and table.system_scores is not None:
+    if not table.has_segments and table.system_scores is not None:
         shown = table.system_scores[:, None]
     correlation, n = float("nan"), 0
     if gold is not None and gold is not table:
-        if by_segment and gold.has_segments:
+        if table.has_segments and gold.has_segments:
             correlation, n = cell_pearson(table.values, gold.oriented)
         else:
             means = gold.system_means() * (1 if gold.higher_is_better else -1)
             correlation, n = cell_pearson(table.system_means(), means)
-    missing = np.isnan(shown)
-    scored = shown[~missing]
+    scored = shown[~np.isnan(shown)]
     low, high = (scored.min(), scored.max()) if scored.size else (np.nan, np.nan)
-    share = float(missing.mean()) if shown.size else float("nan")
+    missing = (shown.size - scored.size) / shown.size if shown.size else float("nan")
     ties = _tie_share(shown)
-    return ScoreFacts(name, table, float(low), float(high), share, ties, correlation, n)
+    return ScoreFacts(name, table, float(low), float(high), missing, ties, correlation, n)
 
 
 def _tie_share(values: Floats) -> float:
@@ -235,10 +223,8 @@ def _tie_share(values: Floats) -> float:
 def sounds_lower(name: str) -> bool:
     """Return whether a score's name has a word in it that stands for something unwanted.
 
-    >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("TER-refA")
-    (True, True, True)
-    >>> sounds_lower("COMET"), sounds_lower("closeness")
-    (False, False)
+    >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("closeness")
+    (True, True, False)
     """
     if "metricx" in name.casefold():  # which counts errors, unless somebody has turned it round
         return True

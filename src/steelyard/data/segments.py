@@ -49,10 +49,7 @@ def checked_texts(
     distinct: bool = False,
     named: bool = False,
 ) -> tuple[Any, ...]:
-    """Return texts as a tuple; some may be None (``optional``), none repeat (``distinct``).
-
-    With ``named`` they are names, of which none is blank.
-    """
+    """Return texts as a tuple: with None (``optional``), no repeats, no blanks (``named``)."""
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise UsageError(f"{what}: expected a list of texts, got {values!r}"[:200])
     texts = tuple(values)
@@ -97,9 +94,8 @@ class Segments:
     """The test items: ids and, where known, document, domain, source and references of each.
 
     ``accepted`` are names of the entity that a segment is about, any of which a translation may
-    use, one per line. ``metadata`` are further columns of the input by name, each usable as a unit
-    or a slice. ``document_column`` is what the file called the documents, where not by one of our
-    names.
+    use, one per line. ``metadata`` are further columns of the input by name. ``document_column`` is
+    what the file called the documents, where not by one of our names.
     """
 
     ids: tuple[str, ...]
@@ -119,8 +115,7 @@ class Segments:
         for name in MAPPINGS:
             columns = getattr(self, name)
             if not isinstance(columns, Mapping):
-                kind = type(columns).__name__
-                raise UsageError(f"{name}: expected texts by the name of each, got {kind}")
+                raise UsageError(f"{name}: expected texts by name, got {type(columns).__name__}")
             checked_texts(columns, f"names of {name}", named=True)
             checked = {key: self._checked(columns[key], f"{name} {key}") for key in sorted(columns)}
             set_fields(self, **{name: Frozen(checked)})

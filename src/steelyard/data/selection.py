@@ -34,10 +34,6 @@ def matching(asked: str, names: Collection[str], every: Iterable[str] | None = N
 
     A pattern is matched with ``names``, a name also with ``every``. A name in another case stands
     for the only one that is alike.
-
-    >>> names = ["BLEU-refA", "COMET-refA", "COMET-src", "x[1]"]
-    >>> matching("*-refA", names), matching("x[1]", names), matching("bleu-refa", names)
-    (['BLEU-refA', 'COMET-refA'], ['x[1]'], ['BLEU-refA'])
     """
     existing = list(names if every is None else every)
     if asked in existing:
@@ -53,14 +49,13 @@ def need_moments(es: EvalSet, names: Iterable[str]) -> None:
     for name in names:
         for scores in (es[name].values, es[name].system_scores):
             size = 0.0 if scores is None else float(np.fmax.reduce(abs(scores), None, initial=0.0))
+            problem = ""
             if size > LARGEST:
                 problem = f"{size:.4g} is beyond {LARGEST:g} in size; divide them"
+            elif 0 < size < 1 / LARGEST:
+                problem = f"none is larger than {size:.4g} in size; multiply them"
+            if problem:
                 raise UsageError(f"scores of '{name}': {problem}")
-            if 0 < size < 1 / LARGEST:
-                problem = f"none is larger than {size:.4g} in size, below {1 / LARGEST:g}"
-                raise UsageError(
-                    f"scores of '{name}': {problem}; multiply them, or take logarithms"
-                )
 
 
 def chosen_metrics(es: EvalSet, asked: Iterable[str], *, human: str | None = None) -> list[str]:
@@ -143,17 +138,16 @@ def text_table(es: EvalSet, names: Sequence[str]) -> Table:
         **es.outputs,
         **segments.references,
     }
-    for name in names:
-        if name not in (*columns, "system", "output"):
-            raise UsageError(f"no column '{name}'; {hint(name, [*columns, 'system', 'output'])}")
-        if name in columns and columns[name] is None:
-            raise UsageError(f"column '{name}': the input has none")
+    existing = [*columns, "system", "output"]
     systems: list[str | None] = [None]
     if {"system", "output"} & set(names):
-        if not es.outputs:
-            raise UsageError("column 'output': the input has no outputs of systems")
         systems = list(es.outputs)
         names = names if "system" in names else ("system", *names)
+    for name in names:
+        if name not in existing:
+            raise UsageError(f"no column '{name}'; {hint(name, existing)}")
+        if columns.get(name, es.outputs or None) is None:
+            raise UsageError(f"column '{name}': the input has none")
     rows: list[tuple[str | None, ...]] = []
     for system in systems:
         columns["system"] = (system,) * es.n_segments

@@ -1,8 +1,7 @@
 """What is independent in a set: segments, their documents, prompts, raters, or other units.
 
 Segments of a document share an author and a rater, battles of a prompt share the prompt: they say
-less than as many independent ones. Tests and intervals take whole units as independent; one unit
-serves all of one output.
+less than as many independent ones. Tests and intervals take whole units as independent.
 """
 
 from __future__ import annotations
@@ -68,11 +67,10 @@ def least_p(n: int) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """The units of some segments.
+    """The units of some segments, of which ``n`` take part.
 
-    ``codes`` are the units of all segments, None where every unit has one segment. ``n`` counts the
-    units that take part. ``coarser`` are units that the data knows, where finer ones were asked
-    for.
+    ``codes`` are None where every unit has one segment. ``coarser`` are units that the data knows,
+    where finer ones were asked for.
     """
 
     name: str
@@ -93,10 +91,8 @@ class Units:
     def level(self, level: float, segments: Bools | Counts) -> float:
         """Return the level to ask of a percentile interval over the units of some segments."""
         codes = self.take(segments)
-        if codes is not None:
-            return expanded_level(level, unit_sizes(codes))
-        n = segments.sum() if segments.dtype == bool else len(segments)
-        return expanded_level(level, np.ones(int(n)))
+        n = int(segments.sum()) if segments.dtype == bool else len(segments)
+        return expanded_level(level, np.ones(n) if codes is None else unit_sizes(codes))
 
     @property
     def few(self) -> bool:
@@ -125,8 +121,8 @@ class Units:
 class UnitEffect:
     """What a result took as independent, and what that changed.
 
-    The design effect is the variance of a mean difference between two systems by unit over what it
-    would be for independent segments; the median over all pairs of systems. NaN is unknown.
+    The design effect is the variance of a mean difference between two systems over what it would be
+    for independent segments; the median over all pairs. NaN is unknown.
     """
 
     name: str
@@ -202,16 +198,11 @@ class UnitEffect:
 
 
 def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
-    """Find the units of segments, of which those that are ``used`` take part.
+    """Return the units of segments, of which those that are ``used`` take part.
 
     ``unit`` is ``auto`` (documents where at least ten are known, or prompts that several segments
     share, else segments), ``segment``, ``document``, ``prompt`` (segments with the same source),
     ``domain``, a further column of the input, or a number of consecutive segments.
-
-    >>> three = Segments(("1", "2", "3"), documents=("a", "a", "b"))
-    >>> units = units_of(three, "document", np.array([True, True, True]))
-    >>> units.n, units.codes.tolist(), units_of(three, "auto", np.array([True] * 3)).name
-    (2, [0, 0, 1], 'segment')
     """
     name = _SYNONYMS.get(str(unit), str(unit))
     natural, problem = _natural_units(segments, used)
@@ -253,10 +244,8 @@ def _column_units(segments: Segments, name: str, used: Bools) -> Units:
     return _coded(name, _codes(column), used)
 
 
-def _missing(column: Sequence[str | None] | None, used: Bools) -> int:
+def _missing(column: Sequence[str | None], used: Bools) -> int:
     """Count the used segments that a column says nothing of."""
-    if column is None:
-        return int(used.sum())
     return sum(column[i] is None for i in np.flatnonzero(used).tolist())
 
 
@@ -268,7 +257,7 @@ def _codes(names: Sequence[str | None]) -> Counts:
 
 def _coded(name: str, codes: Counts, used: Bools) -> Units:
     n = len(np.unique(codes[used]))
-    return Units(name, n, None if n == int(used.sum()) else codes)
+    return Units(name, n, None if n == used.sum() else codes)
 
 
 def _natural_units(segments: Segments, used: Bools) -> tuple[Units | None, str]:
@@ -287,13 +276,10 @@ def _natural_units(segments: Segments, used: Bools) -> tuple[Units | None, str]:
 
 def _with_warnings(units: Units, natural: Units | None, used: Bools) -> Units:
     """Warn of units that are few, or that cut what the data knows to belong together."""
-    few = ""
-    if units.few and units.n < 2:
-        few = f"{units.too_few()} for a test or an interval"
-    elif units.few:
-        few = f"{units.too_few()} for anything but exact tests, and any interval is rough"
-        few += least_p(units.n)
-    warnings = (few,) if few else ()
+    warnings: tuple[str, ...] = ()
+    if units.few:
+        exact = f"anything but exact tests, and any interval is rough{least_p(units.n)}"
+        warnings = (f"{units.too_few()} for {'a test or an interval' if units.n < 2 else exact}",)
     if natural is None or not _cuts(units, natural, used):
         return replace(units, warnings=warnings)
     cut = (
@@ -318,9 +304,8 @@ def _cuts(units: Units, natural: Units, used: Bools) -> bool:
 def rater_groups(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:
     """Code who rated each output, systems x segments, so that different codes share nobody.
 
-    Raters who rated an output together are one group, with all whom either rated others with:
-    smaller teams of them would not be independent. An output that nobody rated has -1; control
-    items, and rows without a value, do not count.
+    Raters who rated an output together are one group, with all whom either rated others with. An
+    output that nobody rated has -1; control items, and rows without a value, do not count.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -357,5 +342,5 @@ def too_few_groups(groups: Counts, ratings: Ratings) -> str | None:
     n_raters = len(np.unique(ratings.rater[_rated(ratings)]))
     if n == n_raters:
         return f"{too_few(n, RATER)} for a test by rater"
-    what = f"{counted(n_raters, RATER)}, who share outputs, are {plural(n, 'independent group')}"
-    return f"{what}: too few for a test by rater"
+    groups_of = f"{counted(n_raters, RATER)}, who share outputs, are"
+    return f"{groups_of} {plural(n, 'independent group')}: too few for a test by rater"

@@ -33,13 +33,11 @@ POINTS_OF_LEFT = (0.0, 0.5, 1.0)
 class Opinion:
     """The verdicts of one judge or rater, one per row.
 
-    ``value`` are verdicts as numbers: of a pair the points of the left one (1, 0.5, 0, or a
-    probability between); NaN where there is none, it was not understood, or it is a word without a
-    number. ``label`` are codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED`` where
-    there is none; None where verdicts are scores. ``other_order`` are the labels, about the same
-    left and right, of pairs that were also shown with the right one first. ``runs`` (runs x rows)
-    are the verdicts of each run, where the judge ran several times; ``value`` is then the mean,
-    ``label`` the most frequent one (of several the lowest).
+    ``value`` are verdicts as numbers, of a pair the points of the left one; NaN where there is no
+    number. ``label`` are codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED``; None
+    where verdicts are scores. ``other_order`` are the labels, about the same left and right, of
+    pairs that were also shown with the right one first. ``runs`` (runs x rows) are the verdicts of
+    each run; ``value`` is then the mean, ``label`` the most frequent one (of several the lowest).
     """
 
     name: str
@@ -74,13 +72,11 @@ class Opinion:
 
     def take(self, rows: NDArray[Any]) -> Opinion:
         """Keep these rows (indices or a mask)."""
-        return replace(
-            self,
-            value=self.value[rows],
-            label=None if self.label is None else self.label[rows],
-            other_order=None if self.other_order is None else self.other_order[rows],
-            runs=None if self.runs is None else self.runs[:, rows],
-        )
+        picked: dict[str, Any] = {}
+        for name in ("value", "label", "other_order", "runs"):
+            column = getattr(self, name)
+            picked[name] = None if column is None else column[..., rows]
+        return replace(self, **picked)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -152,17 +148,11 @@ class Verdicts:
         return _called(name, self.raters, "rater")
 
     def people(self) -> Opinion:
-        """Join all raters: the mean of their numbers, and the label that most of them gave.
-
-        Where several labels are as frequent, there is none (``MISSING``); the mean stays.
-        """
+        """Join all raters: the mean of their numbers, the most frequent label or ``MISSING``."""
         return joined("people", self.raters, len(self), len(self.categories))
 
     def people_shares(self) -> Floats:
-        """Return the label that most raters gave, as shares of categories (rows x categories).
-
-        Where several labels are as frequent, each has an equal share; 0 where nobody gave one.
-        """
+        """Return the label that most raters gave, as shares (rows x categories); 0 for none."""
         labels = [rater.label for rater in self.raters if rater.label is not None]
         if not labels or not self.categories:
             return np.zeros((len(self), len(self.categories)))

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import UsageError
-from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.formats.load import selection
@@ -26,7 +25,6 @@ from steelyard.human.toldprotocol import told_protocol
 REGISTRY: dict[str, Protocol] = {one.name: one for one in (DA, MQM, ESA, RR, DARR)}
 
 
-@spelled(HumanOptions)
 def human_scores(  # noqa: PLR0913 - every option has a default
     *sources: Any,
     protocol: str | None = None,

@@ -108,6 +108,7 @@ class MetaEvaluation(Result):
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     chance: Mapping[str, float] = field(default_factory=dict)
+    p_error: Mapping[str, float] = field(default_factory=dict)  # of p-values inside values
     resampled: str = "unit"
     unit: UnitEffect = field(default_factory=lambda: UnitEffect(SEGMENT, 0, 1.0))  # of people
     by_coarser: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -174,6 +175,7 @@ class MetaEvaluation(Result):
             "results": [self._told(result) for result in self.results],
             "significance": {by: s.to_dict() for by, s in self.significance.items()},
             "chance": dict(self.chance),
+            "p_error": {by: error for by, error in self.p_error.items() if error > 1e-6},
             "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
             "outliers": None if self.outliers is None else self.outliers.to_dict(),
             "worth": None if self.worth is None else self.worth.to_dict(),

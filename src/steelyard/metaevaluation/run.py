@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.core.lazy import lazy
-from steelyard.core.options import check_names, check_text, spelled
+from steelyard.core.options import check_names, check_text
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, streams
@@ -42,7 +42,6 @@ from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.stats.resampling import bootstrap
 
 
-@spelled(MetaOptions)
 def meta_evaluate(  # noqa: PLR0913 - every option has a default
     es: Source,
     human: str | None = None,
@@ -164,12 +163,13 @@ def evaluate(
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     chance: dict[str, float] = {}
+    p_error: dict[str, float] = {}
     coarser: dict[str, dict[str, float]] = {}
     known = units.coarser if data.raters is None else None
     for meta in each(metas):
         run = Run.of(data, meta, options, units.codes)
         found = run.results()
-        warnings += meta.notes(run.view)
+        p_error[meta.name] = meta.p_error(run.view)
         if options.significance:
             test, told = compare_metrics(run, found, options, draws[0])
             warnings += told
@@ -188,7 +188,6 @@ def evaluate(
             other = Run.of(data, meta, options, known.codes).results()
             coarser[meta.name] = {result.metric: result.value for result in other}
     warnings += [*without_value(results), *outlier_warnings(far, results)]
-    shown = options.provenance(human, [meta.name for meta in metas])
     worth_draws = streams(rng, 4)[3]
     weighs = asked not in POOLED and any(result.level == "sys" for result in results)
     return MetaEvaluation(
@@ -199,8 +198,15 @@ def evaluate(
         results=tuple(results),
         significance=tests,
         warnings=tuple(dict.fromkeys(warnings)),
-        provenance=Provenance.of("meta", shown, es.inputs, rng, options),
+        provenance=Provenance.of(
+            "meta",
+            options.provenance(human, [meta.name for meta in metas]),
+            es.inputs,
+            rng,
+            options,
+        ),
         chance=chance,
+        p_error=p_error,
         resampled=options.intervals or "" if raters is None else RATER,
         unit=people_unit(data, options.unit, units),
         by_coarser=coarser,

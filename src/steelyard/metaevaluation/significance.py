@@ -48,7 +48,6 @@ def compare_metrics(
     result, warnings = _compare(run, names, procedure, stream)
     if result is None:
         return None, [f"{run.label}: there is no test of differences by '{scheme}'"]
-    warnings += run.meta.notes(run.view)
     if np.isnan(result.p).all():
         why = "there is no segment that all systems and metrics have (common=True)"
         return None, [*warnings, f"{run.meta.name}: no test of differences by '{scheme}': {why}"]

@@ -17,7 +17,7 @@ from steelyard.comparison.run import ManyScores, compare, compare_each
 from steelyard.comparison.scores import check_segments
 from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError, printable
-from steelyard.core.options import as_list, bad_value, check_instance, spelled
+from steelyard.core.options import as_list, bad_value, check_instance
 from steelyard.core.progress import report_progress
 from steelyard.core.provenance import Provenance, installed_version, origin
 from steelyard.core.rng import Rng, check_rng
@@ -101,7 +101,6 @@ class Report(Result):
         files.write_text(Path(path), self.html)
 
 
-@spelled(ReportOptions)
 def make_report(  # noqa: PLR0913 - every option has a default
     es: Source,
     human: str | None = None,

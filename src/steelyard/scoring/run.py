@@ -10,7 +10,7 @@ import numpy as np
 
 from steelyard.core.display import RankingRow, Result, Summary, named, one_line, ranked, ranking
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import as_tuple, check_instance, check_names, spelled
+from steelyard.core.options import as_tuple, check_instance, check_names
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table
@@ -111,7 +111,6 @@ class Scores(Result):
         return Table(title, (Column("system"), *columns), rows, notes=(*signatures, *self.notes))
 
 
-@spelled()
 def score(
     source: Source,
     metrics: str | Sequence[str | Metric],

@@ -351,11 +351,10 @@ def kappa(
     unit: Codes | None = None,
     level: float = 0.95,
 ) -> Estimate:
-    """Cohen's kappa of two columns without gaps, plain or weighted.
+    """Cohen's kappa of two columns without gaps, plain or weighted by the distance of ``values``.
 
-    Undefined where chance alone would always agree: both used one category, and the same. Weights
-    go by the distance of ``values``, by default of places; a category whose value is NaN is as far
-    from all others as the furthest two.
+    Undefined where chance alone would always agree. A category whose value is NaN is as far from
+    all others as the furthest two.
     """
     n = len(judge)
     if not n:
@@ -389,10 +388,7 @@ def _chance_corrected(
     scale: float = 1.0,
     noise: float = 1.0,
 ) -> Estimate:
-    """Return 1 - scale (1 - agreement) / (1 - chance), with ``noise`` times its influences.
-
-    ``agree`` is how far a row agrees, ``drawn`` its influence on the agreement by chance.
-    """
+    """Return 1 - scale (1 - agreement) / (1 - chance), with ``noise`` times its influences."""
     apart, room = 1 - float(agree.mean()), 1 - chance
     if room < 1e-12:
         return undefined(_ONE_CATEGORY, len(agree))

@@ -25,11 +25,7 @@ EPSILON = 1e-12  #: the least spread of a metric that systems are scaled by
 
 @dataclass(frozen=True, slots=True)
 class AutoRank:
-    """``ranks`` is the AutoRank of each system, ``scaled`` (metrics x systems) what it averages.
-
-    ``scaled`` are z for ``wmt25``, numbers from 1 to N for ``wmt24``. Arrays have the leading axes
-    of the input, such as resamples.
-    """
+    """``ranks`` is the AutoRank of each system, ``scaled`` (metrics x systems) what it averages."""
 
     ranks: Floats
     scaled: Floats
@@ -82,11 +78,7 @@ def bootstrap_autorank(
     rng: np.random.Generator,
     blocks: Counts | None = None,
 ) -> Floats:
-    """Return AutoRank in resamples of the segments or of units (``blocks``): resamples x systems.
-
-    ``scores`` is metrics x systems x segments. All metrics share a resample, in which medians,
-    quantiles and both ends are new.
-    """
+    """Return AutoRank in resamples of the segments or units (``blocks``): resamples x systems."""
     metrics, systems, segments = scores.shape
     counts = segment_counts(n_resamples, segments, rng, blocks)
     means = bootstrap_means(scores.reshape(-1, segments), counts)

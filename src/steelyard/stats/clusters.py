@@ -87,14 +87,11 @@ def never_split_clusters(p: Floats, alpha: float = 0.05) -> Counts:
     return _numbered(opens)
 
 
-def alike_groups(
-    p: Floats, alpha: float = 0.05, *, most: int = MAX_LETTERS
-) -> tuple[tuple[int, ...], ...]:
+def alike_groups(p: Floats, alpha: float = 0.05) -> tuple[tuple[int, ...], ...]:
     """List the largest groups of items among which nothing differs significantly (p <= alpha).
 
-    These are the maximal cliques of the graph of pairs that do not differ significantly, sorted.
-    Items are added one by one: a group is kept, extended, or cut to what is alike the new item. The
-    number of groups never falls, so the search may end once there are more than ``most``.
+    These are the maximal cliques of the graph of pairs that do not differ. Items are added one by
+    one: a group is kept, extended, or cut to what is alike the new item.
     """
     differ = _significant(p, alpha)
     alike = ~(differ | differ.T)
@@ -107,9 +104,9 @@ def alike_groups(
         groups = {group for group in groups if group & ~earlier} | {
             group | 1 << item for group in cut if _is_maximal(group, earlier, near)
         }
-        if len(groups) > most:
+        if len(groups) > MAX_LETTERS:  # their number never falls
             raise DegenerateError(
-                f"the {len(alike)} items form more than {most:,} groups without a "
+                f"the {len(alike)} items form more than {MAX_LETTERS:,} groups without a "
                 "significant difference; letters can't sum them up, clusters can"
             )
     return tuple(sorted(tuple(_bits(group)) for group in groups))
@@ -166,9 +163,7 @@ def wins(p: Floats, alpha: float = 0.05) -> Counts:
 def wmt_clusters(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
     """Return the first and last rank of each item's cluster, as WMT does for human evaluation.
 
-    A cluster ends after the k-th of N items if that item beats N - k others: as many as stand
-    below it. Which ones they are, and what the items above it beat, does not count. ``p`` is as for
-    :func:`wins`.
+    A cluster ends after the k-th of N items if that item beats N - k others, whichever they are.
     """
     won = wins(p, alpha)
     ends = won == np.arange(len(won) - 1, -1, -1)
@@ -196,8 +191,7 @@ def rank_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
 def walked_ranges(p: Floats, alpha: float = 0.05) -> list[tuple[int, int]]:
     """Return each item's ranks: up to the first one that beats it, down to the first it beats.
 
-    The rule of WMT25. An item further away that is not beaten does not widen the range, unlike in
-    :func:`rank_ranges`. Only i < j counts.
+    The rule of WMT25: an item further away that is not beaten does not widen the range.
     """
     beats = np.triu(_beats(p, alpha), 1)
     ranges = []

@@ -76,8 +76,7 @@ def spearman(human: Floats, metric: Floats) -> Floats:
 def pdp(human: Floats, metric: Floats) -> float:
     """Return Pearson's r of all pairwise differences within groups, pooled over groups.
 
-    The sums over pairs are n times the sums over cells of the centred scores, so pairs are never
-    formed. NaN if no group varies.
+    Sums over pairs are n times sums over cells of centred scores. NaN if no group varies.
     """
     h, m, counts = _shared(human, metric)
     columns = ((_centred(x, counts) * np.sqrt(counts)).reshape(-1, 1) for x in (h, m))
@@ -107,11 +106,7 @@ def distinct(x: Floats) -> Counts:
 
 
 def order_disagreement(first: Floats, second: Floats) -> Floats:
-    r"""Return the share of system pairs that two rankings order differently, for each ranking.
-
-    Rankings x systems; :math:`(1 - \tau_b) / 2` with Kendall's tau-b, so that ties count for
-    neither side; NaN where one of the rankings has nothing but ties.
-    """
+    """Return the share of system pairs that two rankings order differently, (1 - tau-b) / 2."""
     return (1 - kendall_b(count_pairs(levelled(first).T, levelled(second).T))) / 2
 
 
@@ -132,8 +127,8 @@ def sets_differ(first: Bools, second: Bools) -> Floats:
 def joint_shares(significant: Bools) -> Floats:
     """Return the share of the pairs that test i finds different which test j does, too.
 
-    ``significant`` is tests x pairs. The diagonal holds the share of all pairs that a test finds
-    different. NaN where test i finds none.
+    ``significant`` is tests x pairs; the diagonal is the share of all pairs. NaN where i finds
+    none.
     """
     hits = significant.astype(np.float64)
     both = hits @ hits.T
@@ -144,10 +139,7 @@ def joint_shares(significant: Bools) -> Floats:
 
 
 def pearson_influence(x: Floats, y: Floats) -> tuple[float, Floats]:
-    """Return Pearson's r of two columns without gaps, and the influence of each row on it.
-
-    Both are NaN where a column does not vary.
-    """
+    """Return Pearson's r of complete columns and the influence of each row; NaN if constant."""
     if min(np.ptp(v) - 1e-12 * np.abs(v).max() for v in (x, y)) <= 0:
         return float("nan"), np.full(len(x), np.nan)
     a, b = ((v - v.mean()) / v.std() for v in (x, y))

@@ -1,17 +1,13 @@
 """Agreement curves: how often human raters agree with a metric's difference, by its size.
 
-Every pair of systems has a difference by a metric and a difference by the human score.
+The **agreement** of a pair of systems is 1 if metric and human score order it alike, 0 if they
+order it differently, and 1/2 if either ties it.
 
-* The **agreement** of a pair is 1 if both order the two systems alike, 0 if they order them
-  differently, and 1/2 if either ties them. Ties stay in: raters who cannot tell two systems apart
-  agree with neither order.
-* The **monotone curve** is the isotonic regression of agreement on the size of the difference. It
-  assumes only that larger differences find at least as much agreement.
+* The **monotone curve** is the isotonic regression of agreement on the size of the difference.
 * The **smooth curve** is ``l + (1 - 2 l) Phi(a log(1 + x / s))``. It has no intercept: which system
-  comes first is arbitrary, so the chance at a difference of 0 is one half. For large s and l = 0
-  it is ``Phi(b x)``, the truth if both scores err normally. Real metrics fall short in two ways: a
-  finite s slows the rise (COMET), a lapse rate l puts a ceiling of ``1 - l`` on it (BLEU, chrF).
-  The likelihood chooses both.
+  comes first is arbitrary. For large s and l = 0 it is ``Phi(b x)``, the truth if both scores err
+  normally. A finite s slows the rise (COMET), a lapse rate l puts a ceiling of ``1 - l`` on it
+  (BLEU, chrF). The likelihood chooses both.
 
 Where raters agree, their difference is *significant* with chance ``Phi(c + a log(1 + x / s))``;
 times the chance of agreement, that is the chance that they agree significantly.
@@ -32,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from steelyard.core.text import plural
-from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.resampling.bootstrap import interval
 from steelyard.stats.resampling.cluster_df import expanded_level
 
@@ -60,32 +56,20 @@ _REPORTED = 15  # differences, at most
 
 
 def agreements(metric: ArrayLike, human: ArrayLike) -> Floats:
-    """Return 1 where both differences have the same sign, 0 where not, 1/2 for ties, NaN for NaN.
-
-    >>> agreements([1.0, 2.0, -1.0, 0.0, 1.0], [3.0, -1.0, -2.0, 1.0, 0.0]).tolist()
-    [1.0, 0.0, 1.0, 0.5, 0.5]
-    """
+    """Return 1 where both differences have the same sign, 0 where not, 1/2 for ties, or NaN."""
     return np.asarray(0.5 + 0.5 * np.sign(metric) * np.sign(human))
 
 
 def monotone(trials: Floats, hits: Floats) -> Floats:
-    """Fit shares that never fall to hits of trials by least squares: rows x cells.
-
-    The fit at a cell is the largest, over the starts of a block, of the smallest mean over its
-    ends. Cells without trials belong to the block around them.
-
-    >>> monotone(np.array([[1.0, 1.0, 3.0, 0.0]]), np.array([[0.0, 1.0, 1.5, 0.0]])).tolist()
-    [[0.0, 0.625, 0.625, 0.625]]
-    """
-    n, h = (np.pad(np.cumsum(sums, axis=1), ((0, 0), (1, 0))) for sums in (trials, hits))
-    begin, end = np.arange(trials.shape[1]), np.arange(1, trials.shape[1] + 1)
-    outside = begin[:, None] >= end
-    means = ratio(h[:, None, end] - h[:, begin, None], n[:, None, end] - n[:, begin, None])
-    means = np.where(np.isnan(means) | outside, np.inf, means)
-    least = np.minimum.accumulate(means[..., ::-1], axis=-1)[..., ::-1]  # over later ends
-    least = np.where(np.isinf(least) | outside, -np.inf, least)  # no trials follow: no block
-    fit = least.max(axis=1)
-    return np.where(np.isinf(fit), np.nan, fit)
+    """Fit shares that never fall to hits of trials (one or more per cell) by least squares."""
+    blocks: list[tuple[float, float, int]] = []  # hits, trials, cells: pooled while they fall
+    for hit, n in zip(hits.tolist(), trials.tolist(), strict=True):
+        block = hit, n, 1
+        while blocks and blocks[-1][0] * block[1] >= block[0] * blocks[-1][1]:
+            last = blocks.pop()
+            block = last[0] + block[0], last[1] + block[1], last[2] + block[2]
+        blocks.append(block)
+    return np.repeat([hit / n for hit, n, _ in blocks], [cells for *_, cells in blocks])
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +133,8 @@ def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = Fal
     the lapse rate is the best of nine from 0 to 1/4. Fisher scoring finds the rest, from what suits
     all rows together.
     """
-    middle = _weighted_median(x, trials.sum(axis=0))
+    total = np.cumsum(np.where(x > 0, trials.sum(axis=0), 0.0))
+    middle = float(x[np.searchsorted(total, total[-1] / 2)]) if total[-1] else 0.0
     extra = np.ones((len(trials), 1))
     x, trials, hits = np.r_[x, middle], np.hstack([trials, extra]), np.hstack([hits, 0.5 * extra])
     shapes = [(scale, 0.0) for scale in _SCALES]
@@ -159,7 +144,12 @@ def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = Fal
     scales = scales * (middle or 1.0)
     z = np.log1p(x / scales[:, None])  # shapes x cells
     joint = trials.mean(axis=0, keepdims=True), hits.mean(axis=0, keepdims=True)
-    centre, unit = _centre_and_size(z, joint[0][0], intercept=intercept)
+    # Standardised, so that steps suffice however steep a curve is.
+    share = joint[0][0] / joint[0][0].sum()
+    centre = z @ share if intercept else np.zeros(len(z))
+    unit = np.sqrt((z - centre[:, None]) ** 2 @ share)
+    varies = unit > _RIDGE * z.max(axis=1)
+    centre, unit = np.where(varies, centre, 0.0), np.where(varies, unit, 1.0)
     z = (z - centre[:, None]) / unit[:, None]
     zero = np.zeros((1, len(z)))
     a, c, likelihood = _fisher_scoring(z, lapses, *joint, (zero, zero), intercept=intercept)
@@ -178,24 +168,6 @@ def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = Fal
     return Smooth(a[rows, best], scales[best], c[rows, best], lapses[best])
 
 
-def _centre_and_size(z: Floats, weights: Floats, *, intercept: bool) -> tuple[Floats, Floats]:
-    """Return what standardises each row, so that steps suffice however steep a curve is."""
-    share = weights / weights.sum()
-    mean = z @ share if intercept else np.zeros(len(z))
-    size = np.sqrt((z - mean[:, None]) ** 2 @ share)
-    varies = size > _RIDGE * z.max(axis=1)
-    return np.where(varies, mean, 0.0), np.where(varies, size, 1.0)
-
-
-def _weighted_median(x: Floats, weights: Floats) -> float:
-    """Return the weighted median of the differences that are not 0, or 0."""
-    positive = (x > 0) & (weights > 0)
-    if not positive.any():
-        return 0.0
-    total = np.cumsum(weights[positive])
-    return float(x[positive][np.searchsorted(total, total[-1] / 2)])
-
-
 def _fisher_scoring(
     z: Floats,
     lapses: Floats,
@@ -207,8 +179,7 @@ def _fisher_scoring(
 ) -> tuple[Floats, Floats, Floats]:
     """Fit ``l + (1 - 2 l) Phi(c + a z)`` for rows x shapes: a, c and the log-likelihood.
 
-    Every fit ends with its last step, so that none depends on those beside it. Steps are bounded:
-    the first ones may lead to where the likelihood is flat.
+    Steps are bounded: the first ones may lead to where the likelihood is flat.
     """
     shape = len(trials), len(z)
     a, c = (np.broadcast_to(values, shape).reshape(-1).copy() for values in start)
@@ -418,13 +389,13 @@ class AgreementCurve:
             text += f", and significantly so in {100 * at['significant']:.0f} % {ends}"
         return f"{text}: {self.basis()}"
 
-    def needed_sentence(self, chance: float = 0.8) -> str:
-        """Say which difference finds agreement so often, or how often the largest does."""
-        value, low, high = self.needed.get(chance, (np.nan,) * 3)
+    def needed_sentence(self) -> str:
+        """Say which difference finds agreement in 80% of pairs, or how often the largest does."""
+        value, low, high = self.needed.get(0.8, (np.nan,) * 3)
         if np.isnan(value):
             return self.sentence(float(self.x[-1]))
         ends = " to ".join("beyond all" if np.isnan(x) else f"{x:.3g}" for x in (low, high))
-        what = f"people agree with {value:.3g} {self.metric} in {100 * chance:.0f} % of pairs"
+        what = f"people agree with {value:.3g} {self.metric} in 80 % of pairs"
         return f"{what} ({ends} for that): {self.basis()}"
 
     def basis(self) -> str:
@@ -472,7 +443,7 @@ def agreement_curve(
         agree=smooth.at(x)[0],
         low=low,
         high=high,
-        monotone=np.interp(x, cells.x, monotone(*cells.sums(equal, y))[0]),
+        monotone=np.interp(x, cells.x, monotone(*np.concatenate(cells.sums(equal, y)))),
         significant=significant[0],
         significant_low=significant[1],
         significant_high=significant[2],

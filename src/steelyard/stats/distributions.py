@@ -1,14 +1,15 @@
-"""The few distribution functions of everyday tests, without loading SciPy for a handful of numbers.
+"""Distribution functions of everyday tests, without loading SciPy for a handful of numbers.
 
-Names and arguments are those of ``scipy.special``. Importing that takes longer than most commands
-need for all of their work, so that up to ``FEW`` numbers are computed here, one by one, to about 13
-digits; more numbers, and rare arguments, go to SciPy.
+Names and arguments are those of ``scipy.special``, whose import takes longer than most commands
+need for all of their work. Up to ``FEW`` numbers are computed here, to about 13 digits; more
+numbers, and rare arguments, go to SciPy.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,29 +17,19 @@ from numpy.typing import ArrayLike
 
 from steelyard.stats.arrays import Floats
 
-FEW = 200  #: numbers up to which a loop in Python takes less time than it takes to load SciPy
+FEW = 200
 _MOST_FREEDOM = 1e6  # degrees of freedom up to which the continued fraction is short
-_MOST_TRIALS = 10_000  # of coins: larger binomial coefficients take long
-_EPSILON = 1e-16
+_MOST_TRIALS = 10_000
+_PRECISION = 3e-16
 
 
-class _NeedsScipy(Exception):  # noqa: N818
-    """Arguments that the short version does not cover."""
-
-
-def _each(name: str, function: Callable[..., float], *arguments: ArrayLike) -> Floats:
-    """Apply a function to broadcast arguments; SciPy's of that name where there are many."""
+def _each(name: str, function: Callable[..., float | None], *arguments: ArrayLike) -> Floats:
+    """Apply a function to broadcast arguments; SciPy's where they are many, or it returns None."""
     arrays = np.broadcast_arrays(*arguments)
     if arrays[0].size <= FEW:
-        columns = (array.ravel().tolist() for array in arrays)
-        try:
-            values = [
-                math.nan if any(map(math.isnan, row)) else function(*row)
-                for row in zip(*columns, strict=True)
-            ]
-        except _NeedsScipy:
-            pass
-        else:
+        rows = zip(*(array.ravel().tolist() for array in arrays), strict=True)
+        values = [math.nan if any(map(math.isnan, row)) else function(*row) for row in rows]
+        if None not in values:
             result: Any = np.array(values, dtype=np.float64).reshape(arrays[0].shape)
             return result[()]  # type: ignore[no-any-return]
     from scipy import special
@@ -47,7 +38,7 @@ def _each(name: str, function: Callable[..., float], *arguments: ArrayLike) -> F
 
 
 def expit(x: ArrayLike) -> Floats:
-    """Return the logistic function 1 / (1 + exp(-x))."""
+    """Return the logistic function."""
     array = np.asarray(x, dtype=np.float64)
     small = np.exp(-np.abs(array))
     return np.asarray(np.where(array < 0, small, 1.0) / (1 + small))[()]
@@ -65,26 +56,15 @@ def ndtr(x: ArrayLike) -> Floats:
 
 def ndtri(p: ArrayLike) -> Floats:
     """Return the normal quantile."""
-    return _each("ndtri", _normal_quantile, p)
-
-
-def _normal_quantile(p: float) -> float:
-    from statistics import NormalDist
-
-    if 0 < p < 1:
-        return NormalDist().inv_cdf(p)
-    return -math.inf if p == 0 else math.inf if p == 1 else math.nan
+    return _each("ndtri", lambda q: NormalDist().inv_cdf(q) if 0 < q < 1 else None, p)
 
 
 def chdtrc(freedom: ArrayLike, x: ArrayLike) -> Floats:
     """Return the upper tail of chi-square."""
-    return _each("chdtrc", _chi_square_tail, freedom, x)
-
-
-def _chi_square_tail(freedom: float, x: float) -> float:
-    if freedom != 1 or x < 0:
-        raise _NeedsScipy
-    return math.erfc(math.sqrt(x / 2))
+    return _each(
+        "chdtrc", lambda df, y: math.erfc(math.sqrt(y / 2)) if df == 1 and y >= 0 else None,
+        freedom, x,
+    )  # fmt: skip
 
 
 def bdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
@@ -92,19 +72,15 @@ def bdtr(k: ArrayLike, n: ArrayLike, p: ArrayLike) -> Floats:
     return _each("bdtr", _binomial, k, n, p)
 
 
-def _binomial(k: float, n: float, p: float) -> float:
+def _binomial(k: float, n: float, p: float) -> float | None:
+    """Return the binomial distribution function of a fair coin, from exact integers."""
     if p != 0.5 or not 0 <= k <= n <= _MOST_TRIALS:
-        raise _NeedsScipy
-    successes, trials = int(k), int(n)
-    if 2 * successes >= trials:  # the smaller tail has the fewer digits to lose
-        return 1 - _binomial(trials - successes - 1, trials, p) if successes < trials else 1.0
-    term = total = float(math.comb(trials, successes) / 2**trials)
-    for i in range(successes, 0, -1):
-        term *= i / (trials - i + 1)
+        return None
+    term = total = 1
+    for i in range(int(k)):
+        term = term * (int(n) - i) // (i + 1)
         total += term
-        if term < _EPSILON * total:
-            break
-    return total
+    return float(total / 2 ** int(n))
 
 
 def stdtr(freedom: ArrayLike, t: ArrayLike) -> Floats:
@@ -112,21 +88,15 @@ def stdtr(freedom: ArrayLike, t: ArrayLike) -> Floats:
     return _each("stdtr", _student, freedom, t)
 
 
-def _student(freedom: float, t: float) -> float:
-    if freedom <= 0:
-        return math.nan
-    if math.isinf(t) or not t:
-        return 0.5 if not t else float(t > 0)
-    if math.isinf(freedom):
-        return 0.5 * math.erfc(-t * math.sqrt(0.5))
-    tail = _student_tail(freedom, abs(t))
+def _student(freedom: float, t: float) -> float | None:
+    if not 0 < freedom <= _MOST_FREEDOM or math.isinf(t):
+        return None
+    tail = _student_tail(freedom, abs(t)) if t else 0.5
     return 1 - tail if t > 0 else tail
 
 
 def _student_tail(freedom: float, t: float) -> float:
     """Return the chance of more than t > 0: half the incomplete beta function of (df / 2, 1/2)."""
-    if freedom > _MOST_FREEDOM:
-        raise _NeedsScipy
     a = freedom / 2
     x, rest = freedom / (freedom + t * t), t * t / (freedom + t * t)
     front = math.exp(-a * math.log1p(t * t / freedom)) * math.sqrt(rest) * _gamma_ratio(a)
@@ -147,17 +117,17 @@ def _gamma_ratio(a: float) -> float:
 def _beta_fraction(a: float, b: float, x: float) -> float:
     """Return the continued fraction of the incomplete beta function (Lentz's method)."""
     c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
-    value, m = d, 0
-    while True:
+    value, m, ratio = d, 0, 0.0
+    while abs(ratio - 1) > _PRECISION:
         m += 1
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
         d, c = 1 / (1 + even * d), 1 + even / c
         value *= d * c
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
         d, c = 1 / (1 + odd * d), 1 + odd / c
-        value *= d * c
-        if abs(d * c - 1) <= 3 * _EPSILON:
-            return value
+        ratio = d * c
+        value *= ratio
+    return value
 
 
 def stdtrit(freedom: ArrayLike, p: ArrayLike) -> Floats:
@@ -165,16 +135,17 @@ def stdtrit(freedom: ArrayLike, p: ArrayLike) -> Floats:
     return _each("stdtrit", _student_quantile, freedom, p)
 
 
-def _student_quantile(freedom: float, p: float) -> float:
-    if not freedom > 0 or not 0 <= p <= 1:
-        return math.nan
-    if math.isinf(freedom) or p in (0, 0.5, 1):
-        return _normal_quantile(p)
+def _student_quantile(freedom: float, p: float) -> float | None:
+    """Solve for the quantile by Newton's method on the logarithm of the tail, in a bracket."""
+    if not 0 < freedom <= _MOST_FREEDOM or not 0 < p < 1:
+        return None
     tail = min(p, 1 - p)
-    z = _normal_quantile(1 - tail)
-    x, low, high = max(z, 1e-9) * (1 + (z * z + 1) / (4 * freedom)), 0.0, math.inf
+    if abs(p - 0.5) < 0.01:  # where the logarithm is flat
+        return 0.0 if p == 0.5 else None
+    z = NormalDist().inv_cdf(1 - tail)
+    x, low, high = z * (1 + (z * z + 1) / (4 * freedom)), 0.0, math.inf
     scale = _gamma_ratio(freedom / 2) / math.sqrt(math.pi * freedom)
-    for _ in range(200):  # Newton's method on the logarithm of the tail, inside a bracket
+    for _ in range(200):
         reached = _student_tail(freedom, x)
         low, high = (x, high) if reached > tail else (low, x)
         density = scale * math.exp(-(freedom + 1) / 2 * math.log1p(x * x / freedom))

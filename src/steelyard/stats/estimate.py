@@ -25,11 +25,7 @@ ONE_UNIT = "no interval: all rows share one unit"
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value, its interval and standard error, and how many it rests on.
-
-    NaN is undefined, and ``why`` then gives the reason; an interval may be undefined where the
-    value is not.
-    """
+    """A value, its interval and standard error, and how many it rests on; ``why`` one is NaN."""
 
     value: float
     low: float = _NAN
@@ -141,8 +137,7 @@ def mean_estimate(
 def share_estimate(values: Floats, unit: Codes | None, level: float = 0.95) -> Estimate:
     """Return the mean of values between 0 and 1.
 
-    Of zeros and ones the interval is Wilson's; where rows share a unit, that of as many independent
-    rows as would have the same noise (never more than there are).
+    Of zeros and ones the interval is Wilson's, of as many independent rows as have the same noise.
     """
     n = len(values)
     if not n:

@@ -102,9 +102,7 @@ def segment_ease(scores: Floats) -> Floats:
 def difficulty_strata(ease: Floats) -> Counts:
     """Cut segments into hard (0), middle (1) and easy ones (2), of about equal number.
 
-    Equally easy segments stay together: the borders are those nearest to one and two thirds. Where
-    these are the same there is no middle. -1 where the ease is unknown, and everywhere if all
-    segments are equally easy.
+    Equally easy segments stay together. -1 where the ease is unknown, or all are equally easy.
     """
     strata = np.full(len(ease), -1, dtype=np.int64)
     present = ~np.isnan(ease)

@@ -45,13 +45,13 @@ def same(a, b):
 
 
 def test_processes_give_what_one_gives():
-    told = []
+    steps = []
     alone = run(make_work(), tasks_of(), rng=7)
-    both = run(make_work(), tasks_of(), 2, rng=7, progress=lambda *at: told.append(at))
+    both = run(make_work(), tasks_of(), 2, rng=7, progress=lambda *at: steps.append(at))
     assert same(alone, both)
-    assert [one["k"] for one in both] == [0, 1, 2, 3, 4]
-    assert len({one["drawn"] for one in both}) == 5
-    assert told == [(k, 5) for k in range(6)]
+    assert [result["k"] for result in both] == [0, 1, 2, 3, 4]
+    assert len({result["drawn"] for result in both}) == 5
+    assert steps == [(k, 5) for k in range(6)]
 
 
 def make_where():
@@ -62,20 +62,20 @@ def make_where():
 
 
 def test_short_work_stays_in_this_process_unless_it_is_told_otherwise():
-    found = run(make_where(), tasks_of(), None, rng=7)
-    assert {one["pid"] for one in found} == {os.getpid()}
+    results = run(make_where(), tasks_of(), None, rng=7)
+    assert {result["pid"] for result in results} == {os.getpid()}
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
 def test_long_work_goes_to_processes_and_gives_the_same():
-    told = []
+    steps = []
     alone = run(make_where(), tasks_of(), rng=7)
-    found = run(make_where(), tasks_of(), None, rng=7, patience=0.0,
-                progress=lambda *at: told.append(at))  # fmt: skip
-    assert found[0]["pid"] == os.getpid()  # the first tells how long the others take
-    assert os.getpid() not in {one["pid"] for one in found[1:]}
-    assert [one["drawn"] for one in found] == [one["drawn"] for one in alone]
-    assert told == [(k, 5) for k in range(6)]
+    results = run(make_where(), tasks_of(), None, rng=7, patience=0.0,
+                progress=lambda *at: steps.append(at))  # fmt: skip
+    assert results[0]["pid"] == os.getpid()  # the first tells how long the others take
+    assert os.getpid() not in {result["pid"] for result in results[1:]}
+    assert [result["drawn"] for result in results] == [result["drawn"] for result in alone]
+    assert steps == [(k, 5) for k in range(6)]
 
 
 def test_a_stream_belongs_to_its_task_not_to_its_place_in_time():
@@ -176,12 +176,12 @@ def test_an_interrupted_run_goes_on(tmp_path, jobs):
     with pytest.raises(KeyboardInterrupt):
         run(counted(tmp_path), [0, 1, 2, 3], rng=1, resume=kept, progress=interrupt)
     files = sorted(path.name for path in kept.iterdir())
-    assert files == ["tasks.000000.npz", "tasks.000001.npz", "tasks.json"]
-    told = []
+    assert files == ["tasks.000000.npz", "tasks.000001.npz"]
+    steps = []
     again = run(counted(tmp_path), [0, 1, 2, 3], jobs, rng=1, resume=kept,
-                progress=lambda *at: told.append(at))  # fmt: skip
+                progress=lambda *at: steps.append(at))  # fmt: skip
     assert same(whole, again)
-    assert told[0] == (2, 4)
+    assert steps[0] == (2, 4)
     assert sorted(path.name for path in tmp_path.glob("ran*")) == [
         "ran0.0", "ran1.0", "ran2.0", "ran3.0"]  # fmt: skip
     assert same(whole, run(counted(tmp_path), [0, 1, 2, 3], rng=1, resume=kept))
@@ -213,8 +213,8 @@ def test_a_cluster_gives_the_same(cluster):
 
 
 def test_what_a_dead_worker_left_is_done_elsewhere(cluster, tmp_path):
-    found = run(make_deadly(tmp_path), [0, 1, 2, 3], cluster=cluster.address)
-    assert found == [0, 10, 20, 30]
+    results = run(make_deadly(tmp_path), [0, 1, 2, 3], cluster=cluster.address)
+    assert results == [0, 10, 20, 30]
 
 
 def test_nobody_at_an_address():
@@ -228,11 +228,11 @@ def test_nobody_at_an_address():
 def test_an_address_that_is_none_is_one_line(address):
     """Nothing is said of a client that could not be closed, when it is collected."""
     script = f"from steelyard.core.parallel import Workers as W; W(1, {address!r}).run(abs, [1])"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+    results = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
                            check=False)  # fmt: skip
-    assert f'UsageError: cluster="{address}": no Dask scheduler answers' in found.stderr
-    assert "Exception ignored" not in found.stderr
-    assert "distributed" not in found.stderr
+    assert f'UsageError: cluster="{address}": no Dask scheduler answers' in results.stderr
+    assert "Exception ignored" not in results.stderr
+    assert "distributed" not in results.stderr
 
 
 def test_without_dask_the_command_to_install_it_is_said(monkeypatch):

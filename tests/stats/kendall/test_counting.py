@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import kendalltau
 
-from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.errors import UsageError
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import (
     KENDALL,
@@ -195,13 +195,6 @@ def test_long_groups_are_counted_as_short_ones(group_by, options):
         human, metric = human.T, metric.T
     expected = [naive(h, m, **options) for h, m in zip(human, metric, strict=True)]
     assert as_dicts(found) == expected
-
-
-def test_errors():
-    with pytest.raises(ShapeError, match="two matrices of one shape"):
-        count_pairs(np.ones((2, 3)), np.ones((3, 2)))
-    with pytest.raises(ShapeError, match="two matrices of one shape"):
-        count_pairs(np.ones(2), np.ones(2))
 
 
 GAPS = st.one_of(st.integers(-6, 6).map(float), st.just(NAN))

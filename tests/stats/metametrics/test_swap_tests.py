@@ -290,8 +290,6 @@ def test_bad_arguments():
     rng = np.random.default_rng(0)
     with pytest.raises(UsageError, match="unknown scheme 'rows'"):
         compare_spa(p, metrics, scheme="rows", rng=rng)
-    with pytest.raises(UsageError, match="unknown alternative 'less'"):
-        compare_spa(p, metrics, alternative="less", rng=rng)
 
 
 @pytest.mark.slow

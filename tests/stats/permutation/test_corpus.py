@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.core.errors import ShapeError, UsageError
+from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.corpus import (
     CorpusStatistics,
@@ -159,10 +159,6 @@ def test_values_are_read_only_and_the_callers_array_is_not():
         lambda: CorpusStatistics(np.zeros((2, 3, 0)), Quotient()),
         lambda: CorpusStatistics(np.array([[[NAN, 1.0]]]), Quotient()),
         lambda: CorpusStatistics(np.array([[[np.inf, 1.0]]]), Quotient()),
-        lambda: bootstrap_scores(CorpusStatistics(np.ones((1, 2, 2)), Quotient()), np.ones((1, 3))),
-        lambda: CorpusStatistics(np.ones((1, 2, 2)), Quotient()).masked(
-            np.ones((2, 2), dtype=bool)
-        ),
         lambda: corpus_pvalues(
             CorpusStatistics(np.ones((2, 2, 2)), Quotient()), blocks=np.zeros(3, np.int64)
         ),
@@ -348,9 +344,3 @@ def test_what_can_not_be_compared_is_not_a_number():
     assert np.isnan(p[0, 1:]).all()
     assert np.isnan(p[1:, 0]).all()
     assert not np.isnan(p[1:, 1:]).any()
-
-
-@pytest.mark.parametrize("option", [{"tail": "both"}, {"n_resamples": 1}])
-def test_unknown_options_are_refused(option):
-    with pytest.raises(UsageError):
-        corpus_pvalues(CorpusStatistics(np.ones((2, 3, 2)), Quotient()), **option)

@@ -15,7 +15,6 @@ from steelyard.stats.strength.bradleyterry import (
     bradley_terry,
     bradley_terry_batch,
     information,
-    resampled_strengths,
     segment_points,
 )
 from steelyard.stats.strength.wins import WinCounts, resampled_wins, win_counts
@@ -165,20 +164,3 @@ def test_points_are_counted_one_by_one(scores, tolerance, ties_as):
                 elif i != j and abs(value - rival) <= tolerance:
                     expected += 0.5 if ties_as == "half" else float(j < i)
             assert found[i, s] == expected
-
-
-def drawn(scores, size=30):
-    return segment_counts(size, scores.shape[1], np.random.default_rng(2))
-
-
-@pytest.mark.parametrize("ties_as", ["half", "second"])
-@settings(max_examples=40)
-@given(scores=SCORES, tolerance=st.sampled_from([0.0, 1.0]))
-def test_strengths_of_resamples_are_those_of_their_tables(scores, tolerance, ties_as):
-    """Also where a resample does not connect all systems."""
-    counts = drawn(scores)
-    tables = resampled_wins(scores, counts, tolerance=tolerance)
-    expected = bradley_terry_batch(tables, ties_as=ties_as).strength
-    start = np.zeros(len(scores))
-    found = resampled_strengths(scores, counts, start, ties_as=ties_as, tolerance=tolerance)
-    np.testing.assert_allclose(found, expected, atol=1e-12)

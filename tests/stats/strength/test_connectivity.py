@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from steelyard.stats.strength.connectivity import (
+from steelyard.stats.strength.wins import (
     all_connected,
     find_components,
+    pair_wins,
 )
-from steelyard.stats.strength.wins import pair_wins
 
 tables = st.integers(0, 7).flatmap(
     lambda n: hnp.arrays(np.float64, (n, n), elements=st.sampled_from([0.0, 0.0, 0.0, 1.0]))

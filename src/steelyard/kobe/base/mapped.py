@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 from bisect import bisect_left
 from functools import cached_property
@@ -12,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, need_extra
-from steelyard.core.parallel import BAD_HEADER
+
+#: What NumPy raises where the header of an array is damaged, or the file is not NumPy's.
+_DAMAGED = (OSError, EOFError, AttributeError, ValueError, TypeError, SyntaxError, MemoryError,
+            OverflowError, tokenize.TokenError, zipfile.BadZipFile)  # fmt: skip
 
 
 class Ids:
@@ -53,7 +57,7 @@ def array(folder: Path, name: str, dtype: type[np.generic]) -> Any:
         values = np.load(path, mmap_mode="r", allow_pickle=False).view(np.ndarray)
     except FileNotFoundError:
         raise InputError("is missing: build the knowledge base again", path=path) from None
-    except (OSError, EOFError, AttributeError, zipfile.BadZipFile, *BAD_HEADER) as error:
+    except _DAMAGED as error:
         raise InputError(f"is damaged ({error}): build it again", path=path) from None
     if values.dtype != dtype or values.ndim != 1:
         shape = f"{values.ndim}-dimensional {values.dtype}"

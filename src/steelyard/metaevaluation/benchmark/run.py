@@ -295,7 +295,7 @@ def weigh(part: PartTask) -> dict[str, Any]:
     return {
         "values": {r.metric: r.value for r in found},
         "names": names,
-        "warnings": [*meta.notes(run.view), *told],
+        "warnings": told,
         "null": None if null is None else [null.values, null.differences, null.scheme],
     }
 

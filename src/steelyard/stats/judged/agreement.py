@@ -52,10 +52,9 @@ _NO_ROW = "no row that both judged"
 class LabelAgreement:
     """How far a judge's labels agree with people's.
 
-    ``counts`` are people's labels by the judge's, where these can be understood; ``unparsed`` the
-    rows where they can't. ``majority`` is how often people's most frequent label is right. Weighted
-    kappas are of ordered categories. What can't be understood is a category of its own in kappa,
-    AC1 and alpha, as far from all others as the furthest two.
+    ``counts`` are people's labels by the judge's; ``majority`` is how often people's most frequent
+    label is right. Labels that can't be understood (``unparsed``) are a category of their own in
+    kappa, AC1 and alpha, as far from all others as the furthest two.
     """
 
     counts: Floats
@@ -350,9 +349,8 @@ def drift(
 ) -> Drift:
     """Compare two judges with people on the same rows: exact McNemar, and the paired difference.
 
-    Where rows share units, the p-value is of t with the error by unit instead. Labels are codes, -1
-    where there is none; -2, not understood, is wrong. Verdicts that differ are counted on all rows
-    that both judged, right ones on those with a label.
+    Where rows share units, the p-value is of t with the error by unit. Labels are codes, -1 where
+    there is none; -2, not understood, is wrong.
     """
     both = (old != -1) & (new != -1)
     if not both.any():

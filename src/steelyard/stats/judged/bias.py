@@ -49,11 +49,11 @@ class Position:
     """The bias of a place, and what it was measured by.
 
     ``design`` is ``swapped`` (both orders), ``random-sides`` (one order), or ``fixed``: the bias is
-    not identified. ``bias`` is the share of verdicts for the first place minus that for the second.
-    ``p`` is two-sided, by :func:`side_p`. ``consistent`` is the share of pairs with the same
-    verdict in both orders. ``first``, ``second`` and ``half`` count pairs won by the first place in
-    both orders, by the second, and those decided in one order only. ``people`` is the same bias of
-    people, with one order; it is taken off in ``beyond_people``.
+    not identified. ``bias`` is the share of verdicts for the first place minus that for the second,
+    ``p`` two-sided. ``consistent`` is the share of pairs with the same verdict in both orders;
+    ``first``, ``second`` and ``half`` count pairs won by the first place in both orders, by the
+    second, and those decided in one order only. ``beyond_people`` is the bias less that of
+    ``people``.
     """
 
     design: str
@@ -244,8 +244,7 @@ def _pulls_without(
 ) -> tuple[Floats, Floats]:
     """Return how far units pull a fit without them: (I - Q'Q of the unit)^-1 Q' residuals.
 
-    Of a single row this is its residual divided by one minus its leverage. Directions that a unit
-    alone decides have nothing to be fitted without it: these are returned beside.
+    And the directions that a unit alone decides: nothing can be fitted without it.
     """
     width = q.shape[1]
 

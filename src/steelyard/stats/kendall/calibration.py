@@ -62,19 +62,9 @@ def calibrate(
 ) -> Calibration:
     """Find the one epsilon that maximises the mean over groups (columns).
 
-    Candidates are 0 and every difference of the metric. Where several epsilons are best, to twelve
-    digits, the reported one is that on which a running float sum over the pairs lands, as in the
-    WMT toolkit, so that published thresholds come out the same; beyond two million pairs it is the
+    Candidates are 0 and every difference of the metric. Among equally good ones the reported one is
+    that on which the running float sum of the WMT toolkit lands; beyond two million pairs the
     smallest. Without ``curve`` only epsilons that could be best are listed, which is faster.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> human = np.array([[0.0], [0.0], [1.0]])
-    >>> metric = np.array([[0.1], [0.2], [0.9]])
-    >>> best = calibrate(human, metric)
-    >>> round(best.value, 12), round(best.epsilon, 12)
-    (1.0, 0.1)
     """
     if None in worth.worths:
         raise UsageError("calibration needs a matrix in which every pair takes part")

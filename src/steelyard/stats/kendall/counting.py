@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import ShapeError, UsageError, hint
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_number, check_text
 from steelyard.stats.arrays import Counts, Floats, ratio
 
@@ -76,28 +76,9 @@ def count_pairs(
 ) -> PairCounts:
     """Count the pairs of rows within each column; cells missing in either score are excluded.
 
-    Parameters
-    ----------
-    human, metric
-        Items x groups (systems x segments, to count within segments); either may be one column
-        that serves all of the other.
-    epsilon
-        Metric differences of at most this are ties.
-    threshold
-        Human differences below this are ties.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> human = np.array([[0.0, 1.0], [1.0, 1.0], [2.0, np.nan]])
-    >>> metric = np.array([[0.1, 0.5], [0.3, 0.5], [0.2, 0.9]])
-    >>> counts = count_pairs(human, metric)
-    >>> counts.concordant.tolist(), counts.discordant.tolist(), counts.both_ties.tolist()
-    ([2, 0], [1, 0], [0, 1])
+    ``human`` and ``metric`` are items x groups; either may be one column that serves all of the
+    other. Metric differences of at most ``epsilon``, and human ones below ``threshold``, are ties.
     """
-    check_number(0, epsilon=epsilon, threshold=threshold)
-    if human.ndim != 2 or metric.ndim != 2 or len(human) != len(metric):
-        raise ShapeError(f"expected two matrices of one shape, got {human.shape}, {metric.shape}")
     known = ~(np.isnan(human) | np.isnan(metric))
     if not known.all():
         human, metric = np.where(known, human, np.nan), np.where(known, metric, np.nan)
@@ -202,8 +183,8 @@ def _tied_pairs(starts: Bools) -> int:
 def _inversions(codes: NDArray[Any], ordered: NDArray[Any]) -> int:
     """Count the pairs of codes whose first is the larger one, given the codes in order.
 
-    A stable radix sort from the highest digit on: a code whose digit is 0 moves down by one for
-    each code of its group that has a 1 there and stood before it.
+    A stable radix sort: a code with the digit 0 moves down by one for each 1 of its group before
+    it.
     """
     count = 0
     for digit in reversed(range(int(ordered.max(initial=0)).bit_length())):
@@ -221,11 +202,7 @@ def _inversions(codes: NDArray[Any], ordered: NDArray[Any]) -> int:
 def _count_wide_ties(
     human: Floats, metric: Floats, epsilon: float, threshold: float
 ) -> tuple[int, ...]:
-    """Count all pairs of two complete vectors as :func:`_count_by_sorting`, with wide ties.
-
-    In order of the metric, the metric ties of a cell are the cells up to some position, and in
-    order of the human score, those clearly above or below it are the levels from some other on.
-    """
+    """Count all pairs of two complete vectors as :func:`_count_by_sorting`, with wide ties."""
     n = len(human)
     order = np.argsort(metric, kind="stable")
     levels, level = np.unique(human[order], return_inverse=True)
@@ -249,8 +226,7 @@ def _count_wide_ties(
 def _first_beyond(ordered: Floats, epsilon: float) -> Counts:
     """Find for each value of an ascending vector the first later one more than epsilon above it.
 
-    Differences are compared as the floats they are: they never fall along the vector, so that they
-    can be bisected, whereas a search for value + epsilon would round elsewhere.
+    Differences are bisected: a search for value + epsilon would round elsewhere.
     """
     n = len(ordered)
     low, high = np.arange(1, n + 1), np.full(n, n)
@@ -265,9 +241,7 @@ def _first_beyond(ordered: Floats, epsilon: float) -> Counts:
 def _count_below(codes: Counts, ends: Counts, limits: Counts) -> Counts:
     """Count for each query how many of the first ``end`` codes are below its limit.
 
-    Digit by digit, the highest first: of the codes that agree with the limit so far, those with a
-    0 where it has a 1 are below it. The others are followed to where they stand after the codes
-    are parted by that digit (a wavelet matrix).
+    Digit by digit, the highest first, codes are parted by it (a wavelet matrix).
     """
     counts, first, last = np.zeros_like(ends), np.zeros_like(ends), ends
     top = max(int(codes.max(initial=0)), int(limits.max(initial=0)))
@@ -288,9 +262,8 @@ def threshold_counts(
 ) -> PairCounts:
     """Count pairs, given by their differences, for each human threshold.
 
-    In order of the human difference, the pairs that a threshold keeps are those from some position
-    on, so one sort and running sums serve all thresholds. Pairs that lack either difference are
-    excluded; a human difference of 0 is a tie for any threshold.
+    Sorted by the human difference, a threshold keeps the pairs from some position on. A human
+    difference of 0 is a tie for any threshold.
     """
     known = ~(np.isnan(human) | np.isnan(metric))
     h, m = human[known], metric[known]

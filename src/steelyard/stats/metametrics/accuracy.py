@@ -41,7 +41,6 @@ from steelyard.stats.permutation.tails import quick_p
 from steelyard.stats.resampling import bootstrap
 
 Bools = NDArray[np.bool_]
-_HUMAN = "the human score"
 _WORTH = {
     "strict": KENDALL["acc-eq"],
     "drop-human": TieMatrix(opposite=0, metric_tie=0),
@@ -203,7 +202,7 @@ class Spa(MetaMetric):
             scored = [k for k, n_cells in enumerate(scores.n_cells) if n_cells]
             # The WMT toolkit adds up floats as they lie in memory: it gets all segments.
             cells = scores.cube if view.method == "mtme" else scores.matrices
-            p = _pvalues(view, "metrics", [cells[k] for k in scored], _columns(view))
+            p = _pvalues(view, [cells[k] for k in scored], _columns(view))
             view.kept["metrics"] = dict(zip(scored, p, strict=True))
         human = self._human_p(view, None if scores.complete[k] else ~np.isnan(scores.cube[k]))
         return human, view.kept["metrics"][k]
@@ -218,17 +217,9 @@ class Spa(MetaMetric):
                 view.kept[key] = _rater_pvalues(view, human)
             else:
                 columns = _columns(view) if known is None else slice(None)
-                view.kept[key] = _pvalues(view, _HUMAN, [human[:, columns]], columns)[0]
+                view.kept[key] = _pvalues(view, [human[:, columns]], columns)[0]
         p: Floats = view.kept[key]
         return p
-
-    def notes(self, view: View) -> list[str]:
-        """Say how good exact p-values are, where it is not to six digits."""
-        why = "scores are nearly on a lattice, or a few differences outweigh all others"
-        return [
-            f"{self.name}: p-values of {whose} are good to {error:.1g} ({why})"
-            for whose, error in view.kept.get("errors", {}).items()
-        ]
 
     def obstacle(self, view: View, k: int, resamples: Resamples) -> str | None:
         """Nothing stands in the way: it is made of segment scores, for any systems."""
@@ -281,15 +272,13 @@ def _columns(view: View) -> Counts | slice:
     return slice(None) if view.method == "mtme" else view.scores.columns
 
 
-def _pvalues(
-    view: View, whose: str, matrices: list[Floats], columns: Counts | slice
-) -> list[Floats]:
-    """p-values of pairs of systems; keep the error of exact ones where it is not small."""
+def _pvalues(view: View, matrices: list[Floats], columns: Counts | slice) -> list[Floats]:
+    """p-values of pairs of systems; the largest error of exact ones is kept."""
     blocks = None if view.blocks is None else view.blocks[columns]
     results = list(stacked_pvalues(matrices, SignFlips(method=view.method), blocks=blocks))
-    error = max((result.error for result in results), default=0.0)
-    if view.method == "exact" and error > 1e-6:
-        view.kept.setdefault("errors", {}).setdefault(whose, error)
+    if view.method == "exact":
+        errors = (result.error for result in results)
+        view.kept["p_error"] = max(view.kept.get("p_error", 0.0), *errors, 0.0)
     return [result.p for result in results]
 
 

@@ -78,8 +78,8 @@ class GroupValues:
 
 def judged_cells(human: Floats) -> Bools:
     """Mark the outputs with a human score; all, where only whole systems have one."""
-    known: Bools = ~np.isnan(human)
-    return known if known.any() else np.ones_like(known)
+    judged: Bools = ~np.isnan(human)
+    return judged if judged.any() else np.ones_like(judged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class Scores:
 
     @cached_property
     def judged(self) -> Bools:
-        """Mark the outputs with a human score; all, where only whole systems have one."""
+        """Mark the judged outputs (:func:`judged_cells`)."""
         return judged_cells(self.human)
 
     @cached_property
@@ -357,10 +357,9 @@ class MetaMetric:
             return "fewer than two systems"
         return "constant"
 
-    def notes(self, view: View) -> list[str]:
-        """Notes on all values computed so far."""
-        del view
-        return []
+    def p_error(self, view: View) -> float:
+        """Bound of the numerical error of the p-values that values computed so far rest on."""
+        return float(view.kept.get("p_error", 0.0))
 
     def grouped(self, view: View, k: int) -> GroupValues:
         """Values of a metric in each group, computed once: calibration is the costly part."""
@@ -378,10 +377,7 @@ class MetaMetric:
     def rows(
         self, human: Floats, ties: TieRules, metric: Floats, systems: Floats | None = None
     ) -> Floats:
-        """Evaluate each row of system scores; one human row serves them all.
-
-        ``systems`` says how often each system counts.
-        """
+        """Evaluate each row of system scores, each system as often as ``systems`` says."""
         weighted = self.weighted(ties)
         if weighted is not None:
             return weighted.rows(human, metric, systems)
@@ -420,10 +416,7 @@ class MetaMetric:
         return view.group_by == "system" and resamples.segments is None
 
     def replicates(self, view: View, chosen: Sequence[int], resamples: Resamples) -> Floats:
-        """Values in each resample: resamples x metrics.
-
-        Each metric is computed by itself, so that identical ones stay so to the last bit.
-        """
+        """Values in each resample: resamples x metrics, each metric computed by itself."""
         scores, u, w = view.scores, resamples.segments, resamples.systems
         if view.level == "seg":
             return np.stack([self._of_cells(view, k, resamples) for k in chosen], axis=1)
@@ -448,10 +441,7 @@ class MetaMetric:
         return weighted.cells(human, metric, by_system=by_system, segments=u, systems=w)
 
     def rejudged(self, view: View, chosen: Sequence[int], humans: Iterable[Floats]) -> Floats:
-        """Values with other human scores (systems x segments) and metrics as they are.
-
-        An epsilon that was calibrated stays: resamples x metrics.
-        """
+        """Values with other human scores, at the same epsilon: resamples x metrics."""
         scores = view.scores
         if view.level == "sys":
             rows = np.stack([row_means(human) for human in humans])

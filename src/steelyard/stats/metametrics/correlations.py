@@ -227,10 +227,7 @@ class CalibratedAccuracy(Verdicts):
 
 
 def _right(human: Floats, metric: Floats, epsilon: float) -> tuple[NDArray[np.bool_], Floats]:
-    """Whether a metric is right about each pair of systems on each segment, and what that weighs.
-
-    The weight is one over the pairs of the segment; NaN where a cell is missing.
-    """
+    """Whether a metric is right about each pair on each segment; one over the pairs of it."""
     i, j = pair_index(len(human))
     h, m = human[i] - human[j], metric[i] - metric[j]
     tied = np.abs(m) <= epsilon
@@ -247,13 +244,6 @@ def from_matrix(
 
     ``calibrated`` finds the metric difference below which pairs tie, for which every kind of pair
     must be worth something; ``threshold`` is the human difference below which they do.
-
-    Examples
-    --------
-    >>> half = from_matrix("half", TieMatrix(metric_tie=0.5))
-    >>> human, metric = np.array([[0.0], [1.0], [2.0]]), np.array([[0.0], [0.0], [1.0]])
-    >>> round(half.groups(human, metric, "item", TieRules()).mean, 3)
-    0.833
     """
     check_text(name=name)
     check_flag(calibrated=calibrated)

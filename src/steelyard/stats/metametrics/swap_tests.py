@@ -46,10 +46,9 @@ _HALF = np.float32(0.5)
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """Values of metrics and p-values of their differences.
+    """Values of metrics and p-values of their differences; exact ones have no draws.
 
-    ``p[a, b]``, one-sided, is the chance that a's lead over b (or more) comes about by swapping;
-    the observed order counts as one of the draws. Exact comparisons have no draws.
+    ``p[a, b]``, one-sided, is the chance that a's lead over b (or more) comes about by swapping.
     """
 
     values: Floats
@@ -62,8 +61,7 @@ class MetricComparison:
 class Null:
     """Values of metrics, and the differences a - b of all pairs (a < b) in every draw of swaps.
 
-    Draws of several statistics under the same signs may be added up: what comes out are the draws
-    of their weighted sum.
+    Draws of several statistics under the same signs may be added up.
     """
 
     values: Floats
@@ -72,7 +70,6 @@ class Null:
 
     def compare(self, alternative: str = "greater") -> MetricComparison:
         """Count the draws whose difference is at least the observed one, or is undefined."""
-        check_choice(ALTERNATIVES, alternative=alternative)
         size, k = len(self.values), len(self.differences)
         a, b = pair_index(size)
         observed = self.values[a] - self.values[b]
@@ -94,8 +91,7 @@ class Null:
 class Swaps:
     """What is swapped together and how often: ``n`` draws, in which all pairs see the same signs.
 
-    ``blocks`` is a code per segment (see the module); ``part`` a block of the pairs of metrics, of
-    so many: (0, 4) is the first of four.
+    ``part`` is a block of the pairs of metrics, of so many: (0, 4) is the first of four.
     """
 
     scheme: str = "inputs"
@@ -145,8 +141,7 @@ def null_of_sums(
 ) -> Null:
     """Draw differences of a statistic of sums over segments between all pairs of metrics.
 
-    ``terms`` are metrics x systems x segments (or blocks); ``statistic`` takes their sums, each
-    rows x systems, and gives a value for each row.
+    ``terms`` are metrics x systems x segments; ``statistic`` makes a value of each row of sums.
     """
     whole = [term.sum(axis=-1) for term in terms]
     _, n_systems, n_segments = terms[0].shape
@@ -178,11 +173,9 @@ def _half_sums(term: Floats, signs: Singles) -> Floats:
 def null_system_scores(
     statistic: Callable[[Floats], Floats], metrics: Floats, swaps: Swaps
 ) -> Null:
-    """Draw differences of a statistic of system means between all pairs of metrics.
+    """Draw differences of a statistic of system means (rows x systems) between pairs of metrics.
 
-    ``statistic`` takes means, rows x systems, and gives a value for each row; ``metrics`` are
-    metrics x systems x segments, NaN where missing. A system's mean is over its known segments, NaN
-    if there is none; a swapped score that is missing is missing there, too.
+    A mean is over known segments; a swapped score that is missing is missing there, too.
     """
     z = standardise(metrics)
     known = ~np.isnan(z)
@@ -202,9 +195,7 @@ def null_system_scores(
 def null_pearson(human: Floats, metrics: Floats, group_by: str, swaps: Swaps) -> Null:
     """Draw differences of Pearson's r of cells, over all of them or within each system.
 
-    ``human`` is systems x segments, ``metrics`` metrics x systems x segments; cells that the human
-    score or the metric lacks are excluded, before and after swapping. r is a function of six sums
-    over cells, each linear in the signs.
+    r is a function of six sums over cells that both scores have, each linear in the signs.
     """
     z = standardise(np.where(np.isnan(human), np.nan, metrics))
     known = ~np.isnan(z)
@@ -225,11 +216,7 @@ def null_pearson(human: Floats, metrics: Floats, group_by: str, swaps: Swaps) ->
 
 
 def null_ratios(top: Floats, bottom: Floats, swaps: Swaps) -> Null:
-    """Draw differences of ratios of sums over segments, swapping inputs.
-
-    ``top`` and ``bottom`` are metrics x segments: what the pairs of a segment are worth to a metric
-    under a matrix of Kendall's family, and how many of them count.
-    """
+    """Draw differences of ratios of sums over segments (metrics x segments), swapping inputs."""
     terms = [block_sums(term.astype(np.float64), swaps.blocks)[:, None] for term in (top, bottom)]
 
     def value(sums: list[Floats]) -> Floats:
@@ -246,11 +233,9 @@ def compare_items(
 ) -> MetricComparison:
     """Compare metrics by a mean over segments, exactly: swapping inputs only flips differences.
 
-    ``values`` and ``weights`` are metrics x segments. Swapping a segment between two metrics swaps
-    their values there, so the null distribution of the difference of means is that of the paired
-    permutation test, which needs no draws. Segments undefined for either metric are excluded.
+    ``values`` and ``weights`` are metrics x segments. The null of a difference of means is that of
+    the paired permutation test. Segments undefined for either metric are excluded.
     """
-    check_choice(ALTERNATIVES, alternative=alternative)
     share = np.where(np.isnan(values), np.nan, values * weights)
     total = np.nansum(np.where(np.isnan(values), np.nan, weights), axis=-1)
     means = ratio(np.nansum(share, axis=-1), total)
@@ -259,14 +244,12 @@ def compare_items(
 
 
 def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") -> Floats:
-    """Compare metrics by how many pairs they get right, exactly: p-values, metrics x metrics.
+    """Compare metrics by how many pairs they get right (metrics x pairs), exactly: p-values.
 
-    ``right`` is metrics x pairs. Swapping the verdicts on a pair between two metrics changes
-    something only where exactly one of them is right, so the null is a binomial distribution.
+    Only pairs that exactly one of two metrics gets right matter, so the null is binomial.
     """
     from scipy.special import betainc
 
-    check_choice(ALTERNATIVES, alternative=alternative)
     flat = right.reshape(len(right), -1).astype(np.float32)
     both = (flat @ flat.T).astype(np.float64)
     n_right = np.diag(both)
@@ -277,10 +260,9 @@ def compare_verdicts(right: NDArray[np.bool_], *, alternative: str = "greater") 
 
 
 def null_items(values: Floats, weights: Floats, swaps: Swaps) -> Null:
-    """Draw differences of weighted means over segments, swapping inputs.
+    """Draw differences of weighted means over segments (metrics x segments), swapping inputs.
 
-    ``values`` and ``weights`` are metrics x segments, NaN where undefined. The exact p-values are
-    those of :func:`compare_items`; draws can be averaged with other ones.
+    :func:`compare_items` has exact p-values; draws can be averaged with other ones.
     """
     known = ~np.isnan(values)
     share = np.where(known, weights, 0.0)
@@ -306,10 +288,7 @@ def null_recomputed(
     *,
     standardised: bool = True,
 ) -> Null:
-    """Draw differences of any statistic of a metric's scores, computing it anew in each draw.
-
-    ``statistic`` takes systems x segments.
-    """
+    """Draw differences of any statistic of systems x segments, computed anew in each draw."""
     z = standardise(metrics) if standardised else metrics
     values = np.array([statistic(scores) for scores in z])
     pairs = swaps.pairs(len(z))
@@ -334,10 +313,9 @@ def null_recomputed(
 def null_spa(p_human: Floats, metrics: Floats, swaps: Swaps) -> Null:
     """Draw differences of soft pairwise accuracy between all pairs of metrics.
 
-    ``p_human`` are p-values of the human score, systems x systems; ``metrics`` are metrics x
-    systems x segments, NaN where missing. p-values inside the draws are normal, with an Edgeworth
-    term for inputs of fewer than 500 segments. Swapped inputs lack segments pair by pair; other
-    schemes exclude those that any system or metric lacks.
+    ``p_human`` are p-values of the human score, systems x systems. p-values inside the draws are
+    normal, with an Edgeworth term for inputs of fewer than 500 segments. Swapped inputs lack
+    segments pair by pair; other schemes exclude those that any system or metric lacks.
     """
     if swaps.scheme != "inputs":
         return _null_spa_recomputed(p_human, metrics, swaps)
@@ -390,17 +368,9 @@ def _spa_differences(
             shift *= _HALF
             plus.append(middle + shift)
             minus.append(middle - shift)
-        lost = _distance(plus, goal).sum(axis=-1)
-        differences[:, column] = (_distance(minus, goal).sum(axis=-1) - lost) / len(goal)
+        lost, lost_by_other = (np.abs(quick_p(*part) - goal).sum(axis=-1) for part in (plus, minus))
+        differences[:, column] = (lost_by_other - lost) / len(goal)
     return differences
-
-
-def _distance(sums: list[Singles], goal: Singles) -> Singles:
-    """Return abs(p - goal), p from sums of powers, which are overwritten."""
-    p = quick_p(*sums)
-    p -= goal
-    np.abs(p, out=p)
-    return p
 
 
 def _null_spa_recomputed(p_human: Floats, metrics: Floats, swaps: Swaps) -> Null:

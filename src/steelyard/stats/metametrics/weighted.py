@@ -9,9 +9,8 @@ with its own copy are no comparison, so they are dropped.
 - :class:`WeightedSpearman`: rho is Pearson's r of mid-ranks among the copies: a centred rank is
   half of :math:`\sum_j w_j\, \mathrm{sign}(x_i - x_j)`.
 - :class:`WeightedPairs`: Kendall's family, pairwise accuracy included, adds up counts of pairs.
-- :class:`WeightedTauC` divides by :math:`n^2 (m - 1) / m`, where :math:`m` is the number of levels
-  that are present in the resample and :math:`n^2` twice the pairs that count plus the pairs of a
-  cell with itself and its copies: without dropped pairs, the square of the number of copies.
+- :class:`WeightedTauC` divides by :math:`n^2 (m - 1) / m`, with m levels in the resample and
+  :math:`n^2` twice the pairs that count plus those of a cell with itself and its copies.
 
 Scores stay as they are: an epsilon is not calibrated again.
 """
@@ -81,11 +80,6 @@ class Weighted(ABC):
 
         ``human`` and ``metric`` are resamples x systems, a single row serves all resamples;
         ``systems`` says how often each system occurs, resamples x systems, None for once.
-
-        >>> human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
-        >>> counts = np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0], [3.0, 0.0, 0.0]])
-        >>> WeightedPearson().rows(human, metric, counts).round(6)
-        array([0.5, 1. , nan])
         """
         weights = np.ones((1, human.shape[1])) if systems is None else systems
         n = max(len(human), len(metric), len(weights))
@@ -108,11 +102,10 @@ class Weighted(ABC):
         systems: Floats | None = None,
         segments: Floats | None = None,
     ) -> Floats:
-        """Evaluate the systems on each segment; mean (or pool) over segments.
+        """Evaluate the systems on each segment; mean (or pool) over segments where it is defined.
 
         ``human`` and ``metric`` are systems x segments; ``systems`` and ``segments`` say how often
-        each occurs, resamples x systems and resamples x segments, None for once. The mean is over
-        the resampled segments on which the statistic is defined.
+        each occurs, resamples x systems and resamples x segments, None for once.
         """
         lost = np.isnan(human) | np.isnan(metric)
         used = (~lost).sum(axis=0) > 1  # no value elsewhere
@@ -152,10 +145,7 @@ class Weighted(ABC):
         segments: Floats | None = None,
         systems: Floats | None = None,
     ) -> Floats:
-        """Evaluate all cells, or those of each system with their mean (or pool) over systems.
-
-        Arguments are those of :meth:`items`; only where ``has_cells``.
-        """
+        """Evaluate all cells, or those of each system with their mean (or pool) over systems."""
         known = ~(np.isnan(human) | np.isnan(metric))
         used = known.any(axis=0)
         u = None if segments is None else segments[:, used]
@@ -428,10 +418,7 @@ def _sum(weights: Floats, terms: np.ndarray) -> Floats:
 
 
 def _standardised(x: Floats, known: Bools, *, by_system: bool) -> Floats:
-    """Shift by the median, which outliers don't move, and scale; missing cells become 0.
-
-    Sums of squares then lose no digits, whichever cells a resample has.
-    """
+    """Shift by the median, which outliers do not move, and scale; missing cells become 0."""
     blank = np.where(known, x, np.nan)
     groups = blank if by_system else blank.reshape(1, -1)
     has = ~np.isnan(groups).all(axis=1)

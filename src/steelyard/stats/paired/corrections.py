@@ -25,12 +25,9 @@ def williams(
     .. math:: t = \frac{(r_{12} - r_{13}) \sqrt{(n - 1)(1 + r_{23})}}{\sqrt{2 K \frac{n - 1}{n - 3}
               + \left(\frac{r_{12} + r_{13}}{2}\right)^2 (1 - r_{23})^3}}
 
-    follows Student's t with n - 3 degrees of freedom if both correlations are equal. Correlations
-    keep their signs: a metric that runs against people is beaten by one that does not. ``greater``
-    means that the first metric correlates higher; ``n`` counts what all three were computed from.
-
-    NaN without a degree of freedom (n <= 3), for a metric and itself (or its mirror image), and for
-    correlations that are missing or that no three variables can have.
+    follows Student's t with n - 3 degrees of freedom if both correlations are equal. ``greater``
+    means that the first metric correlates higher. NaN for n <= 3, for a metric and itself (or its
+    mirror image), and for correlations that are missing or that no three variables can have.
     """
     t, freedom = _williams_t(*(np.asarray(x, dtype=np.float64) for x in (r12, r13, r23, n)))
     # The lower tail of the mirrored statistic: 1 - P(T < t) would lose the small p-values.
@@ -56,9 +53,8 @@ def _williams_t(a: Floats, b: Floats, c: Floats, n: Floats) -> tuple[Floats, Flo
 def adjust(p: ArrayLike, method: str = "holm") -> Floats:
     """Correct p-values of any shape for the number of tests; NaN is no test and stays NaN.
 
-    ``bonferroni`` and ``holm`` bound the chance of any false claim (Holm's rejects everything that
-    Bonferroni's does, and more); ``benjamini-hochberg`` bounds the expected share of false claims
-    among those made. Compare the result with the level meant for all tests together.
+    ``bonferroni`` and ``holm`` bound the chance of any false claim; ``benjamini-hochberg`` bounds
+    the expected share of false claims among those made.
     """
     check_choice(CORRECTIONS, correction=method)
     result = np.array(p, dtype=np.float64)
@@ -88,11 +84,9 @@ def _corrected(p: Floats, method: str) -> Floats:
 def adjust_pairs(p: Floats, method: str = "holm", *, symmetric: bool) -> Floats:
     """Correct a matrix of pairwise p-values; the diagonal is no test and stays as it is.
 
-    Two-sided p-values are ``symmetric``: each pair is one test, read above the diagonal and written
-    to both halves. Of one-sided ones a pair is one test, too, in the direction that the data speak
-    for, which has the smaller p. (The other one says nothing that could be claimed; it is corrected
-    along with its likes.) As with a single pair, the level holds for a direction that was chosen
-    before the data were seen; who claims whichever is ahead errs up to twice as often.
+    Two-sided p-values are ``symmetric``: each pair is one test. Of one-sided ones a pair is one
+    test, too, in the direction that the data speak for; the other one is corrected along with its
+    likes.
     """
     result = np.array(p, dtype=np.float64)
     i, j = np.triu_indices(len(result), 1)

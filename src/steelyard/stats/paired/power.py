@@ -97,9 +97,8 @@ def permutation_needed(
 ) -> int | None:
     """Find the fewest units from which on the sign-flip test has this power, two-sided.
 
-    Power is the share of resamples of the observed differences with p below the level. It is
-    simulated up to some hundreds of units, with all signs of up to twelve of them; with more, that
-    of the t test says the same. None if even ten million are too few.
+    Power is the share of resamples of the differences with p below the level, simulated up to some
+    hundreds of units; with more, the t test says the same. None if even ten million are too few.
     """
     # The signs of fewer units are never significant: 2 / 2^n where all are the same.
     least = next((n for n in range(1, 1000) if 2.0 ** (1 - n) < alpha), None)
@@ -156,9 +155,7 @@ def resampled_p(
     """Return two-sided p-values of mean (or median) 0 in each resample of units.
 
     ``test`` is ``t``, ``permutation`` or ``sign``; ``sums``, ``sizes`` and ``wins`` (less losses)
-    are those of each unit, ``counts`` (resamples x units) says how often it occurs. Tests are those
-    of :mod:`steelyard.stats.paired.tests`; signs of units by an expansion, of single segments (the
-    sign test) by the binomial distribution.
+    are those of each unit, ``counts`` (resamples x units) says how often it occurs.
     """
     w = np.asarray(counts, dtype=np.float64)
     single = bool((sizes == 1).all())

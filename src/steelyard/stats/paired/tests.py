@@ -61,7 +61,7 @@ _NOISE = 1e-13  # of the mean size of differences: what rounding may leave of an
 _TIED = 1e-12  # of the largest difference of a row: what is closer is tied but for rounding
 _LATTICE = 2_000_000  # distinct sums x frequencies up to which sums are transformed as a lattice
 _ENUMERATED = 32  # units up to which ``product_tails`` tries all signs, and tells ties apart
-_WORTH_NOTING = 1e-6  # numerical error of a p-value
+_WORTH_NOTING = 1e-3  # numerical error of a p-value: three digits are shown
 FEW_UNITS = 50  # below these, intervals of differences invert the test
 DECISIVE = 6  # units that it takes to reach 5% by the signs of all: 2 / 2**6
 _ALL = 14  # units of which all subsets are looked at; of more, some are drawn
@@ -70,6 +70,7 @@ _HELD = 1 << 22  # subset means held at a time
 _HALVINGS = 60
 
 Ends = tuple[Floats, Floats]
+Tails = tuple[Floats, Floats, float]  # P(T >= t), P(T <= t) and their error
 
 
 class PairPValues(NamedTuple):
@@ -116,9 +117,7 @@ def _two_sided(upper: Floats, lower: Floats) -> Floats:
 
 
 def _all_pairs(
-    scores: Floats,
-    alternative: str,
-    tails: Callable[[Floats, Counts, Counts], tuple[Floats, Floats, float]],
+    scores: Floats, alternative: str, tails: Callable[[Floats, Counts, Counts], Tails]
 ) -> PairPValues:
     """Fill the matrix from upper and lower tails of the pairs i < j, and their error."""
     p = np.full((len(scores), len(scores)), np.nan)
@@ -130,10 +129,7 @@ def _all_pairs(
 
 
 def mean_error(gap: Floats, units: Counts | None = None) -> MeanError:
-    """Return the mean of each row (NaN where missing), its standard error, and what that rests on.
-
-    Error and degrees of freedom are NaN with fewer than two units.
-    """
+    """Return the mean of each row (NaN: missing), its error and freedom, NaN below two units."""
     known = ~np.isnan(gap)
     n = known.sum(axis=1).astype(np.float64)
     filled = np.where(known, gap, 0.0)
@@ -169,9 +165,8 @@ def _freedom(sizes: Floats, units: Counts | None) -> Floats:
 def two_way_mean_error(gap: Floats, units: Counts, others: Counts) -> MeanError:
     """Return the same as :func:`mean_error`, by units of two kinds that cross.
 
-    What is shared by a unit of either kind counts once: the variance by the one kind, and by the
-    other, less that by what lies in the same unit of both (Cameron, Gelbach and Miller 2011). The
-    degrees of freedom are the fewer, and so are the units.
+    The variance is that by the one kind, and by the other, less that by both (Cameron, Gelbach and
+    Miller 2011). The degrees of freedom are the fewer, and so are the units.
     """
     first, second = mean_error(gap, units), mean_error(gap, others)
     both = mean_error(gap, crossed(units, others)).error
@@ -208,9 +203,8 @@ def contrast(rows: Floats, there: Bools, here: Bools, units: Counts | None) -> C
     r"""Return the mean of each row over some segments, less that over others, with errors by unit.
 
     The variance is :math:`\sum_g (u_{g1} / (n_1 \sqrt{1 - p_{g1}}) - u_{g2} / (n_2 \sqrt{1 -
-    p_{g2}}))^2`, which is Welch's for single segments; units with segments of both kinds tie the
-    two means together. The degrees of freedom are the fewer of both kinds, NaN where a kind has
-    fewer than two units. That is careful, and holds where kinds differ in spread and in units.
+    p_{g2}}))^2`, which is Welch's for single segments. The degrees of freedom are the fewer of both
+    kinds, NaN where a kind has fewer than two units.
     """
     parts, means, freedoms = [], [], []
     for kind in (there, here):
@@ -230,8 +224,7 @@ def t_tails(
 ) -> tuple[Floats, Floats]:
     """P(T >= t) and P(T <= t) of leads with errors; both are 1 where neither is above 0.
 
-    A lead without any spread has no t. Where its number of units is passed, the signs of these
-    decide: one of 2**n arrangements is as far out.
+    Of a lead without spread the signs of ``n_units`` decide: one of 2**n is as far out.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((lead == 0) & (error > 0), 0.0, lead / error)
@@ -248,12 +241,9 @@ def t_tails(
 def t_test(
     scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
 ) -> PairPValues:
-    """Paired t-test; NaN for pairs with fewer than two units.
+    """Paired t-test; NaN below two units. The signs decide on a constant difference."""
 
-    A constant difference has no t: the exact test of its signs decides. Equal scores give 1.
-    """
-
-    def tails(gap: Floats, _i: Counts, _j: Counts) -> tuple[Floats, Floats, float]:
+    def tails(gap: Floats, _i: Counts, _j: Counts) -> Tails:
         return *t_tails(*mean_error(gap, units)), 0.0
 
     return _all_pairs(scores, alternative, tails)
@@ -269,14 +259,14 @@ def permutation_test(
 
 
 def error_note(error: float) -> list[str]:
-    """Say how good p-values of the permutation test are, where it is not to six digits."""
+    """Say how good p-values of the permutation test are, where it is not to three digits."""
     if error <= _WORTH_NOTING:
         return []
     why = "scores are nearly on a lattice, or a few differences outweigh all others"
     return [f"permutation: p-values are good to {error:.1g} ({why})"]
 
 
-def flip_tails(sums: Floats) -> tuple[Floats, Floats, float]:
+def flip_tails(sums: Floats) -> Tails:
     """P(T >= t) and P(T <= t) over all signs, for rows of whole numbers; and the largest error."""
     # Rounding may leave less than the chance of the signs as they are, or even less than nothing.
     least = 2.0 ** -np.count_nonzero(sums, axis=1).astype(np.float64)
@@ -302,6 +292,12 @@ def flip_tails(sums: Floats) -> tuple[Floats, Floats, float]:
     return np.clip(upper, least, 1), np.clip(lower, least, 1), error
 
 
+def _tested(tails: Tails, tested: Bools | np.bool_) -> Tails:
+    """Make the tails of pairs that have no test NaN."""
+    upper, lower, error = tails
+    return np.where(tested, upper, np.nan), np.where(tested, lower, np.nan), error
+
+
 def _is_coarse(sums: Floats) -> bool:
     """Tell whether transforming the lattice of these sums is little work."""
     size = np.abs(sums)
@@ -310,7 +306,7 @@ def _is_coarse(sums: Floats) -> bool:
     return bool(len(np.unique(size)) * frequencies <= _LATTICE)
 
 
-def signed_rank_tails(gap: Floats, units: Counts | None = None) -> tuple[Floats, Floats, float]:
+def signed_rank_tails(gap: Floats, units: Counts | None = None) -> Tails:
     """P(T >= t) and P(T <= t) of the sums of signed ranks of rows of differences; and their error.
 
     Zero differences are left out, tied ones share their mean rank; ranks are of segments, signs of
@@ -320,9 +316,7 @@ def signed_rank_tails(gap: Floats, units: Counts | None = None) -> tuple[Floats,
     rank = _ranks_of_sizes(np.where(known & (gap != 0), np.abs(gap), np.nan))
     # Doubled: mean ranks are halves.
     signed = np.rint(2 * rank) * np.sign(np.where(known, gap, 0.0))
-    upper, lower, error = flip_tails(block_sums(signed, units))
-    tested = known.any(axis=1)
-    return np.where(tested, upper, np.nan), np.where(tested, lower, np.nan), error
+    return _tested(flip_tails(block_sums(signed, units)), known.any(axis=1))
 
 
 def _ranks_of_sizes(size: Floats) -> Floats:
@@ -352,25 +346,20 @@ def sign_test(
     tolerance: float = 0.0,
     alternative: str = "two-sided",
 ) -> PairPValues:
-    """Sign test: wins less losses under all signs, ties (to a tolerance) left out.
-
-    p = 1 if there are only ties.
-    """
+    """Sign test: wins less losses under all signs, ties (to a tolerance) left out; 1 if all tie."""
     if units is None:  # a binomial test of counts, which are made faster than differences
         counts = win_counts(scores, tolerance=tolerance)
         return PairPValues(sign_test_counts(counts.wins, counts.met > 0, alternative=alternative))
 
-    def tails(gap: Floats, _i: Counts, _j: Counts) -> tuple[Floats, Floats, float]:
+    def tails(gap: Floats, _i: Counts, _j: Counts) -> Tails:
         lead = (gap > tolerance).astype(np.float64) - (gap < -tolerance)
-        upper, lower, error = flip_tails(block_sums(lead, units))
-        tested = (~np.isnan(gap)).any(axis=1)
-        return np.where(tested, upper, np.nan), np.where(tested, lower, np.nan), error
+        return _tested(flip_tails(block_sums(lead, units)), (~np.isnan(gap)).any(axis=1))
 
     return _all_pairs(scores, alternative, tails)
 
 
 def sign_test_counts(wins: Floats, compared: Bools, *, alternative: str = "two-sided") -> Floats:
-    """Exact sign test from counts: ``wins[i, j]`` battles or units in which i came out ahead of j.
+    """Exact sign test: ``wins[i, j]`` battles or units in which i came out ahead of j.
 
     NaN for pairs that were not ``compared``; p = 1 if they only tied.
     """
@@ -395,15 +384,13 @@ def median_test(
 ) -> PairPValues:
     """Test medians by what two systems could swap; NaN where no score is above the common median.
 
-    That median stays what it is whichever units two systems swap, so the share of either above it
-    is tested by how many more the one has there in each unit.
+    Swapping whole units leaves that median as it is.
     """
 
-    def tails(gap: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, float]:
+    def tails(gap: Floats, i: Counts, j: Counts) -> Tails:
         first, second = _above_median(scores, i, j, gap)
-        upper, lower, error = flip_tails(block_sums(first.astype(np.float64) - second, units))
-        tested = (first | second).any(axis=1)
-        return np.where(tested, upper, np.nan), np.where(tested, lower, np.nan), error
+        tails = flip_tails(block_sums(first.astype(np.float64) - second, units))
+        return _tested(tails, (first | second).any(axis=1))
 
     return _all_pairs(scores, alternative, tails)
 
@@ -411,11 +398,10 @@ def median_test(
 def mood_test(scores: Floats) -> PairPValues:
     """Mood's test of medians, two-sided, of single segments and blind to the pairing.
 
-    Scores above and not above the common median of both systems make a 2 x 2 table; its chi-squared
-    statistic has the correction for continuity. NaN where no score is above, or all are.
+    Chi-squared with the correction for continuity; NaN where no score is above, or all are.
     """
 
-    def tails(gap: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, float]:
+    def tails(gap: Floats, i: Counts, j: Counts) -> Tails:
         above, other = (side.sum(axis=1) for side in _above_median(scores, i, j, gap))
         total, n = above + other, (~np.isnan(gap)).sum(axis=1)
         excess = np.maximum(0.0, np.abs(above - total / 2) - 0.5)
@@ -443,10 +429,8 @@ def gap_test(
 ) -> Floats:
     """Test differences of scores by their spread over resamples: t = gap / deviation of the gap.
 
-    For scores that come out of all pairs together, as strengths do: a pair need not have met. Only
-    resamples that give every system with a score one, too, count; NaN where fewer than half do.
-    ``freedom`` is one less than the units that were resampled, or less; ``shrunk`` is by how much
-    the variance over resamples is too small.
+    Only resamples count that give every system with a score one, too; NaN where fewer than half do.
+    ``freedom`` is one less than the units resampled; the variance is too small by ``shrunk``.
     """
     p = np.full((len(scores), len(scores)), np.nan)
     scored = np.flatnonzero(np.isfinite(scores))
@@ -466,11 +450,10 @@ def gap_test(
 def bootstrap_test(
     observed: Floats, replicates: Floats, *, alternative: str = "two-sided"
 ) -> Floats:
-    """Test differences of any aggregate by its bootstrap replicates, shifted to the null.
+    """Test differences of any aggregate by its replicates, resamples x systems, around the null.
 
-    ``observed`` holds an aggregate per system, ``replicates`` the same per resample (resamples x
-    systems). p is the share of resamples whose difference strays from the observed one by at least
-    the observed one, the observed set counting as one.
+    p is the share of resamples whose difference strays from the observed one by at least the
+    observed one, the observed set counting as one.
     """
     n = len(observed)
     p = np.full((n, n), np.nan)
@@ -510,8 +493,7 @@ def t_interval(gap: Floats, units: Counts | None, level: float = 0.95) -> Ends:
 def flip_interval(gap: Floats, units: Counts | None, level: float = 0.95) -> Ends:
     """Return an interval of the mean of each row that inverts the sign-flip test of whole units.
 
-    Fewer than six units can't exclude any difference at 95%. They get the t interval, which
-    :func:`agreeing` then makes to hold 0.
+    Fewer than six units get the t interval, which :func:`agreeing` then makes to hold 0.
     """
     low, high = t_interval(gap, units, level)
     known = ~np.isnan(gap)
@@ -588,11 +570,7 @@ def agreeing(value: Floats, ends: Ends, p: Floats, level: float = 0.95) -> Ends:
 
 
 def few_units_p(p: Floats, n_units: Counts | Floats, *, two_sided: bool) -> Floats:
-    """Return p-values of which those of fewer than six units are at least 1/16.
-
-    Nor are they below what the signs of so many units could reach: the shape of so few differences
-    is an assumption that nothing can check.
-    """
+    """Return p-values, of fewer than six units at least 1/16 and what their signs can reach."""
     sides = 2.0 if two_sided else 1.0
     least = np.maximum(sides * 2.0 ** -np.asarray(n_units, np.float64), 1 / 16)
     return np.where((n_units < DECISIVE) & ~np.isnan(p), np.maximum(p, np.minimum(least, 1)), p)
@@ -610,11 +588,7 @@ def superiority(counts: WinCounts) -> Floats:
 
 
 def cliffs_delta(scores: Floats) -> Floats:
-    """Return how much more often a score of i is above one of j than below, unpaired.
-
-    All scores are sorted once; how many of a system's scores are below each value then serves all
-    that it is compared with.
-    """
+    """Return how much more often a score of i is above one of j than below, unpaired."""
     n = len(scores)
     result = np.full((n, n), np.nan)
     known = ~np.isnan(scores)
@@ -632,10 +606,7 @@ def cliffs_delta(scores: Floats) -> Floats:
 
 
 def standardised_difference(scores: Floats) -> Floats:
-    """Return the mean paired difference over the differences' standard deviation; NaN if that is 0.
-
-    Systems x segments; a pair is compared on the segments both have.
-    """
+    """Return the mean paired difference over the standard deviation of differences, or NaN."""
     result = np.full((len(scores), len(scores)), np.nan)
     for i, j, gap in pair_differences(scores):
         mean, error, _, n = mean_error(gap)

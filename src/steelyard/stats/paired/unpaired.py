@@ -36,11 +36,10 @@ Bools = NDArray[np.bool_]
 
 
 def rank_sum_test(samples: Sequence[Floats]) -> Floats:
-    """Mann-Whitney test of every pair of samples of independent values.
+    """Mann-Whitney test of every pair of samples of independent values; NaN with an empty sample.
 
-    Samples whose sizes have a product of up to 400 (20 and 20, say) are tested exactly, over all
-    ways to split the ranks as they are, ties included; larger ones by the normal distribution, with
-    the corrections for ties and for continuity. NaN with an empty sample.
+    Samples whose sizes have a product of up to 400 are tested exactly, ties included; larger ones
+    by the normal distribution, with the corrections for ties and for continuity.
     """
     ordered = [np.sort(x[~np.isnan(x)]) for x in samples]
     p = np.full((len(ordered), len(ordered)), np.nan)
@@ -70,10 +69,7 @@ def _rank_sum(x: Floats, y: Floats) -> tuple[float, float]:
 
 
 def _split_tails(doubled: Counts, n: int, won: int) -> tuple[float, float]:
-    """P(sum >= won) and P(sum <= won) of n of these (doubled) ranks, whichever they are.
-
-    ``ways[k, w]`` counts the choices of k ranks with the sum w; all are equally likely.
-    """
+    """P(sum >= won) and P(sum <= won) of n of these (doubled) ranks, all choices alike."""
     fewer = min(n, len(doubled) - n)
     reach = won if fewer == n else int(doubled.sum()) - won
     ways = np.zeros((fewer + 1, int(np.sort(doubled)[len(doubled) - fewer :].sum()) + 1))
@@ -89,12 +85,10 @@ def _split_tails(doubled: Counts, n: int, won: int) -> tuple[float, float]:
 def rank_sum_test_by_unit(samples: Sequence[Floats], units: Sequence[Counts]) -> Floats:
     r"""Test :math:`\theta`, the chance that a value of i is above one of j, against 1/2, by unit.
 
-    Ties count half. Each value adds how far its place in the other sample is from its mean, and
-    these are added up by unit, whichever sample they are of (Obuchowski 1997). Few units leave that
-    variance too small: samples that hardly overlap have places that hardly vary. So it is no less
-    than what places in both samples together would give, which are as good if nothing differs, and
-    p is no less than what exchanging whole units between the samples could find. NaN where either
-    sample has fewer than two units: one unit says nothing of how units differ.
+    Each value adds how far its place in the other sample is from its mean, added up by unit,
+    whichever sample they are of (Obuchowski 1997). Few units leave that variance too small: so it
+    is no less than what places in both samples together would give, and p is no less than what
+    exchanging whole units could find. NaN where either sample has fewer than two units.
     """
     known, (n_units, *_) = _aligned(samples, [units])
     p = np.full((len(known), len(known)), np.nan)
@@ -132,9 +126,8 @@ def unpaired_means_test(
 ) -> Floats:
     """t-test of the means of every pair of samples, with errors by units of one kind, or of two.
 
-    Units of two kinds cross, as documents and raters do: see
-    :func:`steelyard.stats.paired.tests.two_way_mean_error`. NaN where either sample has fewer than
-    two units (of either kind). Samples that are constant and differ give 0 and 1.
+    Units of two kinds cross, as documents and raters do. NaN where either sample has fewer than two
+    units (of either kind). Samples that are constant and differ give 0 and 1.
     """
     known, n_units = _aligned(values, [units] if others is None else [units, others])
     p = np.full((len(known), len(known)), np.nan)
@@ -199,10 +192,9 @@ def _places(ordered: Floats, values: Floats) -> Floats:
 
 
 def _variances(leads: Floats, x: Floats, y: Floats) -> tuple[Floats, float]:
-    """Return the variances of differences, and their degrees of freedom.
+    """Return the variances of differences from what each unit adds, and degrees of freedom.
 
-    ``leads`` are rows of what each unit adds, ``x`` and ``y`` how many observations of either
-    sample it has; NaN where either sample lies in fewer than two units.
+    ``x`` and ``y`` count the observations of either sample; NaN below two units in either.
     """
     if np.count_nonzero(x) < 2 or np.count_nonzero(y) < 2:
         return np.full(len(leads), np.nan), float("nan")
@@ -216,10 +208,7 @@ def _variances(leads: Floats, x: Floats, y: Floats) -> tuple[Floats, float]:
 
 
 def _freedom(a: Floats, b: Floats, factor: Floats, each: Floats) -> float:
-    """Return the smaller degrees of freedom of two models, as for one sample.
-
-    ``a`` and ``b`` are the shares of two samples in the units, ``each`` that of an observation.
-    """
+    """Return the smaller degrees of freedom of two models, from shares of samples in units."""
     root = np.sqrt(factor)
     shares = np.stack([a, b], axis=1) * root[:, None]
     diagonal = factor * (a * each[0] + b * each[1])
@@ -234,11 +223,7 @@ def _freedom(a: Floats, b: Floats, factor: Floats, each: Floats) -> float:
 
 
 def _least(x: Bools, y: Bools) -> float:
-    """Smallest p of exchanging units, given which of them the samples have.
-
-    A unit that both have could have had them the other way round; those of one sample alone could
-    have been any of all that are of one alone.
-    """
+    """Smallest p of exchanging the units that both samples have, and those of one alone."""
     both, first, second = (np.count_nonzero(kind) for kind in (x & y, x & ~y, y & ~x))
     ways = lgamma(first + second + 1) - lgamma(first + 1) - lgamma(second + 1)
     return exp(-both * log(2) - ways)

@@ -20,7 +20,7 @@ _SAMPLE = 50  # scores that settle it for most matrices
 _FINEST = 1e-5  # of the range of scores: finer steps are as good as continuous
 _COUNTED = 30  # differences up to which a p-value is a whole number of 2^n sign vectors
 _SILENT = -34.0  # logarithm of a product of cosines that adds nothing
-_CACHED = 16_000  # numbers worked on together
+_CACHED = 64_000  # numbers worked on together
 _COMMON = (4, 16)  # steps that decide whether a frequency matters
 
 
@@ -31,11 +31,6 @@ def as_lattice(scores: Floats) -> Floats | None:
     nearly all continuous scores, then on all. Scores may be off by what rounding to double
     precision takes away, or to single precision where all of them are single. Any other score
     counts as it stands: 0.333333 is not a third.
-
-    Examples
-    --------
-    >>> as_lattice(np.array([0.5, 2.0])).tolist(), as_lattice(np.array([1 / 7, 3 / 7])).tolist()
-    ([1.0, 4.0], [0.0, 1.0])
     """
     present = scores.ravel()
     present = present[~np.isnan(present)] if np.isnan(present.sum()) else present
@@ -85,13 +80,7 @@ def _shared_step(ordered: Floats, least: float) -> float:
 
 
 def declared_lattice(scores: Floats, step: float) -> Floats:
-    """Take scores as multiples of a step, whatever they were rounded to: 0.333333 as a third.
-
-    Examples
-    --------
-    >>> declared_lattice(np.array([0.333333, 2.0]), 1 / 3).tolist()
-    [1.0, 6.0]
-    """
+    """Take scores as multiples of a step, whatever they were rounded to: 0.333333 as a third."""
     whole = np.rint(scores / step)
     off = float(np.fmax.reduce(np.abs(scores / step - whole), axis=None, initial=0.0))
     if off > 0.01:

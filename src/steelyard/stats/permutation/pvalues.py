@@ -77,16 +77,10 @@ class PairwisePValues:
 class SignFlips:
     """How p-values are computed.
 
-    Attributes
-    ----------
-    method
-        ``exact`` (lattice, enumeration or characteristic function, whichever fits) or ``mtme``.
-    tail
-        ``mid`` or ``ge`` (at least as extreme, ties in full).
-    step
-        For ``exact``: what all scores are multiples of but for the rounding of what was published
-        (1/3 for the means of three raters). Without it only scores that are on a lattice in double
-        or single precision are taken for one; any other score counts as it stands.
+    ``method`` is ``exact`` (whichever algorithm fits) or ``mtme``; ``tail`` is ``mid`` or ``ge``
+    (at least as extreme, ties in full). ``step`` is what all scores are multiples of but for
+    rounding in print (1/3 for the means of three raters); without it every score counts as it
+    stands.
     """
 
     method: str = "exact"
@@ -102,23 +96,10 @@ class SignFlips:
 def pairwise_pvalues(
     scores: Floats, *, blocks: Counts | None = None, **options: Any
 ) -> PairwisePValues:
-    """Test every pair of systems on the segments that both have.
+    """Test every pair of systems (rows; NaN is missing) on the segments that both have.
 
-    Parameters
-    ----------
-    scores
-        Systems x segments, higher is better, NaN where missing.
-    blocks
-        A code per segment: segments with the same code change sign together (documents, windows).
-    options
-        Those of :class:`SignFlips`: ``method``, ``tail``, ``step``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> result = pairwise_pvalues(np.array([[3.0, 2, 5], [1, 2, 2]]))
-    >>> result.p.round(3).tolist(), result.how
-    ([[0.5, 0.125], [0.875, 0.5]], 'lattice')
+    Segments with the same code in ``blocks`` change sign together (documents, windows). Options are
+    those of :class:`SignFlips`: ``method``, ``tail``, ``step``.
     """
     return stacked_pvalues([scores], SignFlips(**options), blocks=blocks)[0]
 
@@ -126,10 +107,7 @@ def pairwise_pvalues(
 def stacked_pvalues(
     matrices: Sequence[Floats], options: SignFlips | None = None, *, blocks: Counts | None = None
 ) -> list[PairwisePValues]:
-    """Test every pair of systems by several scores, as :func:`pairwise_pvalues` does by each.
-
-    Scores of one shape without gaps are worked on together, which is faster.
-    """
+    """Test every pair of systems by several scores, those without gaps together."""
     options = options or SignFlips()
     stack = [real_array("scores", scores) for scores in matrices]
     for x in stack:
@@ -144,10 +122,8 @@ def stacked_pvalues(
         # apart, and a characteristic function that returns to 1 again and again is its bad case
         # and the lattice's good one.
         whole = as_lattice(x) if options.step is None else declared_lattice(x, options.step)
-        pairs, how = (
-            None if whole is None else _lattice_pairs(whole, blocks, options.tail),
-            "lattice",
-        )
+        how = "lattice"
+        pairs = None if whole is None else _lattice_pairs(whole, blocks, options.tail)
         if pairs is None:
             # Of a declared lattice, whole numbers tie where scores do on paper.
             numbers = x if whole is None or options.step is None else whole
@@ -278,10 +254,9 @@ def _paired_rows(x: Floats, blocks: Counts | None, tails: RowTails) -> PairTails
 
 
 def _complete_pairs(matrices: list[Floats], i: Counts, j: Counts) -> tuple[Floats, Floats, Floats]:
-    """Return P(T > t), P(T = t) and the error for pairs of rows of scores without gaps.
+    """Return P(T > t), P(T = t) and the error, matrices x pairs, of scores without gaps.
 
-    Takes matrices of one shape and gives matrices x pairs. Pairs far apart and pairs that a series
-    is sure of need no differences; others do.
+    Pairs far apart and pairs that a series is sure of need no differences; others do.
     """
     t, sums, alike, coarse = (
         np.stack(part) for part in zip(*(_pair_sums(x, i, j) for x in matrices), strict=True)
@@ -302,7 +277,9 @@ def _complete_pairs(matrices: list[Floats], i: Counts, j: Counts) -> tuple[Float
     step = max(1, _ROWS // max(1, matrices[0].shape[1]))
     for start in range(0, len(matrix), step):
         part = matrix[start : start + step], pair[start : start + step]
-        gap = np.stack([matrices[k][i[c]] - matrices[k][j[c]] for k, c in zip(*part, strict=True)])
+        members, starts = np.unique(part[0], return_index=True)
+        pairs = zip(members, np.split(part[1], starts[1:]), strict=True)
+        gap = np.concatenate([matrices[k][i[c]] - matrices[k][j[c]] for k, c in pairs])
         above[part], at[part], error[part] = product_tails(gap, rises=rises[part])
     return above, at, error
 
@@ -310,8 +287,7 @@ def _complete_pairs(matrices: list[Floats], i: Counts, j: Counts) -> tuple[Float
 def _pair_sums(x: Floats, i: Counts, j: Counts) -> tuple[Floats, Floats, Bools, Bools]:
     """Return sums of differences, and of their second, fourth and sixth powers: powers x pairs.
 
-    And which pairs are so much alike that the second would cancel, and of which pairs single
-    precision will not do for the higher ones.
+    And which pairs are so alike that the second cancels, or need double precision for higher ones.
     """
     n, width = x.shape
     totals, products, higher = np.zeros(n), np.zeros((n, n)), np.zeros((5, n, n))
@@ -355,10 +331,7 @@ def _products(powers: list[Singles], power: Singles) -> Singles:
 
 
 def _rises(matrices: list[Floats], i: Counts, j: Counts) -> Floats:
-    """Bound what higher frequencies add for each matrix, by one difference per segment of a pair.
-
-    1 where differences repeat.
-    """
+    """Bound what higher frequencies add for each matrix, by a sample; 1 where sizes repeat."""
     width = matrices[0].shape[1]
     if not len(i) or not width:
         return np.ones(len(matrices))
@@ -376,9 +349,9 @@ def _rises(matrices: list[Floats], i: Counts, j: Counts) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def mtme_signs(n_resamples: int, n: int, seed: int = 4) -> NDArray[np.float32]:
+def mtme_signs(n_resamples: int, n: int) -> NDArray[np.float32]:
     """Draw the signs of the WMT toolkit: float32 uniforms, rounded (kept for the next metric)."""
-    signs = np.random.default_rng(seed).random(size=(n_resamples, n), dtype=np.float32)
+    signs = np.random.default_rng(4).random(size=(n_resamples, n), dtype=np.float32)
     np.rint(signs, out=signs)
     signs *= 2
     signs -= 1
@@ -387,10 +360,7 @@ def mtme_signs(n_resamples: int, n: int, seed: int = 4) -> NDArray[np.float32]:
 
 
 def _in_one_thread(signs: NDArray[np.float32], x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Multiply x with the signs, systems x draws, so few at a time that BLAS takes one thread.
-
-    Sums of floats depend on how many it takes.
-    """
+    """Multiply x with the signs in one thread of BLAS: float sums depend on the threads."""
     rows = _ALONE // max(1, x.size)
     rows = rows // 16 * 16 if rows >= 16 else max(2, rows)  # one alone would be another product
     wide = max(1, _ALONE // (rows * max(1, x.shape[1])))

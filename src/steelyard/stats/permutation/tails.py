@@ -153,11 +153,6 @@ def enumerate_tails(x: Floats, reach: float | None = None) -> tuple[float, float
 
     Sums that differ by no more than adding up so many numbers can round away count as equal.
     Differences of one size are taken together, by how many of them have which sign.
-
-    Examples
-    --------
-    >>> enumerate_tails(np.array([1.0, 1.0]))
-    (0.0, 0.25)
     """
     values, counts = _sizes(x)
     halves: tuple[list[int], list[int]] = [], []
@@ -214,8 +209,7 @@ def _near_lattice(gap: Floats) -> tuple[Floats, Floats]:
     """Return the mid-p of nearly whole multiples of a fraction, and a bound; 1 where there is none.
 
     Published averages are such, and half precision in print. What they are off may break ties, and
-    nothing else as long as it adds up to less than half of the two steps between sums. So the mid-p
-    is off by half of the ties, at most.
+    no more while it adds up to less than half a step: the mid-p is off by half of the ties.
     """
     p, error = np.full(len(gap), 0.5), np.ones(len(gap))
     if np.abs(gap).max() > LARGEST:  # beyond, all are whole
@@ -328,10 +322,10 @@ def _risen(gap: Floats, t: Floats, variance: Floats) -> Floats:
 def risen(sample: Floats, active: Counts, mean: Floats, lowest: Floats) -> Floats:
     """Estimate generously what frequencies beyond a series may add to p-values.
 
-    ``sample`` are sizes of differences, rows x sizes. Of the ``active`` differences of a row,
-    their root ``mean`` square and the ``lowest`` frequency are known. The cosines of a sample
-    bound the product of all. If there are more than twice as many differences, at least half of
-    these turn as those of the sample do. A sample that says little gives 1.
+    ``sample`` are sizes of differences, rows x sizes, of the ``active`` ones of a row with this
+    root ``mean`` square; ``lowest`` is the lowest frequency. The cosines of a sample bound the
+    product of all; of more than twice as many, half turn as the sample does. A sample that says
+    little gives 1.
     """
     usable = (sample > 0) & (sample <= 4 * mean[:, None])
     counts = usable.sum(axis=1)
@@ -350,16 +344,12 @@ def risen(sample: Floats, active: Counts, mean: Floats, lowest: Floats) -> Float
 
 
 def _characteristic(gap: Floats, t: Floats, nodes: int, *, full: bool) -> tuple[Floats, Floats]:
-    r"""Return the mid-p by inverting the characteristic function, and its error.
+    """Return the mid-p by inverting the characteristic function, and its error.
 
-    With the lowest frequency pi / (abs(t) + Z sd), the sum over its odd multiples is the
-    expectation of a square wave. So the only errors are what T does beyond its period (bounded by
-    Hoeffding) and the nodes left out, which are added until the product of cosines has died down.
-    Where it may rise again (``full``), or never dies down, all nodes are added. What is missing is
-    then a sum of terms that go up and down, and is taken to be twenty times what independent terms
-    of their size would give. That size is the one of the second half of the nodes, or at least
-    :math:`2^{-m/2}`, which m cosines of random angles give: only differences that turn around
-    within the second half have such an angle.
+    The sum over odd multiples of the frequency pi / (abs(t) + Z sd) is the expectation of a square
+    wave, so the only errors are what T does beyond its period (bounded by Hoeffding) and the nodes
+    left out. They are added until the product of cosines has died down; where it may rise again
+    (``full``), all are, and what is missing is estimated by :func:`_left_out`.
     """
     deviation = np.sqrt((gap * gap).sum(axis=1))
     result = np.where(t > 0, 0.0, 1.0)
@@ -407,7 +397,10 @@ def _of_few_sizes(x: Floats, t: float, nodes: int) -> tuple[float, float]:
 
 
 def _left_out(squares: Floats | float, turning: Counts, nodes: int) -> Floats:
-    """Estimate generously what nodes that were left out add."""
+    """Estimate generously what nodes that were left out add: 20 times what independent terms would.
+
+    Their size is that of the second half of the nodes, or 2^(-m/2) of m cosines of random angles.
+    """
     size = np.maximum(np.sqrt(2 * np.asarray(squares) / nodes), 2.0 ** (-turning / 2))
     return np.asarray(np.minimum(0.5, 20 * 2 / np.pi * size / np.sqrt(4 * nodes)))
 

@@ -29,8 +29,7 @@ def labels_for_half_width(
 ) -> int | None:
     """Return the fewest labels of ``total`` judged rows for a half-width; None: not even all.
 
-    ``spread`` is the standard deviation of labels, ``rho`` the correlation of judge and people (0
-    without a judge).
+    ``spread`` is the standard deviation of labels, ``rho`` the correlation of judge and people.
     """
     n = np.arange(2, total + 1)
     variance = spread * spread / n * (1 - rho * rho * (total - n) / total)
@@ -95,8 +94,8 @@ def next_probabilities(judge: Floats, human: Floats, budget: float, *, n_bins: i
     """Return the probability of labelling each row next: more where the judge was wrong more often.
 
     From the pilot's labels, the root mean square error of the judge by bins of its score; a tenth
-    of the budget is spread evenly, since the pilot may be wrong. 0 for labelled rows, and for those
-    without a verdict; probabilities sum to the budget, and are at most 1.
+    of the budget is spread evenly, since the pilot may be wrong. 0 for rows with a label or no
+    verdict.
     """
     judged, labelled = ~np.isnan(judge), ~np.isnan(human)
     free, pilot = judged & ~labelled, judged & labelled

@@ -86,11 +86,7 @@ class Corrected:
 
 
 def with_every_verdict(judge: Floats) -> Floats:
-    """Fill missing verdicts with the mean verdict: a prediction that needs no label.
-
-    Labels correct any prediction, so that coverage does not depend on which rows lack a verdict. A
-    label is never left out because the judge failed on its row.
-    """
+    """Fill missing verdicts with the mean verdict: labels correct any prediction."""
     missing = np.isnan(judge)
     return np.where(missing, 0.0 if missing.all() else mean_verdict(judge), judge)
 
@@ -173,10 +169,7 @@ def _line(human: Floats, prediction: Floats, weight: float) -> tuple[float, Floa
 
 
 def _unbiased(influence: Floats, labelled: NDArray[np.bool_], lost: int) -> Floats:
-    """Scale influences so that their squares sum to an unbiased variance.
-
-    ``lost`` degrees of freedom went into the mean of the labels, and the line.
-    """
+    """Scale influences to an unbiased variance: ``lost`` degrees of freedom went into the line."""
     n = int(labelled.sum())
     more = len(labelled) - n
     rest = more / (more - 1) if more > 1 else 1.0
@@ -184,11 +177,7 @@ def _unbiased(influence: Floats, labelled: NDArray[np.bool_], lost: int) -> Floa
 
 
 def _tuned_weight(human: Floats, judged: Floats, others: Floats) -> float:
-    """Return the lambda with the least noise, between 0 and 1.
-
-    Cov(y, f) over (1 + n / N) Var(f); the covariance from labels (over n), the variance from all
-    rows (over one less than there are).
-    """
+    """Return the lambda of least noise in 0..1: Cov(y, f) over (1 + n / N) Var(f)."""
     spread = float(np.concatenate([judged, others]).var(ddof=1))
     if spread <= 0:
         return 0.0
@@ -214,8 +203,7 @@ def _why_not(y: Floats, f: Floats, more: int, weight: float | None) -> str:
 def people_alone(human: Floats, unit: Codes | None = None, level: float = 0.95) -> Estimate:
     """Return the mean of labels: t, by unit; exact for few ones and zeros, or for one class.
 
-    Fewer than fifteen labels between 0 and 1 that are not ones and zeros have no interval: one from
-    their spread would be too short.
+    Fewer than fifteen other labels between 0 and 1 have no interval: it would be too short.
     """
     n = len(human)
     if not n:
@@ -319,10 +307,7 @@ def _stratum(human: Floats, prediction: Floats) -> tuple[float, Floats, float, f
 def _share_interval(
     value: float, se: float, labels: Floats, level: float, freedom: float
 ) -> Estimate:
-    """Return an interval; of a share inside 0 and 1 on the scale of log-odds.
-
-    Strata of a rare verdict give shares near an end, where an even interval misses too often.
-    """
+    """Return an interval; of a share inside 0 and 1 on the scale of log-odds."""
     n = len(labels)
     if not ((labels >= 0) & (labels <= 1)).all() or not 0 < value < 1:
         return symmetric(value, se, n, level, freedom)

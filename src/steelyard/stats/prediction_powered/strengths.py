@@ -225,11 +225,7 @@ class _Fit:
 
 
 class _PairDesign:
-    """The design of a battle log: +1 for the left system, -1 for the right one, then covariates.
-
-    Its products are counts by system and by pair of systems: the matrix X (rows x parameters) is
-    never made.
-    """
+    """The design X of a log, never made: +1 for the left system, -1 for the right, covariates."""
 
     def __init__(
         self, left: Codes, right: Codes, n_systems: int, covariates: Floats | None = None

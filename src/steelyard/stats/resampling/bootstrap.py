@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.progress import each
-from steelyard.stats.arrays import Counts, Floats, ratio, weighted_sums
+from steelyard.stats.arrays import Counts, Floats, quantile, ratio, weighted_sums
 from steelyard.stats.permutation.pvalues import block_sums, pair_index
 from steelyard.stats.permutation.tails import quick_p
 
@@ -31,8 +31,6 @@ _PAIRED = 1 << 24  # pairs of systems x resamples at a time
 _BLOCK = 1 << 16  # counts of many units drawn at a time
 _UNDECIDED = 255  # marks bytes that leave a count open
 _SHORT = 6.0  # deviations by which many counts fall short of their sum at first
-_SLACK = 8  # places beyond what the counts at the middle make likely
-_SPREAD = 3.0  # and deviations of the counts between it and where half is reached
 
 
 def segment_counts(
@@ -207,58 +205,24 @@ def row_medians(scores: Floats) -> Floats:
 def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
     """Return medians of each row over its resampled known segments: resamples x rows.
 
-    ``segments`` says how often each segment occurs, in whole numbers. The middle of a resample is
-    found by counting: the segments of a row, once sorted, are added up in the order of their scores
-    until half of the resample is reached. Resamples reach it within a few places of each other, so
-    that a matrix product counts what lies below all of these places, for all resamples at once, and
-    only a narrow window is added up place by place.
+    The counts of a row, in the order of its scores, are added up until half of them is reached.
     """
     result = np.full((len(segments), len(scores)), np.nan)
-    known = ~np.isnan(scores)
-    if not (known.any() and len(segments)):
-        return result
     order = np.argsort(scores, axis=1, kind="stable")  # NaN last
-    place = np.empty_like(order)
-    np.put_along_axis(place, order, np.arange(scores.shape[1])[None, :], axis=1)
-    n = known.sum(axis=1)
-    total = np.broadcast_to(_drawn_of(segments, known), result.shape)
-    # The positions of the two middle values (one and the same for an odd number), from 1.
-    low, high = np.floor((total + 1) / 2), np.ceil((total + 1) / 2)
-
-    def window_end(away: Floats, side: int) -> Counts:
-        """What a resample lacks at the middle of the data is about as many places away."""
-        beyond = np.ceil(_SPREAD * np.sqrt(np.abs(away))) + _SLACK
-        return np.asarray(np.clip(half + away + side * beyond, 0, n), dtype=np.int64)
-
-    half = n // 2
-    below = weighted_sums(segments, (place < half[:, None]).T.astype(np.float64))
-    first = np.minimum(half, window_end((low - below).min(axis=0), -1))
-    last = np.maximum(half, window_end((high - below).max(axis=0), 1))
-    for r in np.flatnonzero(n):
-        values = scores[r, order[r, : n[r]]]
-        ends = np.stack([low[:, r], high[:, r]]).astype(np.int32)
-        window = order[r, first[r] : last[r]]
-        inside = segments[:, window[: half[r] - first[r]]].sum(axis=1, dtype=np.int32)
-        base = below[:, r].astype(np.int32) - inside
-        reached = first[r] + _places_below(segments, window, base, ends)
-        outside = np.flatnonzero((base >= ends[0]) | (reached[1] == last[r]))
-        if outside.size:  # rare: half is reached outside the window
-            nothing = np.zeros(outside.size, dtype=np.int32)
-            whole = order[r, : n[r]]
-            reached[:, outside] = _places_below(segments[outside], whole, nothing, ends[:, outside])
-        middle = values[np.minimum(reached, n[r] - 1)]
-        result[:, r] = np.where(total[:, r] > 0, (middle[0] + middle[1]) / 2, np.nan)
+    n = (~np.isnan(scores)).sum(axis=1)
+    step = max(1, _HELD // max(1, scores.shape[1]))
+    for start in range(0, len(segments), step):
+        rows = slice(start, start + step)
+        counts = segments[rows].astype(np.int32)
+        for r in np.flatnonzero(n):
+            places = order[r, : n[r]]
+            reached = np.cumsum(counts.take(places, axis=1), axis=1, dtype=np.int32)
+            total = reached[:, -1:]
+            # The two middle values, one and the same for an odd number.
+            ends = (total + 1) // 2, total // 2 + 1
+            low, high = (scores[r, places[(reached >= end).argmax(axis=1)]] for end in ends)
+            result[rows, r] = np.where(total[:, 0] > 0, (low + high) / 2, np.nan)
     return result
-
-
-def _places_below(
-    segments: Floats, where: Counts, base: NDArray[np.int32], ends: NDArray[np.int32]
-) -> Counts:
-    """Count the places at which the sum of counts stays below each end: ends x resamples."""
-    counts = np.ascontiguousarray(segments[:, where].T, dtype=np.int32)
-    upto = np.cumsum(counts, axis=0, dtype=np.int32)
-    upto += base
-    return np.stack([(upto < end).sum(axis=0) for end in ends])
 
 
 def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -266,28 +230,14 @@ def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:
 
     A level of NaN, which no interval reaches (of a single unit, say), has none either.
     """
+    undefined = (~np.isnan(replicates)).sum(axis=0) * 2 < len(replicates)
     if math.isnan(level):
-        return np.full(replicates.shape[1], np.nan), np.full(replicates.shape[1], np.nan)
-    ascending = np.sort(replicates, axis=0)  # NaN last
-    known = (~np.isnan(replicates)).sum(axis=0)
-    defined = known * 2 >= len(replicates)
+        undefined[:] = True
+        level = 1.0
     tail = (1 - level) / 2
-    low, high = (_quantile(ascending, known, q) for q in (tail, 1 - tail))
-    return np.where(defined, low, np.nan), np.where(defined, high, np.nan)
-
-
-def _quantile(ascending: Floats, known: NDArray[np.int64], q: float) -> Floats:
-    """Quantile of the first ``known`` values of each column, between neighbours in proportion."""
-    last = np.maximum(known - 1, 0)
-    below = np.floor(last * q).astype(np.int64)
-    share = last * q - below
-    a, b = (
-        np.take_along_axis(ascending, at[None], axis=0)[0]
-        for at in (below, np.minimum(below + 1, last))
-    )
     with np.errstate(invalid="ignore"):
-        between = np.where(share < 0.5, a + (b - a) * share, b - (b - a) * (1 - share))
-    return np.asarray(between, dtype=np.float64)
+        low, high = (quantile(replicates.T, q)[:, 0] for q in (tail, 1 - tail))
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
 def rank_shares(places: Floats) -> Floats:
@@ -311,12 +261,10 @@ def bootstrap_spa(
     """Return soft pairwise accuracy of each metric in each resample: resamples x metrics.
 
     ``human`` is systems x segments, ``metrics`` metrics x systems x segments; cells that either
-    lacks are left out. ``segments`` are counts per segment (:func:`segment_counts`), None to keep
-    each once; ``pairs`` weights per pair of systems (:func:`pair_weights`), None for equal ones.
-    Segments with the same code in ``blocks`` change sign together, and must have been drawn so.
-
-    p-values are normal with the first Edgeworth term, in float32. Squares and fourth powers are
-    rounded beforehand, which moves p-values by 1e-6 at most.
+    lacks are left out. ``segments`` are counts per segment, ``pairs`` weights per pair of systems;
+    None for equal ones. Segments with the same code in ``blocks`` change sign together, and were
+    drawn so. p-values are normal with the first Edgeworth term, in float32, rounded by 1e-6 at
+    most.
     """
     n_pairs = math.comb(len(human), 2)
     counts = np.ones((1, human.shape[1])) if segments is None else segments
@@ -426,11 +374,7 @@ class _Draws:
             yield quick_p(lead.astype(np.float32), second, fourth)
 
     def _single_sums(self, values: Floats) -> Singles:
-        """Sum rows of values that are not negative, in single precision and without rounding.
-
-        Overwrites the values. The grid has few enough steps for that. Rounding to it is at random:
-        of the sum over n segments it is some 1e-6 sqrt(n) / n.
-        """
+        """Sum rows of values >= 0 (overwritten) in float32, on a grid that needs no rounding."""
         bound = self.often * values.sum(axis=1)
         power = np.frexp(np.where(bound > 0, bound, 1.0))[1] - 24.0
         values *= np.exp2(-power)[:, None]

@@ -14,14 +14,9 @@ early and is here for its numbers. What becomes of ties is a choice (``TIES``):
   the rest are ties, :math:`\eta \ge 0`. Both likelihoods are concave.
 
 Strengths exist only within a strongly connected component of the graph of who beat whom
-(:mod:`steelyard.stats.strength.connectivity`): outside the main one they are NaN, with ranks where
-the order is determined. A prior connects everything: ``prior`` wins and as many losses of every
-system against one imaginary opponent.
-
-Where every system has every segment, all pairs meet equally often, m times, and the likelihood
-depends on the wins by their row sums :math:`W_i = \sum_{j \neq i} m \, \pi_i / (\pi_i + \pi_j)`
-alone. So the row sums of any number of resamples are one matrix product of counts and points, the
-number of rivals that a system beats on a segment, and no table of wins is made.
+(``wins.find_components``): outside the main one they are NaN, with ranks where the order is
+determined. A prior connects everything: ``prior`` wins and as many losses of every system against
+one imaginary opponent.
 """
 
 from __future__ import annotations
@@ -34,21 +29,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core.errors import DegenerateError, UsageError
-from steelyard.stats.arrays import Floats, ratio, weighted_sums
+from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.distributions import expit, log_expit
 from steelyard.stats.ranks import FITTED, ranks
-from steelyard.stats.strength.connectivity import all_connected, find_components
 from steelyard.stats.strength.wins import (
     PairWins,
     WinCounts,
+    all_connected,
+    find_components,
     margins,
     pair_wins,
-    resampled_wins,
 )
 
 TIES = ("half", "drop", "davidson", "rao-kupper", "second")
 TIE_MODELS = ("davidson", "rao-kupper")
-POINTS = ("half", "second")  # treatments of ties under which every pair meets equally often
 METHODS = ("newton", "mm")
 MOST_DENSE = 5_000  # systems up to which tables are made
 _CELLS = 200_000  # cells of win tables fitted at a time: they stay in the cache
@@ -213,9 +207,8 @@ def win_probability(strength: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class BatchStrengths:
-    """Strengths of resamples x systems.
+    """Strengths of resamples x systems, which sum to 1; NaN where the order of groups is open.
 
-    ``strength`` sums to 1 in each resample; NaN where a resample leaves the order of groups open.
     ``log_strength`` has mean 0; NaN in resamples that are not ``connected``.
     """
 
@@ -230,10 +223,9 @@ def bradley_terry_batch(
 ) -> BatchStrengths:
     """Fit the Bradley-Terry model to every resample (``wins.resampled_wins``).
 
-    Keep ``counts`` to the main component of the data (``counts.within``). A resample can fall apart
-    although the data do not. Its strengths are then the limit of the model: 1 in all for the
-    component above everything else, 0 for the rest; NaN where no component is above everything
-    else. ``start`` are log-strengths to start from, those of the data.
+    Keep ``counts`` to the main component of the data. Where a resample falls apart, strengths are
+    the limit of the model: 1 in all for the component above everything else, NaN where there is
+    none. ``start`` are log-strengths to start from, those of the data.
     """
     size, n = counts.wins.shape[:2]
     step = max(1, _CELLS // max(1, n * n))
@@ -314,43 +306,6 @@ def segment_points(scores: Floats, *, ties_as: str = "half", tolerance: float = 
     return points
 
 
-def resampled_strengths(
-    scores: Floats,
-    counts: Floats,
-    start: Floats,
-    *,
-    ties_as: str = "half",
-    tolerance: float = 0.0,
-) -> Floats:
-    """Return the strengths of every resample of segments that all systems have.
-
-    They are those of :func:`bradley_terry_batch` of the resampled tables. ``counts`` is resamples x
-    segments in whole numbers, ``start`` the log-strengths of the data.
-    """
-    n = len(scores)
-    points = segment_points(scores, ties_as=ties_as, tolerance=tolerance)
-    won = weighted_sums(counts, points.T)
-    met = counts.sum(axis=1, dtype=np.float64)
-    # Some systems never won against the others if and only if they are the lowest k, and have won
-    # no more than what they met among themselves.
-    k = np.arange(1, n)
-    lowest = np.cumsum(np.sort(won, axis=1), axis=1)[:, : n - 1]
-    connected = (lowest > met[:, None] * (k * (k - 1) / 2)).all(axis=1) & (met > 0) & (n > 1)
-    strength = np.empty(won.shape)
-    step = max(1, _CELLS // max(1, n * n))
-    for chosen in (connected, ~connected):
-        rows = np.flatnonzero(chosen)
-        for part in np.array_split(rows, max(1, -(-len(rows) // step))):
-            if chosen is connected:
-                table = np.where(np.eye(n, dtype=bool), 0.0, met[part, None, None])
-                lost = met[part, None] * (n - 1) - won[part]
-                strength[part] = _shares(newton(table, won[part], lost, start))
-            else:
-                tables = resampled_wins(scores, counts[part], tolerance=tolerance)
-                strength[part] = bradley_terry_batch(tables, ties_as=ties_as).strength
-    return strength
-
-
 # ------------------------------------------------------------------------- fits
 
 
@@ -419,8 +374,7 @@ def _laplacian(weight: Floats) -> Floats:
 def _mm(pairs: PairWins) -> Floats:
     """Fit by minorisation-maximisation, equations 3 and 4 of the paper, as its code does.
 
-    Starts at 0.5 for every system and stops when the squares of the changes sum to less than 1e-9;
-    log-strengths are then off by 1e-4 to 1e-3.
+    It starts at 0.5 and stops early: log-strengths are off by 1e-4 to 1e-3.
     """
     i, j, n = pairs.i, pairs.j, pairs.n
     strength, change = np.full(n, 0.5), np.inf
@@ -523,10 +477,7 @@ _MODELS = {
 def _fit_ties(
     wins: Floats, ties: Floats, ties_as: str, start: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Fit tables that are connected, with ties and enough wins: log-strengths, tie parameters.
-
-    Newton's method, with a step that is halved until the likelihood rises.
-    """
+    """Fit tables with ties by Newton with halved steps: log-strengths and tie parameters."""
     model = _MODELS[ties_as]
     scale = wins + ties / 2
     theta = np.log((scale.sum(axis=2) + 0.5) / (scale.sum(axis=1) + 0.5))

@@ -47,10 +47,9 @@ _ROUNDING = 1e-12  # a ratio below this is nothing but rounding
 
 @dataclass(frozen=True, slots=True)
 class UnitStrengths:
-    """Strengths, and the covariance of ``fit.log_strength`` by unit.
+    """Strengths, and the covariance of ``fit.log_strength`` by unit; NaN for a single unit.
 
-    It is NaN outside the main component and for a single unit. ``n_units`` counts the units that
-    have a comparison within the main component, if only a tie.
+    ``n_units`` counts the units with a comparison within the main component.
     """
 
     fit: Strengths
@@ -76,9 +75,8 @@ def bt_by_block(
 ) -> UnitStrengths:
     """Fit strengths to scores of the same segments, with errors by unit.
 
-    ``blocks`` has the code of the unit of every segment; None makes each segment a unit. All pairs
-    of systems that a segment compares belong to it either way. Ties are ``half``, ``drop`` or
-    ``second``.
+    ``blocks`` has the code of the unit of every segment; None makes each segment a unit. Ties are
+    ``half``, ``drop`` or ``second``.
     """
     if ties_as in TIE_MODELS:
         raise UsageError(f"errors by unit are for ties as half, drop, second, not as {ties_as}")
@@ -119,8 +117,7 @@ def _segment_pulls(x: Floats, theta: Floats, ties_as: str, tolerance: float) -> 
 def bt_gap_test(strengths: UnitStrengths, *, alternative: str = "two-sided") -> Floats:
     """Return p-values that two systems are equally strong: t = gap / error by unit.
 
-    NaN for systems without a strength, and for a single unit; 1 (or 1/2 on one side) for equal
-    strengths. ``greater`` asks whether the row is stronger.
+    NaN without a strength and for a single unit. ``greater`` asks whether the row is stronger.
     """
     theta, error = strengths.fit.log_strength, strengths.errors
     gap = theta[:, None] - theta
@@ -134,8 +131,6 @@ def _information_inverse(theta: Floats, counts: WinCounts, ties_as: str, prior: 
     """Invert the information of strengths, the constants left out; the prior counts as known."""
     wins = effective_tables(counts.wins, counts.ties, ties_as)[0]
     n = len(theta)
-    if n > MOST_DENSE:
-        raise UsageError(f"errors by unit are for up to {MOST_DENSE:,} systems")
     if prior:
         from scipy.optimize import brentq
 
@@ -155,9 +150,8 @@ def _information_inverse(theta: Floats, counts: WinCounts, ties_as: str, prior: 
 def strength_effect(units: UnitCounts, *, level: float = 0.95) -> DesignEffect:
     """Return the design effect of gaps between Bradley-Terry strengths, ties as half a win.
 
-    It is that of units with a battle between connected systems; a battle of weight w counts as w
-    battles. The interval is a jackknife over units of the logarithm. NaN where fewer than two
-    systems are connected, for fewer than two units, and for thousands of systems.
+    The interval is a jackknife over units of the logarithm. NaN where fewer than two systems are
+    connected, for fewer than two units, and for thousands of systems.
     """
     size = float(units.cells.sum())
     undefined = DesignEffect(math.nan, math.nan, math.nan, units.n_units, round(size), 0)

@@ -470,10 +470,7 @@ def _play_rounds(
     tolerance: float,
     byes: list[int] | None,
 ) -> Floats:
-    """Play all rounds of a segment, after which everybody is back on the first seat.
-
-    ``byes`` are the tables at which nobody plays, one per round; None where scores are missing.
-    """
+    """Play all rounds of a segment, after which everybody is back on the first seat."""
     numbers, half = len(seated) - 1, table.shape[1] // 2
     for r in range(len(table)):
         pairs = seated.reshape(numbers + 1, 2, half, -1)
@@ -496,9 +493,8 @@ def _play_rounds(
 def _tournament(m: int) -> Counts:
     """Seat an even number of players in rounds in which all pairs meet once: rounds x seats.
 
-    The first half of a row meets the second half. The circle method: one player stays, the others
-    move on by one seat each round. Players are numbered so that round 0 is 0, 1, 2, ...; the second
-    row then leads from any round to the next.
+    The circle method; the first half of a row meets the second. Row 1 leads from a round to the
+    next.
     """
     if m < 2:
         return np.empty((0, m), dtype=np.int64)

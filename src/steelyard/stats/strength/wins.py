@@ -6,6 +6,7 @@ that nobody won. Segments that only one of the two has count nowhere.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_array
 
 Codes = NDArray[np.integer[Any]]
+Bools = NDArray[np.bool_]
 _EXACT = 2**24  # single precision counts exactly up to here
 _SLACK = 1 + 1e-9  # a difference that equals the tolerance but for rounding is a tie
 _MOST_TABLED = 2_000  # systems up to which the pairs of a log are counted in a table
@@ -98,8 +100,7 @@ def pair_wins(wins: Floats, ties: Floats) -> PairWins:
 def expected_wins(counts: WinCounts, *, ties_as: str = "drop") -> Floats:
     """Return the mean over opponents of the share of battles won, as WMT ranked until 2013.
 
-    Ties are dropped (``drop``, WMT's rule) or half a win for either side (``half``). Opponents that
-    a system never met, or only tied with if ties are dropped, are excluded; NaN where none is left.
+    Opponents that a system never met, or only tied with if ties are dropped, are excluded.
     """
     return row_means(win_share(counts, ties_as=ties_as))
 
@@ -127,21 +128,18 @@ def score_results(a: Floats, b: Floats, tolerance: float) -> Floats:
 
 
 def win_counts(scores: Floats, *, tolerance: float = 0.0) -> WinCounts:
-    """Count wins and ties of all pairs of systems, segment by segment.
+    """Count wins and ties of all pairs of systems, segment by segment; NaN is missing.
 
-    ``scores`` are systems x segments, higher is better, NaN where missing; differences of at most
-    the tolerance are ties.
+    Differences of at most the tolerance are ties.
     """
     counts = resampled_wins(scores, None, tolerance=tolerance)
     return WinCounts(counts.wins[0], counts.ties[0])
 
 
 def resampled_wins(scores: Floats, counts: Floats | None, *, tolerance: float = 0.0) -> WinCounts:
-    """Count wins and ties in every resample of the segments.
+    """Count wins and ties in every resample: resamples x systems x systems.
 
-    ``counts`` says how often each segment occurs, resamples x segments in whole numbers; None takes
-    every segment once. The tables are resamples x systems x systems: pass some resamples at a time
-    where that is too much.
+    ``counts`` says how often each segment occurs, resamples x segments; None takes each once.
     """
     n, size = scores.shape
     bar, present = margins(scores, tolerance), ~np.isnan(scores)
@@ -283,13 +281,6 @@ class UnitCounts:
     Such units are what a bootstrap must draw: battles about the same prompt are not independent.
     ``i < j`` are the pairs that met; ``cells`` has three rows per pair and a column per unit: what
     i won, then what j won, then the ties.
-
-    Examples
-    --------
-    >>> log = Battles(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 0.5, 1.0]), n=2)
-    >>> units = UnitCounts.of(log, np.array([0, 0, 1]))
-    >>> units.resampled(np.array([[1, 1], [2, 0]])).wins.tolist()
-    [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 2.0], [0.0, 0.0]]]
     """
 
     n: int
@@ -349,9 +340,8 @@ class UnitCounts:
 def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Generator) -> WinCounts:
     """Resample the battles of a log without weights, each by itself, from its counts.
 
-    Every battle occurs a Poisson-distributed number of times, once on average: what drawing with
-    replacement comes to, but for the total. Only for battles that have nothing in common; else
-    resample what they share (:class:`UnitCounts`).
+    Every battle occurs a Poisson-distributed number of times, once on average. Only for battles
+    that have nothing in common; else resample what they share (:class:`UnitCounts`).
     """
     cells = np.stack([counts.wins, np.triu(counts.ties)])
     if (cells != np.rint(cells)).any():
@@ -361,3 +351,167 @@ def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Genera
     drawn[:, full] = rng.poisson(cells[full], (n_resamples, int(full.sum())))
     ties = drawn[:, 1]
     return WinCounts(drawn[:, 0], ties + np.swapaxes(ties, 1, 2))
+
+
+# ------------------------------------------------------------------------- what can be compared
+#
+# Strengths of two systems have a finite ratio only if each has beaten the other, be it through
+# others: within a strongly connected component of who beat whom. Between components there is an
+# order at best.
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """Groups of comparable systems, best first where one is above the other.
+
+    ``above`` counts, per component, the systems in components above it; NaN where some component is
+    neither above nor below. ``main`` is the largest, or among equals the one above the others.
+    """
+
+    members: tuple[tuple[int, ...], ...]
+    above: Floats
+    main: int | None
+
+
+def find_components(pairs: PairWins) -> Components:
+    """Find what can be compared; ties, where there are any left to explain, connect both ways.
+
+    Ties do not connect a group that has no finite fit (:func:`_ties_can_be_fitted`).
+    """
+    connects = pairs.ties > 0
+    groups = _linked(pairs, connects)
+    if not connects.any():
+        return groups
+    for members in groups.members:
+        if len(members) > 1 and not _ties_can_be_fitted(pairs.within(members)):
+            connects &= ~np.isin(pairs.i, members)
+    return _linked(pairs, connects)
+
+
+def _linked(pairs: PairWins, connects: Bools) -> Components:
+    n = pairs.n
+    first, second = (pairs.wins_i > 0) | connects, (pairs.wins_j > 0) | connects
+    if n and len(first) == n * (n - 1) // 2 and first.all() and second.all():
+        return Components((tuple(range(n)),), np.zeros(1), 0)
+    winner = np.concatenate([pairs.i[first], pairs.j[second]])
+    loser = np.concatenate([pairs.j[first], pairs.i[second]])
+    return _strong_components(winner, loser, n)
+
+
+def _ties_can_be_fitted(pairs: PairWins) -> bool:
+    """Return whether a model of ties has a finite maximum within a connected group.
+
+    It has none if systems have levels such that every win spans at least one and every tie at most
+    one: difference constraints, which fail if and only if some cycle has more wins than ties.
+    """
+    ahead, behind, tied = pairs.wins_i > 0, pairs.wins_j > 0, pairs.ties > 0
+    if not tied.any() or not (ahead | behind).any() or (ahead & behind).any():
+        return True
+    source = np.concatenate([pairs.i[ahead], pairs.j[behind], pairs.i[tied], pairs.j[tied]])
+    target = np.concatenate([pairs.j[ahead], pairs.i[behind], pairs.j[tied], pairs.i[tied]])
+    n_wins = int(ahead.sum() + behind.sum())
+    span = np.where(np.arange(len(source)) < n_wins, -1, 1)
+    level = np.zeros(pairs.n, dtype=np.int64)
+    while level.min() > -pairs.n:  # no simple path is longer
+        before = level.copy()
+        np.minimum.at(level, target, before[source] + span)
+        if (level == before).all():
+            return False
+    return True
+
+
+def _strong_components(winner: Counts, loser: Counts, n: int) -> Components:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(winner), dtype=np.int8), (winner, loser)), shape=(n, n))
+    _, labels = connected_components(graph.tocsr(), directed=True, connection="strong")
+    order = np.argsort(labels, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(labels[order])) + 1) if n else []
+    higher, lower = labels[winner], labels[loser]
+    across = higher != lower
+    edges = np.unique(np.stack([higher[across], lower[across]], axis=1), axis=0)
+    below: list[list[int]] = [[] for _ in groups]
+    over: list[list[int]] = [[] for _ in groups]
+    for a, b in edges.tolist():
+        below[a].append(b)
+        over[b].append(a)
+    sizes = [len(group) for group in groups]
+    first = [int(group[0]) for group in groups]
+    ranking, reached = _peel(below, over, sizes, first)
+    _, led = _peel(over, below, sizes, first)
+    # All that can be compared with a component is below it or above it.
+    above = [
+        float(led[c]) if reached[c] + led[c] + sizes[c] == n else np.nan for c in range(len(groups))
+    ]
+    return Components(
+        tuple(tuple(groups[c].tolist()) for c in ranking),
+        np.array([above[c] for c in ranking]),
+        _main([sizes[c] for c in ranking], ranking, below),
+    )
+
+
+def _peel(
+    below: list[list[int]], over: list[list[int]], sizes: list[int], first: list[int]
+) -> tuple[list[int], list[float]]:
+    """Take components off the top one by one: their order, and how many systems each is above.
+
+    Only while a component is alone at the top is all that is left below it; else NaN.
+    """
+    waiting = [len(higher) for higher in over]
+    top = [(first[c], c) for c, count in enumerate(waiting) if not count]
+    heapq.heapify(top)
+    left = sum(sizes)
+    order: list[int] = []
+    under = [np.nan] * len(sizes)
+    while top:
+        alone = len(top) == 1
+        _, c = heapq.heappop(top)
+        order.append(c)
+        left -= sizes[c]
+        if alone:
+            under[c] = float(left)
+        for lower in below[c]:
+            waiting[lower] -= 1
+            if not waiting[lower]:
+                heapq.heappush(top, (first[lower], lower))
+    return order, under
+
+
+def _main(sizes: list[int], ranking: list[int], below: list[list[int]]) -> int | None:
+    """Choose the component whose strengths are reported, as a position in the ranking."""
+    largest = [position for position, size in enumerate(sizes) if size == max(sizes)]
+    if len(largest) < 2:
+        return largest[0] if largest else None
+    rivals = {ranking[position] for position in largest[1:]}
+    seen = {ranking[largest[0]]}
+    stack = list(seen)
+    while stack:
+        new = [c for c in below[stack.pop()] if c not in seen]
+        seen.update(new)
+        stack.extend(new)
+    return largest[0] if rivals <= seen else None
+
+
+def all_connected(beats: Bools) -> Bools:
+    """Return whether each of many graphs (graphs x systems x systems) is strongly connected."""
+    size, n = beats.shape[:2]
+    if n < 2:
+        return np.ones(size, dtype=bool)
+    off = ~np.eye(n, dtype=bool)
+    result: Bools = np.asarray((beats | ~off).all(axis=(1, 2)))
+    rest = np.flatnonzero(~result)
+    graph = beats[rest]
+    result[rest] = _spreads(graph) & _spreads(np.swapaxes(graph, 1, 2))
+    return result
+
+
+def _spreads(graph: Bools) -> Bools:
+    """Return whether the first system reaches all the others."""
+    reached = np.zeros(graph.shape[:2], dtype=bool)
+    reached[:, :1] = True
+    while True:
+        wider = reached | (graph & reached[:, :, None]).any(axis=1)
+        if (wider == reached).all():
+            return np.asarray(reached.all(axis=1))
+        reached = wider

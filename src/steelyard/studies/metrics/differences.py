@@ -221,7 +221,7 @@ def _checked(
     outcome = agreements(check.metrics[metric], check.human)
     said = {
         "smooth": fit_smooth(cells.x, *sums).at(asked)[0],
-        "monotone": np.interp(asked, cells.x, monotone(*sums)[0]),
+        "monotone": np.interp(asked, cells.x, monotone(*np.concatenate(sums))),
     }
     bins = min(_BINS, len(outcome) // 5)
     return {metric: {kind: calibration(p, outcome, rng, bins=bins) for kind, p in said.items()}}

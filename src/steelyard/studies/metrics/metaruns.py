@@ -109,7 +109,5 @@ def open_runs(
     runs = tuple(Run.of(data, meta, weighed, units.codes) for meta in metas)
     results = tuple(run.results() for run in runs)
     warnings = [text.removesuffix(HINT) for text in told]
-    for run in runs:
-        warnings += run.meta.notes(run.view)
     warnings += without_value([result for found in results for result in found])
     return MetaRuns(human, data, runs, results, tuple(warnings), units)
