@@ -309,11 +309,6 @@ def test_rankings_need_a_segment(tmp_path: Path, refusal: Refusal) -> None:
     assert "segment" in refusal(read_any, path)
 
 
-def test_ranking_columns_with_leading_zeros(tmp_path: Path, refusal: Refusal) -> None:
-    text = "segmentId,system01Id,system1rank,system02Id,system2rank\n1,A,1,B,2\n"
-    refusal(read_any, written(tmp_path / "x.csv", text))
-
-
 @st.composite
 def some_rankings(draw: st.DrawFn) -> Rankings:
     n, k = draw(st.integers(1, 5)), draw(st.integers(2, 4))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 

@@ -14,7 +14,8 @@ from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.data.selection import with_metrics
 from steelyard.data.units import AUTO, column_of
-from steelyard.formats import files, frames, guessing, registry, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files, frames, registry
 from steelyard.formats.entityfiles import EntityAnnotations
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
@@ -146,7 +147,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     lp = options.lp or next((chosen[name] for name in roles.LANGUAGES if name in chosen), None)
     said = options.people | options.machines | options.directions
     systems = None if options.systems is None else frozenset(options.systems)
-    named = guessing.Named(frozenset(said), systems)
+    named = roles.Named(frozenset(said), systems)
     reading = Reading(
         options.where,
         tuple(options.ignore),
@@ -160,7 +161,7 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
         if not isinstance(one.value, EvalSet):
             place = one.files[0].path if one.files else frames.PLACE
             raise JudgementsError(one, place, found)
-    sets: list[EvalSet] = _with_their_system(found, said)
+    sets: list[EvalSet] = [one.value for one in found]
     check_columns(found, reading)
     _need_more_than_segments(found)
     joined = replace(join(sets), neighbours=_neighbours(sets)).with_human(options.human)
@@ -191,38 +192,6 @@ def _need_more_than_segments(found: Sequence[Read]) -> None:
     if found and all(one.form == WIDE.name and not one.value.systems for one in found):
         place = found[0].files[0].path if found[0].files else frames.PLACE
         raise InputError(f"{place}: no column holds the scores of a system")
-
-
-def _with_their_system(found: Sequence[Read], named: Collection[str]) -> list[EvalSet]:
-    """Take columns of a wide table for scores if they are named so, beside sets of one system.
-
-    That is a table of labels by item, for the answers of a single system.
-    """
-    labels = [
-        o for o in found if o.form == WIDE.name and not set(named).isdisjoint(o.value.systems)
-    ]
-    systems = {s for one in found if one not in labels for s in one.value.systems}
-    if not labels or len(labels) == len(found):
-        return [one.value for one in found]
-    sets = []
-    for one in found:
-        es = one.value
-        if one in labels:
-            names = " and ".join(f"'{name}'" for name in es.systems)
-            place = one.files[0].path if one.files else str(frames.PLACE)
-            if len(systems) != 1:
-                raise UsageError(
-                    f"{place}: {names} without a system, beside {len(systems)} systems; "
-                    "expected a column system"
-                )
-            (system,) = systems
-            rows = next(iter(es.scores.values())).values
-            scores = {n: ScoreTable(row[None]) for n, row in zip(es.systems, rows, strict=True)}
-            note = f"{place}: {names} taken for scores of {system}, the only system"
-            notes = (*es.notes, note)
-            es = EvalSet((system,), es.segments, scores, inputs=es.inputs, notes=notes)
-        sets.append(es)
-    return sets
 
 
 def check_columns(found: Sequence[Read], reading: Reading) -> None:

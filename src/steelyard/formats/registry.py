@@ -5,6 +5,7 @@ To add one, write its file and put its object here, before any that would recogn
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
@@ -16,12 +17,13 @@ from steelyard.core.text import listed
 from steelyard.formats import (
     entityfiles,
     files,
+    jsontables,
     plaintext,
-    roles,
     scoretables,
     submission,
     tables,
 )
+from steelyard.formats import columns as roles
 from steelyard.formats.arenas import alpacaeval, arenahard, chatbotarena, fastchat
 from steelyard.formats.folders import koberelease, mtme, native
 from steelyard.formats.format import (
@@ -152,16 +154,23 @@ def readable(form: Format) -> bool:
 def of_file(view: FileView) -> FileFormat | None:
     """Give the format of a file or folder; None if it can only be a table, or a folder of runs."""
     folder = files.is_folder(view.path)
+    if not folder and tables.is_excel(view.path):
+        return None
     candidates = (f for f in FORMATS if isinstance(f, FileFormat) and f.folder == folder)
     return next((f for f in candidates if f.sees(view)), None)
 
 
+def claimed_by(table: RawTable) -> MarkedFormat | None:
+    """Give the format of a table, None if it has none."""
+    has = roles.present(table)  # it looks at cells: once for all formats
+    forms = (form for form in FORMATS if isinstance(form, MarkedFormat))
+    return next((form for form in forms if form.marked_by(has)), None)
+
+
 def of_table(table: RawTable) -> MarkedFormat:
     """Give the format of a table."""
-    has = roles.present(table)  # it looks at cells: once for all formats
-    known = [form for form in FORMATS if isinstance(form, MarkedFormat)]
-    found = next((form for form in known if form.marked_by(has)), None)
-    return refuse_table(table) if found is None else found
+    form = claimed_by(table)
+    return refuse_table(table) if form is None else form
 
 
 def refuse_table(table: RawTable) -> NoReturn:
@@ -223,6 +232,23 @@ def logs_in(
     return found
 
 
+_TABLES = ("parquet", "pq", "csv", "tsv", "jsonl", "ndjson", "json", *tables.EXCEL)
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """Find the tables of a folder and of those in it: of the first kind that there is."""
+    paths = list(_files_in(folder))
+    kinds = ((path, files.suffix(path)) for path in paths)
+    present = [(path, kind) for path, kind in kinds if kind in _TABLES]
+    first = min((_TABLES.index(kind) for _, kind in present), default=None)
+    return [path for path, kind in present if _TABLES.index(kind) == first]
+
+
+def are_parts(paths: Iterable[Path]) -> bool:
+    """Tell from their names whether files are parts of one table, as tools split them."""
+    return all(re.search(r"[0-9]+-of-[0-9]+|part-?[0-9]+|shard", path.name) for path in paths)
+
+
 def _foreign() -> list[Foreign]:
     return [form for form in FORMATS if isinstance(form, Foreign)]
 
@@ -255,11 +281,7 @@ def _files_in(folder: Path) -> Iterable[Path]:
 
 def refuse_document(view: FileView) -> NoReturn:
     """Refuse a JSON document that no format knows, and say which it is near to."""
-    keys = list(view.document)
-    shown = listed(keys, 8)
-    expected = "expected JSON lines, a list of records, or a log"
-    near = _nearest(roles.of_names(keys))
-    raise InputError(f"a JSON document with keys {shown}; {expected}; {near}", path=view.path)
+    jsontables.refuse(view.document, view.path)
 
 
 def _nearest(has: set[str]) -> str:

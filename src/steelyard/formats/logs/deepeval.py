@@ -14,7 +14,8 @@ from typing import Any
 
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import roles, scoretables
+from steelyard.formats import columns as roles
+from steelyard.formats import scoretables
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs.logrows import Rows
 from steelyard.formats.rawtable import RawTable, Stated

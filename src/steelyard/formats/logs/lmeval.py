@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import repeats, roles, scoretables
+from steelyard.formats import columns as roles
+from steelyard.formats import repeats, scoretables
 from steelyard.formats.cells import skipping
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.logs.logrows import Rows

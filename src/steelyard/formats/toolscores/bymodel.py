@@ -14,7 +14,8 @@ from typing import Any
 
 from steelyard.core.table import missing
 from steelyard.core.text import listed, plural
-from steelyard.formats import files, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files
 from steelyard.formats.rawtable import RawTable
 
 _REFERENCE = "reference"

@@ -14,7 +14,8 @@ import numpy as np
 
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import files, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files
 from steelyard.formats.format import ForeignTable
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG

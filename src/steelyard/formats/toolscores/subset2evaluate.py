@@ -8,7 +8,8 @@ from typing import Any
 
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import files, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable, Stated, from_rows
 from steelyard.formats.record import Record, records

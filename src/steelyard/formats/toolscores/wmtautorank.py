@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable, Stated, from_rows
 from steelyard.formats.record import Record, records
