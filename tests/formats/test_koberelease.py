@@ -15,7 +15,6 @@ from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.folders import koberelease
-from steelyard.formats.load import JudgementsError
 from steelyard.formats.reading import Reading, read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -77,7 +76,7 @@ def test_several_pairs_are_named(release: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_annotations_are_no_scores(release: Path) -> None:
-    with pytest.raises(JudgementsError, match=r"raw judgements \(KoBE release\), not scores"):
+    with pytest.raises(InputError, match=r"raw judgements \(KoBE release\), not scores"):
         load(release, lp="ru-en")
 
 

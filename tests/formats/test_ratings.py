@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import Rankings, Ratings, load, save
+from steelyard.core.errors import InputError
 from steelyard.data.judgements import ErrorSpan
-from steelyard.formats.load import JudgementsError
+from steelyard.formats.load import read as read_inputs
 from steelyard.formats.reading import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -80,9 +81,9 @@ def test_bad_direct_assessment(
 
 def test_load_wants_scores(tmp_path: Path) -> None:
     path = written(tmp_path / "x.csv", "worker,system,sid,raw\nw,A,1,5\n")
-    with pytest.raises(JudgementsError, match="direct assessment") as caught:
+    with pytest.raises(InputError, match="direct assessment"):
         load(path)
-    assert isinstance(caught.value.value, Ratings)
+    assert isinstance(read_inputs([path]).only.value, Ratings)
 
 
 # Direct assessment, packed.

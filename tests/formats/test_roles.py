@@ -16,8 +16,8 @@ from steelyard import EvalSet, ScoreTable, Segments, load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
-from steelyard.formats.reading import read_any
 from steelyard.formats.columns import says_id
+from steelyard.formats.reading import read_any
 from steelyard.formats.scoretables import write_wide
 
 N = 20

@@ -1,4 +1,4 @@
-"""Which columns mean what, in every kind of table: by their names, their values, or the user's word.
+"""Which columns mean what in a table: by their names, their values, or the user's word.
 
 Columns get roles (system, segment, document, task, rater, ...). What no role claims in a table of
 scores is a score if it holds numbers, and describes the item or is left out if it holds texts.
@@ -64,8 +64,8 @@ SYSTEM_ALSO = ("model", "model_name", "model_id", "system_name", "system_id", "s
 _SYSTEM_ELSE = ("experiment", "experiment_name", "variant", "method", "approach", "checkpoint",
                 "configuration", "config", "version", "condition", "run", "run_name", "run_id",
                 "system_prompt", "prompt_version")  # fmt: skip
-_RATER_ALSO = ("rater_id", "worker_id", "annotator_id", "participant", "participant_id",
-               "evaluator", "evaluator_id", "assessor", "assessor_id", "respondent", "coder")  # fmt: skip
+_RATER_ALSO = ("rater_id", "worker_id", "annotator_id", "participant", "participant_id", "coder",
+               "evaluator", "evaluator_id", "assessor", "assessor_id", "respondent")  # fmt: skip
 #: Names that say what a column is beside a system and a segment, if the cells are words.
 ALSO = {
     "doc": ("doc_id", "document_id", "docid", "doc_name", "document_name"),
@@ -89,14 +89,16 @@ _SELDOM = frozenset(
 )  # fmt: skip
 #: Words of names that say what is measured, so that the column is no system.
 _MEASURES = frozenset(
-    """accuracy acc f1 em precision recall bleu chrf chrf2 chrf3 ter comet cometkiwi kiwi metricx
+    """
+    accuracy acc f1 em precision recall bleu chrf chrf2 chrf3 ter comet cometkiwi kiwi metricx
     bleurt bertscore rouge rouge1 rouge2 rougel meteor mqm da esa correct correctness incorrect
-    faithfulness relevance relevancy groundedness helpfulness harmlessness coherence fluency adequacy
-    consistency completeness conciseness toxicity naturalness grammar quality similarity perplexity
-    latency seconds duration runtime elapsed cost price token tokens score scores rating passed pass
-    success pass_rate match exact_match kendall pearson spearman error errors loss reward mrr ndcg
-    wer cer kappa auc mse mae rmse count min max mean median std stddev variance sum total average
-    avg""".split()
+    faithfulness relevance relevancy groundedness helpfulness harmlessness coherence fluency
+    adequacy consistency completeness conciseness toxicity naturalness grammar quality similarity
+    perplexity latency seconds duration runtime elapsed cost price token tokens score scores
+    rating passed pass success pass_rate match exact_match kendall pearson spearman error errors
+    loss reward mrr ndcg wer cer kappa auc mse mae rmse count min max mean median std stddev
+    variance sum total average avg
+    """.split()  # noqa: SIM905 - a list of words
 )
 _SUMMARY = re.compile(
     r"((macro|micro|weighted|grand|overall|column)[ -]?)?(average|avg\.?|mean|total|overall|sum)"
@@ -349,7 +351,7 @@ def assigned(table: RawTable, roles: Iterable[tuple[str, str]]) -> RawTable:
             others += [n for n in table.columns if names_items(n) and n not in (name, *others)]
         if role == "score" and not _rater(table):
             others, new = [n for n in table.columns if n != name and not stays_text(n)], name
-        if role == "epoch" or role == "system":
+        if role in ("epoch", "system"):
             others = [n for n in others if n == role]
         table = called(table.without(others), name, new)
         others = [n for n in others if n not in ASSIGNED["segment"] or role == "segment"]
@@ -846,6 +848,25 @@ def classified(table: RawTable, named: Named) -> RawTable:
     table = _with_truths(table)
     long = SYSTEM[0] in table
     kept = named.scores if long else named.systems or named.scores
+    whole = table
+    table = _without_texts(table, kept)
+    scores = score_names(table)
+    if long:
+        _refuse_running_ids(table)
+        if not scores and not any(name in table for name in OUTPUT):
+            _refuse_texts(whole)
+        notes = _seldom(table, kept, scores, "score")
+    else:
+        _refuse_rows_as_names(table)
+        table = _without_repeats(table, kept)
+        scores = score_names(table)
+        notes = _seldom(table, kept, scores, "system") + _odd_systems(table, scores, named)
+    return table.noted(*notes)
+
+
+def _without_texts(table: RawTable, kept: Collection[str]) -> RawTable:
+    """Mark the columns that describe items, and leave out those that say nothing."""
+    long = SYSTEM[0] in table
     of_systems = long and segment_column(table) is None
     metadata, unused = set(table.metadata), []
     for name, column in table.columns.items():
@@ -861,23 +882,14 @@ def classified(table: RawTable, named: Named) -> RawTable:
                 unused.append(name)
             else:
                 metadata.add(name)
-    whole, table = table, replace(table.without(unused), metadata=frozenset(metadata))
-    if long:
-        _refuse_running_ids(table)
-    else:
-        _refuse_rows_as_names(table)
-        table = _without_repeats(table, kept)
-    scores = score_names(table)
-    if long and not scores and not any(name in table for name in OUTPUT):
-        for name in sorted({*table.metadata, *unused} - _OF_SCORES):
-            if not _is_empty(whole.columns[name]):
-                whole.scores(name)  # which says what it holds
-    notes = _seldom(table, kept, scores, "score" if long else "system")
-    if not long:
-        notes += _odd_systems(table, scores, named)
-    for note in notes:
-        table = table.noted(note)
-    return table
+    return replace(table.without(unused), metadata=frozenset(metadata))
+
+
+def _refuse_texts(table: RawTable) -> None:
+    """Say what the columns of a table hold of which none holds scores."""
+    for name, column in table.columns.items():
+        if not is_text(name) and not says_id(name) and not _is_empty(column):
+            table.scores(name)  # which says what it holds
 
 
 def score_names(table: RawTable) -> list[str]:
@@ -899,12 +911,11 @@ def _is_mostly_numbers(column: Any) -> bool:
     for cell in column:
         if cell is None or (isinstance(cell, str) and cell.strip() in cells.GAPS):
             continue
-        if cells.parse_number(cell) is None and not isinstance(cell, (int, float)):
-            others += 1
-        elif isinstance(cell, bool):
-            others += 1
-        else:
+        plain = isinstance(cell, (int, float)) and not isinstance(cell, bool)
+        if plain or cells.parse_number(cell) is not None:
             numbers += 1
+        else:
+            others += 1
     return numbers > 0 and numbers >= others
 
 

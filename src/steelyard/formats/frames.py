@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.rawtable import RawTable
 from steelyard.formats.columns import stays_text
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.tables import are_padded, check_header
 
 PLACE = Path("<frame>")

@@ -54,20 +54,20 @@ def refuse(document: Mapping[str, Any], path: Path) -> NoReturn:
 def _layout(document: Mapping[str, Any]) -> str:
     """Name how a document holds a table; blank if it holds none."""
     values = list(document.values())
-    if not any(isinstance(value, (dict, list)) for value in values):
-        return "record"
-    if not NESTED.isdisjoint(document):
-        return "record"
+    nested = any(isinstance(value, (dict, list)) for value in values)
     lists = [name for name, value in document.items() if _are_objects(value)]
-    if lists and len(lists) == len(values) > 1:
-        return "systems"
-    if len(lists) == 1:
-        return "key"
-    if all(isinstance(value, list) and value and _are_scalars(value) for value in values):
-        return "lists"
-    if all(isinstance(value, dict) and value and _are_scalars(value.values()) for value in values):
-        return "objects"
-    return ""
+    layout = ""
+    if not nested or not NESTED.isdisjoint(document):
+        layout = "record"
+    elif lists and len(lists) == len(values) > 1:
+        layout = "systems"
+    elif len(lists) == 1:
+        layout = "key"
+    elif all(isinstance(value, list) and value and _are_scalars(value) for value in values):
+        layout = "lists"
+    elif all(isinstance(v, dict) and v and _are_scalars(v.values()) for v in values):
+        layout = "objects"
+    return layout
 
 
 def _are_objects(value: Any) -> bool:

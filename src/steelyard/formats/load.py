@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.options import bad_value, check_choice, check_instance, check_names
@@ -29,7 +29,7 @@ Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
 
 #: What takes judgements of each kind; the command line translates the names.
-TAKEN_BY: tuple[tuple[type, str], ...] = (
+_TAKEN_BY: tuple[tuple[type, str], ...] = (
     (BattleLog, "compare_battles"),
     (Ratings, "human_scores"),
     (Rankings, "human_scores"),
@@ -37,28 +37,36 @@ TAKEN_BY: tuple[tuple[type, str], ...] = (
 )
 
 
-class JudgementsError(InputError):
-    """An input holds raw judgements where scores were expected; ``read`` is what it holds.
+@dataclass(frozen=True)
+class Inputs:
+    """What inputs hold, each as it was read: sets of scores and texts, or raw judgements."""
 
-    ``found`` is what all inputs hold.
-    """
-
-    def __init__(self, read: Read, path: object, found: Sequence[Read]) -> None:
-        takes = next((name for kind, name in TAKEN_BY if isinstance(read.value, kind)), None)
-        instead = f"; sy.{takes} takes them" if takes else ""
-        super().__init__(f"holds raw judgements ({read.form}), not scores{instead}", path=path)
-        self.read = read
-        self.found = tuple(found)
+    parts: tuple[Read, ...]
+    options: LoadOptions
+    reading: Reading
 
     @property
-    def alone(self) -> bool:
-        """Whether there is no other input."""
-        return len(self.found) == 1
+    def judged(self) -> Read | None:
+        """The first input that holds raw judgements or annotations, and no set."""
+        return next((part for part in self.parts if not isinstance(part.value, EvalSet)), None)
 
     @property
-    def value(self) -> Any:
-        """The judgements."""
-        return self.read.value
+    def only(self) -> Read | None:
+        """The raw judgements, where there is nothing else."""
+        return self.judged if len(self.parts) == 1 else None
+
+    def refuse(self, part: Read) -> NoReturn:
+        """Say that an input holds raw judgements, and what takes them."""
+        taker = next((name for kind, name in _TAKEN_BY if isinstance(part.value, kind)), None)
+        instead = f"; sy.{taker} takes them" if taker else ""
+        path = part.files[0].path if part.files else frames.PLACE
+        raise InputError(f"holds raw judgements ({part.form}), not scores{instead}", path=path)
+
+    def evalset(self) -> EvalSet:
+        """Join the sets, and keep what is wanted; judgements are refused."""
+        if self.judged is not None:
+            self.refuse(self.judged)
+        return _joined(self)
 
 
 @kept()
@@ -141,29 +149,37 @@ def load(  # noqa: PLR0913 - every option has a default
 @kept()
 def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     """Load one EvalSet as :func:`load` does."""
+    return read(sources, options).evalset()
+
+
+@kept()
+def read(sources: Sequence[Source], options: LoadOptions | None = None) -> Inputs:
+    """Read inputs of whatever kind: sets of scores, ratings, rankings, battles or annotations."""
+    options = options or LoadOptions()
     if not sources:
         raise UsageError("nothing to load: expected at least one input")
     chosen = dict(options.where)
     lp = options.lp or next((chosen[name] for name in roles.LANGUAGES if name in chosen), None)
-    said = options.people | options.machines | options.directions
+    scores = options.people | options.machines | options.directions
     systems = None if options.systems is None else frozenset(options.systems)
-    named = roles.Named(frozenset(said), systems)
     reading = Reading(
         options.where,
         tuple(options.ignore),
         lp,
-        named=named,
+        named=roles.Named(frozenset(scores), systems),
         columns=options.columns,
         form=options.format,
     )
-    found = [_of_pair(one, lp) for one in read_all(sources, reading)]
-    for one in found:
-        if not isinstance(one.value, EvalSet):
-            place = one.files[0].path if one.files else frames.PLACE
-            raise JudgementsError(one, place, found)
-    sets: list[EvalSet] = [one.value for one in found]
-    check_columns(found, reading)
-    _need_more_than_segments(found)
+    parts = tuple(_of_pair(part, lp) for part in read_all(sources, reading))
+    check_columns(parts, reading)
+    return Inputs(parts, options, reading)
+
+
+def _joined(inputs: Inputs) -> EvalSet:
+    """Join sets, and settle what the user said of them."""
+    options, lp = inputs.options, inputs.reading.lp
+    sets: list[EvalSet] = [part.value for part in inputs.parts]
+    _need_more_than_segments(inputs.parts)
     joined = replace(join(sets), neighbours=_neighbours(sets)).with_human(options.human)
     joined = _settle(joined, options)
     if lp is not None and joined.language_pair not in (None, lp):
@@ -175,8 +191,8 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     joined = with_metrics(joined, drop=options.drop_metrics, sees=options.sees)
     differing = options.differing(shown=("human",))
     read_with = tuple((name, str(value)) for name, value in differing.items())
-    inputs = tuple(replace(file, chosen=(*file.chosen, *read_with)) for file in joined.inputs)
-    return replace(joined, inputs=inputs)
+    files_read = tuple(replace(file, chosen=(*file.chosen, *read_with)) for file in joined.inputs)
+    return replace(joined, inputs=files_read)
 
 
 def _of_pair(read: Read, lp: str | None) -> Read:

@@ -8,7 +8,7 @@ no system: each file is one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -90,6 +90,7 @@ class Read:
     files: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()  # which a set has as its own
     called: frozenset[tuple[str, str]] = frozenset()  # roles, and what a foreign file calls them
+    by_file: bool = False  # no column named the system: each file is one
 
 
 @dataclass(frozen=True)
@@ -112,7 +113,7 @@ class _Plain:
 
 
 def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Read]:
-    """Read every input; what comes of one foreign format, or of a file per system, is one result."""
+    """Read every input; files of one foreign format, or one per system, are one result."""
     reading = reading or Reading()
     plain = replace(reading, form=None)
     # Beside files of the format that is named, others are what they look like.
@@ -451,7 +452,13 @@ def _read_by_file(parts: Sequence[RawTable], others: Sequence[Read], reading: Re
         rows.append(table.noted(f"columns not used: {', '.join(left)}") if left else table)
     whole = stacked(rows)
     whole = whole.noted(note) if note else whole
-    return _read_table(whole, replace(reading, where=(), ignore=(), columns=()))
+    read = _read_table(whole, replace(reading, where=(), ignore=(), columns=()))
+    return replace(read, by_file=True, columns=frozenset(n for t in parts for n in _names(t)))
+
+
+def _names(table: RawTable) -> set[str]:
+    """Give the names of columns in the file."""
+    return {*table.columns, *table.given.values()}
 
 
 def _names_of(parts: Sequence[RawTable]) -> list[str]:

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.text import listed
+from steelyard.formats import columns as roles
 from steelyard.formats import (
     entityfiles,
     files,
@@ -23,7 +24,6 @@ from steelyard.formats import (
     submission,
     tables,
 )
-from steelyard.formats import columns as roles
 from steelyard.formats.arenas import alpacaeval, arenahard, chatbotarena, fastchat
 from steelyard.formats.folders import koberelease, mtme, native
 from steelyard.formats.format import (

@@ -18,8 +18,8 @@ from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats
 from steelyard.formats import columns as roles
 from steelyard.formats.cells import Cells
-from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.columns import DOMAIN, SEGMENT, SYSTEM
+from steelyard.formats.rawtable import RawTable, one_of
 
 
 def folded(table: RawTable) -> RawTable:

@@ -23,9 +23,9 @@ from steelyard.data.segments import Segments, Texts
 from steelyard.formats import columns as roles
 from steelyard.formats import files, repeats, tables
 from steelyard.formats.cells import label
+from steelyard.formats.columns import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable, one_of
-from steelyard.formats.columns import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
 from steelyard.stats.arrays import sealed
 
 

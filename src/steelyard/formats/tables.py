@@ -27,7 +27,6 @@ from steelyard.core.text import plural
 from steelyard.formats import cells, duck, files, jsontables
 from steelyard.formats.cells import SQL_GAPS, Cells, parse_number
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.streams import on_disk
 
 PLAIN = 'plain texts, a line for each segment, are for "steelyard score"'
 EXCEL = ("xlsx", "xlsm", "xlsb", "xls", "ods")

@@ -27,8 +27,8 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import columns as roles
 from steelyard.formats import bigtables, files, tables
+from steelyard.formats import columns as roles
 from steelyard.formats.judged import battlelogs, biglogs
 from steelyard.formats.judged.battlelogs import LogColumns
 from steelyard.formats.judged.biglogs import DrawTask, GatherTask, RowTask, scanned

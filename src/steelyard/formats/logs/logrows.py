@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from steelyard.core.text import listed
-from steelyard.formats import columns as roles
 from steelyard.formats import cells
+from steelyard.formats import columns as roles
 from steelyard.formats.cells import brief
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.record import Start, line_at
