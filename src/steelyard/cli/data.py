@@ -104,7 +104,8 @@ def info(
         held = options.read(inputs)
         es = None if held.only is not None else with_metrics(held.evalset(), only=metrics)
     except SteelyardError as error:
-        if len(inputs) > 1 or not _show_columns(inputs[0], error, output):
+        slip = getattr(error, "line", None) is not None  # which is to be mended first
+        if slip or len(inputs) > 1 or not _show_columns(inputs[0], error, output):
             raise
         return
     if held.only is not None:

@@ -486,7 +486,7 @@ def rated(table: RawTable) -> RawTable:
         return table
     system = SYSTEM[0] if SYSTEM[0] in table else _system_by_name(table)
     if system is None:
-        return table
+        return _of_systems_in_columns(table, rater)
     named = table if rater in RATER else _taken(table, rater, RATER[0])
     named = named if system == SYSTEM[0] else _taken(named, system, SYSTEM[0])
     named = numbered(named)
@@ -496,6 +496,32 @@ def rated(table: RawTable) -> RawTable:
     if CATEGORY in named or SEVERITY in named or segment_column(named) is None:
         return named
     return _with_rating(named)
+
+
+def _of_systems_in_columns(table: RawTable, rater: str) -> RawTable:
+    """Give ratings a row each, of a table that has a column for every system, or for its rank."""
+    named = numbered(called(table, rater, RATER[0]))
+    segment = segment_column(named)
+    systems = [name for name in measured(named) if not is_text_anywhere(name)]
+    if segment is None or len(systems) < 2:
+        return table
+    ranks = {name: re.sub("(?i)^rank[ _-]*|[ _-]*rank$", "", name) for name in systems}
+    if all(rest and rest != name for name, rest in ranks.items()):
+        named = called(named, segment, SEGMENT[0])
+        columns = dict(named.without(systems).columns)
+        for k, (name, system) in enumerate(ranks.items(), 1):
+            columns[f"system{k}Id"] = [system] * named.n_rows
+            columns[f"system{k}rank"] = named.columns[name]
+        return replace(named, columns=columns)
+    if are_measures(systems):
+        return table
+    rows = [row for _ in systems for row in range(named.n_rows)]
+    taken = named.without(systems).take(rows)
+    columns = dict(taken.columns)
+    columns[SYSTEM[0]] = [name for name in systems for _ in range(named.n_rows)]
+    columns["score"] = [cell for name in systems for cell in _cells(named, name)]
+    shown = listed([f"'{name}'" for name in systems])
+    return replace(taken, columns=columns).noted(f"columns {shown} are taken as the systems")
 
 
 def _with_rating(table: RawTable) -> RawTable:

@@ -20,7 +20,7 @@ from steelyard.formats.columns import are_measures, has_role, names_systems
 from steelyard.formats.rawtable import RawTable
 
 #: Keys of ours that hold lists or objects.
-NESTED = frozenset(("out", "refs", "errors", "entities", "annotated_sentence"))
+NESTED = frozenset(("out", "refs", "errors", "entities", "annotated_sentence", "mentions"))
 _DEEPEST = 6  # objects in objects whose values become columns
 Record = tuple[int, Any]  # the line of a record, and what it is
 
