@@ -69,7 +69,7 @@ def fast_numbers(cells: Sequence[Any]) -> Floats | None:
     except (TypeError, ValueError):
         return None
     # What float() takes beyond NUMBER shows in the result: words for infinity and for NaN.
-    gaps = sum(c in GAPS for c in cells) if np.isnan(values).any() else 0
+    gaps = sum(map(GAPS.__contains__, cells)) if np.isnan(values).any() else 0
     odd = np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != gaps
     return None if odd else values
 

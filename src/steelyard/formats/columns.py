@@ -822,13 +822,10 @@ def without_summaries(table: RawTable) -> RawTable:
         if name not in table or isinstance(table.columns[name], np.ndarray):
             continue
         column = table.columns[name]
-        if not any(isinstance(c, str) and _SUMMARY.fullmatch(c.strip().casefold())
-                   for c in set(map(_hashable, column))):  # fmt: skip
+        words_held = {cell for cell in _distinct(column) if _is_summary(cell)}
+        if not words_held:
             continue
-        marks = [
-            isinstance(cell, str) and bool(_SUMMARY.fullmatch(cell.strip().casefold()))
-            for cell in column
-        ]
+        marks = [isinstance(cell, str) and cell in words_held for cell in column]
         others = [c for c, mark in zip(column, marks, strict=True) if not mark]
         ids = all(re.search("[0-9]", str(cell)) for cell in others)
         behind = len(column) - next((k for k, m in enumerate(reversed(marks)) if not m), 0)
@@ -844,8 +841,15 @@ def without_summaries(table: RawTable) -> RawTable:
     return rest.noted(f"{what} of averages or totals left out (line {lines})")
 
 
-def _hashable(cell: Any) -> Any:
-    return cell if isinstance(cell, str) else None
+def _distinct(column: Sequence[Any]) -> set[Any]:
+    try:
+        return set(column)
+    except TypeError:  # lists and objects
+        return {cell for cell in column if isinstance(cell, str)}
+
+
+def _is_summary(cell: Any) -> bool:
+    return isinstance(cell, str) and bool(_SUMMARY.fullmatch(cell.strip().casefold()))
 
 
 def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
@@ -892,8 +896,7 @@ def classified(table: RawTable, named: Named) -> RawTable:
 
 def _without_texts(table: RawTable, kept: Collection[str]) -> RawTable:
     """Mark the columns that describe items, and leave out those that say nothing."""
-    long = SYSTEM[0] in table
-    of_systems = long and segment_column(table) is None
+    of_systems = SYSTEM[0] in table and segment_column(table) is None
     metadata, unused = set(table.metadata), []
     for name, column in table.columns.items():
         if is_text(name):
@@ -903,7 +906,7 @@ def _without_texts(table: RawTable, kept: Collection[str]) -> RawTable:
             continue
         elif _is_empty(column):
             unused.append(name)
-        elif says_id(name) or (long and names_systems(name)) or not _is_mostly_numbers(column):
+        elif says_id(name) or not _is_mostly_numbers(column):
             if _is_object(table, name):
                 unused.append(name)
             else:
@@ -1067,7 +1070,13 @@ def _counts(table: RawTable, name: str, least: int = _COUNTS_FROM) -> bool:
     Many numbers from 0 or 1 on count in any order, few only from there and in order.
     """
     values = cells.numbers_of(table.columns[name])
-    if values is None or (filled := ~np.isnan(values)).sum() < least:
+    if (
+        values is None
+        or (values[:100] != np.floor(values[:100])).sum() > np.isnan(values[:100]).sum()
+    ):
+        return False
+    filled = ~np.isnan(values)
+    if filled.sum() < least:
         return False
     start = values[filled] - np.flatnonzero(filled)  # where the first row would be
     if (start == start[0]).all() and start[0] == np.floor(start[0]):

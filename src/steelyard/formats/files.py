@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import re
@@ -43,15 +42,21 @@ def read_bytes(path: Path) -> bytes:
 def _unpacked(data: bytes, path: Path) -> bytes:
     """Unpack gzip, but for no bomb: much text that is packed better than text can be."""
     most = max(unpacked_limit(), _PACKED * len(data))
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        text = stream.read(most + 1)
-    if len(text) > most:
-        raise InputError(
-            f"unpacks to more than {most >> 20:,} MB, {_PACKED} times its size: not read "
-            f"({LIMIT_VARIABLE}=N allows N MB)",
-            path=path,
-        )
-    return text
+    parts, size, rest = [], 0, data
+    while rest:
+        unpacker = zlib.decompressobj(wbits=31)
+        parts.append(unpacker.decompress(rest, most + 1 - size))
+        size += len(parts[-1])
+        if size > most:
+            raise InputError(
+                f"unpacks to more than {most >> 20:,} MB, {_PACKED} times its size: not read "
+                f"({LIMIT_VARIABLE}=N allows N MB)",
+                path=path,
+            )
+        if not unpacker.eof:
+            raise EOFError("it ends too early")
+        rest = unpacker.unused_data.lstrip(b"\0")  # more parts, or zeros that fill up a block
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 @contextmanager

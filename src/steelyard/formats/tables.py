@@ -12,9 +12,11 @@ import csv
 import io
 import re
 import sys
+import tempfile
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,8 +63,9 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
         return jsontables.read(files.decode(data, path), path)
     delimiter = delimiter_of(text, kind)
     table = None
-    if len(data) >= _FAST_FROM and files.encoding_of(data) == "utf-8-sig" and encoding is None:
-        table = _read_with_duckdb(path, text, delimiter, is_text)
+    large = len(data) >= (_FAST_FROM if "duckdb" not in sys.modules else _FAST_FROM // 10)
+    if large and files.encoding_of(data) == "utf-8-sig" and encoding is None:
+        table = _read_with_duckdb(path, data, text, delimiter, is_text)
     if table is None:
         table = _read_delimited(path, text, delimiter, is_text)
     return table if encoding is None else table.noted(encoding)
@@ -161,10 +164,22 @@ def _read_delimited(
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
         records = list(_records(text, delimiter, quoted=False))
-    table = _laid_out(path, records)
+    table = _with_numbers(_laid_out(path, records), is_text)
     if not re.search("[0-9] ?%|[0-9],[0-9]", text):
         return table
     return _with_local_numbers(table, is_text, "." if delimiter == "," else "")
+
+
+def _with_numbers(table: RawTable, is_text: Callable[[str], bool]) -> RawTable:
+    """Convert columns that hold numbers alone, once; digits behind a zero are a name."""
+    columns: dict[str, Cells] = dict(table.columns)
+    for name, column in table.columns.items():
+        if is_text(name) or any(cell[:1] == "0" and cell[1:2].isdigit() for cell in column):
+            continue
+        numbers = cells.fast_numbers(column)
+        if numbers is not None and not np.isnan(numbers).all():
+            columns[name] = numbers
+    return replace(table, columns=columns)
 
 
 def _with_local_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str) -> RawTable:
@@ -202,9 +217,16 @@ def _n_filled(row: Sequence[Any]) -> int:
     return sum(not _is_blank(cell) for cell in row)
 
 
+def _is_filled(row: Sequence[Any]) -> bool:
+    try:
+        return bool("".join(row).strip())
+    except TypeError:  # cells of a spreadsheet
+        return _n_filled(row) > 0
+
+
 def _laid_out(path: Path, records: Sequence[Record]) -> RawTable:
     """Find the header, and leave out empty rows, empty columns and the numbers of rows."""
-    filled = [record for record in records if _n_filled(record[1])]
+    filled = [record for record in records if _is_filled(record[1])]
     if not filled:
         raise InputError("has no names of columns", path=path, line=1)
     first = _header(filled)
@@ -215,7 +237,9 @@ def _laid_out(path: Path, records: Sequence[Record]) -> RawTable:
     if body and _has_levels(header, body[0][1]):
         return _of_levels(path, filled[first:])
     width = len(header)
-    rows = [row[:width] if not _n_filled(row[width:]) else row for _, row in body]
+    rows = [
+        row[:width] if len(row) > width and not _is_filled(row[width:]) else row for _, row in body
+    ]
     for (at, _), row in zip(body, rows, strict=True):
         if len(row) != width:
             message = f"{len(row)} cells, expected {width} as in the header"
@@ -385,19 +409,21 @@ def _refuse_bomb(data: bytes, path: Path) -> None:
 
 def _plain(text: str) -> bool:
     """Tell whether every dialect of CSV reads the text alike."""
+    body = text.find("\n")
     return (
         '"' not in text
         and ("\r" not in text or text.count("\r") == text.count("\r\n") == text.count("\n"))
         and "\0" not in text
-        and not re.search(r"_(?<=[0-9]_)[0-9]", text)  # 1_000 is a number to some
-        and "+-" not in text  # so is +-1
+        # 1_000 is a number to some, and so is +-1
+        and not (text.find("_", body) > 0 and re.search(r"_(?<=[0-9]_)[0-9]", text))
+        and not ("+" in text and "+-" in text)
         and not text.startswith(("\n", "\r\n"))
-        and not ("\n\n" in text or "\n\r\n" in text)  # and an empty line is a row
+        and not ("\n\n" in text or ("\r" in text and "\n\r\n" in text))  # an empty line is a row
     )
 
 
 def _read_with_duckdb(
-    path: Path, text: str, delimiter: str, is_text: Callable[[str], bool]
+    path: Path, data: bytes, text: str, delimiter: str, is_text: Callable[[str], bool]
 ) -> RawTable | None:
     """Read a plain delimited file at full speed; None where that might differ from the parser."""
     first = text[:1_000_000].split("\n", 2)
@@ -413,7 +439,13 @@ def _read_with_duckdb(
         not is_text(name) and parse_number(cell) is not None
         for name, cell in zip(header, row, strict=True)
     ]
-    columns = _plain_columns(path, header, numeric, delimiter)
+    with ExitStack() as stack:
+        plain = path
+        if files.is_packed(path):  # which several threads can't read at once
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="steelyard-"))
+            plain = Path(folder) / "table.csv"
+            plain.write_bytes(data)
+        columns = _plain_columns(plain, header, numeric, delimiter)
     if columns is None:
         return None
     n_rows = len(next(iter(columns.values())))
@@ -439,7 +471,7 @@ def _plain_columns(
     if not duck.has_room():
         return None  # the parser needs less
     types = ["DOUBLE" if number else "VARCHAR" for number in numeric]
-    with duck.plain_path(path) as name, duck.connect() as connection:
+    with duck.plain_path(path) as name, duck.shared() as connection:
         source = duck.csv_source(name, path, types, delimiter, gaps=SQL_GAPS)
         try:
             table = connection.execute(f"SELECT * FROM {source}").fetchnumpy()
@@ -457,7 +489,7 @@ def _plain_columns(
             columns[name] = values
             gaps.append(empty)
         elif empty.any():
-            return None  # the parser keeps an empty text apart from the word None
+            return None
         else:
             columns[name] = values.tolist()
     if all(numeric) and np.logical_and.reduce(gaps).any():
