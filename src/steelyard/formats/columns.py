@@ -170,6 +170,7 @@ _OF_OTHERS = frozenset(
      "batch", "hit", "dataset", "participant", "doc", "document")
 )  # fmt: skip
 _COUNTS_FROM = 5  # rows; fewer numbers than that can be 1, 2, 3 by chance
+_FEWER = 3  # times as many items as systems tell which is which
 _FAR = 100.0  # largest scores of two systems that are so many times apart are not of one kind
 
 
@@ -646,7 +647,7 @@ def _system_by_values(table: RawTable) -> str | None:
     scores = [n for n in table.columns if _holds_scores(table, n)]
     if len(scores) > 1 and not are_measures(scores):
         return None
-    crossed = []
+    crossed: dict[str, int] = {}  # with how many names
     for name in table.columns:
         if name in scores or says_id(name) or is_text_anywhere(name) or _key(name) in _described():
             continue
@@ -659,11 +660,12 @@ def _system_by_values(table: RawTable) -> str | None:
                 continue
             ids = _labels(table, other)
             if several * len(set(ids)) == table.n_rows == len(set(zip(labels, ids, strict=True))):
-                crossed.append(name)
+                crossed[name] = several
                 break
-    if len(crossed) > 1:
-        _either(table, crossed[:2], "system")
-    return crossed[0] if crossed and scores else None
+    first, *others = sorted(crossed, key=lambda name: crossed[name]) or [None]
+    if first is not None and others and _FEWER * crossed[first] > crossed[others[0]]:
+        _either(table, [first, others[0]], "system")
+    return first if scores else None
 
 
 def _described() -> set[str]:

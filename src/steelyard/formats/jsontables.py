@@ -94,14 +94,16 @@ def _of_document(document: dict[str, Any], text: str, path: Path) -> RawTable:
 
         return _of_records([(k, row) for k, row in enumerate(document[key])], path, lines)
     if layout == "lists":
-        return _of_lists(document, path)
+        return of_lists(document, path)
     if layout == "objects":
-        return _of_objects(document, path)
+        return of_objects(document, path)
     return _of_records([(1, document)], path)
 
 
-def _of_lists(columns: dict[str, list[Any]], path: Path) -> RawTable:
+def of_lists(columns: dict[str, list[Any]], path: Path) -> RawTable:
     """Read a list for each system, or for each column."""
+    if not any(map(len, columns.values())):
+        raise InputError("has no rows", path=path)
     first, length = next((name, len(value)) for name, value in columns.items())
     for name, value in columns.items():
         if len(value) != length:
@@ -111,7 +113,7 @@ def _of_lists(columns: dict[str, list[Any]], path: Path) -> RawTable:
     return RawTable(path, columns, length, lambda _: 1, blank_is_missing=False)
 
 
-def _of_objects(document: dict[str, dict[str, Any]], path: Path) -> RawTable:
+def of_objects(document: dict[str, dict[str, Any]], path: Path) -> RawTable:
     """Read scores by system and id, or by id and system: by what the keys are."""
     outer = list(document)
     inner = list(dict.fromkeys(key for row in document.values() for key in row))
