@@ -83,7 +83,7 @@ def test_load_wants_scores(tmp_path: Path) -> None:
     path = written(tmp_path / "x.csv", "worker,system,sid,raw\nw,A,1,5\n")
     with pytest.raises(InputError, match="direct assessment"):
         load(path)
-    assert isinstance(read_inputs([path]).only.value, Ratings)
+    assert [type(part.value) for part in read_inputs([path]).parts] == [Ratings]
 
 
 # Direct assessment, packed.

@@ -43,7 +43,7 @@ def found(shared):
     for pair in PAIRS:
         raw = sorted(folder.glob(f"{pair}.appraise.*"))
         text = load(folder / f"{pair}.text.jsonl.gz")
-        esa = read([folder / f"{pair}.esa.jsonl.gz"]).only.value
+        esa = read([folder / f"{pair}.esa.jsonl.gz"]).parts[0].value
         for preset in TABLES:
             results[pair, preset, "list"] = human_scores(
                 esa, text, protocol="esa", preset=preset, n_bootstrap=0

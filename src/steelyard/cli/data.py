@@ -164,9 +164,12 @@ def _next_of_raw(value: Any) -> str | None:
 
 def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bool:
     """Show the columns of a table that nobody takes without a word; tell whether it is one."""
-    from steelyard.formats import cells, columns, tables
+    from steelyard.formats import cells, columns, registry, tables
+    from steelyard.formats.view import FileView
 
     try:
+        if registry.of_file(FileView(Path(path))) is not None:
+            return False
         table = tables.read(Path(path), is_text=lambda _: True)
     except SteelyardError:
         return False
@@ -182,7 +185,7 @@ def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bo
         )
     battles = columns.are_battles(table)
     warning = str(error) if not battles else "sides of battles, judged in several columns"
-    rows = tuple(tuple(row.values()) for row in described)
+    rows: Any = tuple(tuple(row.values()) for row in described)
     headings = tuple(Column(name) for name in ("column", "holds", "distinct", "such as"))
     result = {
         "path": path,

@@ -662,10 +662,10 @@ def _system_by_values(table: RawTable) -> str | None:
             if several * len(set(ids)) == table.n_rows == len(set(zip(labels, ids, strict=True))):
                 crossed[name] = several
                 break
-    first, *others = sorted(crossed, key=lambda name: crossed[name]) or [None]
-    if first is not None and others and _FEWER * crossed[first] > crossed[others[0]]:
-        _either(table, [first, others[0]], "system")
-    return first if scores else None
+    fewest = sorted(crossed, key=lambda name: crossed[name])[:2]
+    if len(fewest) == 2 and _FEWER * crossed[fewest[0]] > crossed[fewest[1]]:
+        _either(table, fewest, "system")
+    return fewest[0] if fewest and scores else None
 
 
 def _described() -> set[str]:
@@ -843,7 +843,7 @@ def without_summaries(table: RawTable) -> RawTable:
     return rest.noted(f"{what} of averages or totals left out (line {lines})")
 
 
-def _distinct(column: Sequence[Any]) -> set[Any]:
+def _distinct(column: Any) -> set[Any]:
     try:
         return set(column)
     except TypeError:  # lists and objects

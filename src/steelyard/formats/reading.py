@@ -215,7 +215,9 @@ def _of_folder(
     if logs or form is not None:
         logs = logs or registry.runs(view.path, form)
         return [_unfolded(log_format, log, reading) for log_format, log in logs]
-    paths = registry.tables_in(view.path) or registry.runs(view.path)
+    paths = registry.tables_in(view.path)
+    if not paths:
+        registry.runs(view.path)  # which says that there is nothing to read
     parts = [reading.table(path) for path in paths]
     whole = stacked(parts)
     if len(parts) > 1 and not registry.are_parts(paths) and not roles.names_a_system(whole):

@@ -106,35 +106,6 @@ FORMATS: tuple[Format, ...] = (
     submission.SYSTEM_FORMAT,
 )
 
-#: Other names that people have for formats (as core.errors.plain_word gives them).
-OTHER_NAMES = {
-    **dict.fromkeys(("csv", "tsv", "table", "long", "tidy", "parquet"), "long table"),
-    **dict.fromkeys(("wide", "matrix"), "wide table"),
-    **dict.fromkeys(("json", "jsonl", "texts"), "text"),
-    **dict.fromkeys(("mtme", "wmt", "mt-metrics-eval-v2"), "mt-metrics-eval"),
-    **dict.fromkeys(("battles", "arena", "pairwise"), "battle log"),
-    **dict.fromkeys(("chatbot-arena", "lmsys", "lmarena"), "Chatbot Arena votes"),
-    **dict.fromkeys(("da", "ratings", "sqm"), "direct assessment"),
-    **dict.fromkeys(("errors",), "error list"),
-    **dict.fromkeys(("mqm",), "Google MQM"),
-    **dict.fromkeys(("esa",), "Appraise"),
-    **dict.fromkeys(("comet", "comet-score"), "COMET output"),
-    **dict.fromkeys(("metricx",), "MetricX output"),
-    **dict.fromkeys(("sacrebleu",), "sacreBLEU scores"),
-    **dict.fromkeys(
-        ("lm-eval", "lm-eval-harness", "lm-evaluation-harness", "eleuther", "eval-harness"),
-        "lm-evaluation-harness samples",
-    ),
-    **dict.fromkeys(("inspect", "inspect-ai"), "Inspect log"),
-    **dict.fromkeys(("promptfoo",), "promptfoo results"),
-    **dict.fromkeys(("deepeval",), "DeepEval test run"),
-    **dict.fromkeys(("helm",), "HELM run"),
-    **dict.fromkeys(("openai-evals", "openai"), "OpenAI evals log"),
-    **dict.fromkeys(("alpaca-eval", "alpacaeval"), "AlpacaEval annotations"),
-    **dict.fromkeys(("arena-hard",), "Arena-Hard judgments"),
-    **dict.fromkeys(("mt-bench", "fastchat"), "FastChat scores"),
-}
-_NEAREST = 3  # formats that an input nobody knows is compared with
 _DEPTH = 5  # folders in folders that are looked into
 
 
@@ -142,7 +113,7 @@ def named(name: str) -> Format:
     """Give a format by its name, for those who know better than what files look like."""
     known = {form.name: form for form in FORMATS if readable(form)}
     if name not in known:
-        raise UsageError(f'no format "{name}" can be read; {hint(name, known, OTHER_NAMES)}')
+        raise UsageError(f'no format "{name}" can be read; {hint(name, known)}')
     return known[name]
 
 
@@ -176,10 +147,14 @@ def of_table(table: RawTable) -> MarkedFormat:
 def refuse_table(table: RawTable) -> NoReturn:
     """Refuse a table that no format knows, and say which it is near to."""
     _refuse_objects(table)
-    columns, near = listed(list(table.columns), 8), _nearest(roles.of_names(table.columns))
+    columns = listed(list(table.columns), 8)
     if len(table.columns) == 1:
-        near = tables.PLAIN
-    raise InputError(f"no known format has columns {columns}; {near}", path=table.path)
+        helps = tables.PLAIN
+    elif roles.are_battles(table):
+        helps = 'battles need a column of outcomes: columns={"outcome": "NAME"} says which it is'
+    else:
+        helps = 'columns={"system": "NAME"} says what a column is'
+    raise InputError(f"no known format has columns {columns}; {helps}", path=table.path)
 
 
 def _refuse_objects(table: RawTable) -> None:
@@ -282,24 +257,3 @@ def _files_in(folder: Path) -> Iterable[Path]:
 def refuse_document(view: FileView) -> NoReturn:
     """Refuse a JSON document that no format knows, and say which it is near to."""
     jsontables.refuse(view.document, view.path)
-
-
-def _nearest(has: set[str]) -> str:
-    """Say which formats an input is near to by its roles and names, and what it lacks of each."""
-    lacks: dict[str, list[str]] = {}
-    for form in FORMATS:
-        if isinstance(form, MarkedFormat):
-            marks = [mark.split() for mark in form.marks]
-        else:
-            marks = [[f".{key}" for key in getattr(form, "keys", ())]]
-        wanted = [{word for word in mark if not word.startswith("-")} for mark in marks]
-        near = [sorted(words - has) for words in wanted if words & has]
-        if near:
-            lacks[form.name] = min(near, key=len)
-    order = sorted((name for name in lacks if lacks[name]), key=lambda name: len(lacks[name]))
-    shown = [
-        f"{name} (lacks {listed([word.removeprefix('.') for word in lacks[name]], 4)})"
-        for name in order[:_NEAREST]
-    ]
-    found = f"nearest are {', '.join(shown)}; " if shown else ""
-    return f'{found}columns={{"system": "NAME"}} says what a column is'

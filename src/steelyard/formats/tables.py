@@ -176,7 +176,7 @@ def _with_numbers(table: RawTable, is_text: Callable[[str], bool]) -> RawTable:
     for name, column in table.columns.items():
         if is_text(name) or any(cell[:1] == "0" and cell[1:2].isdigit() for cell in column):
             continue
-        numbers = cells.fast_numbers(column)
+        numbers = cells.numbers_of(column)
         if numbers is not None and not np.isnan(numbers).all():
             columns[name] = numbers
     return replace(table, columns=columns)
