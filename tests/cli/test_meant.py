@@ -55,7 +55,6 @@ def test_other_names_of_figures_are_plain_words():
         ([*COMPARE, "--correction", "bonferonni"], "did you mean 'bonferroni'?"),
         ([*COMPARE, "--plot", "bars", "--out", "x.png"], "did you mean 'forest'?"),
         ([*META, "--plot", "heatmap", "--out", "x.png"], "did you mean 'pvalues'?"),
-        ([*COMPARE, "--format", "csv"], "did you mean 'long table'?"),
         ([*META, "--by", "soft-pairwise-accuracy"], "did you mean 'spa'?"),
         ([*META, "--by", "kendall"], "did you mean 'kendall-b'?"),
         ([*META, "--preset", "wmt2023"], "did you mean 'wmt23'?"),

@@ -281,8 +281,19 @@ def made(rng: np.random.Generator, folder: Path) -> tuple[list[Path], dict[str, 
     sep = str(rng.choice([",", ";", "\t"]))
     comma = sep != "," and rng.random() < 0.5
 
+    style = str(rng.choice(["plain", "plain", "percent", "words", "thousands"]))
+    if style == "words":
+        values = (values > np.median(values)).astype(float)
+    if style == "thousands" and not comma:
+        values = (1000 * np.abs(values) + 1000).round(2)
+
     def shown(x: float) -> str:
-        return str(x).replace(".", ",") if comma else str(x)
+        if style == "words":
+            return "PASS" if x else "FAIL"
+        if style == "thousands" and not comma:
+            return f"{x:,.2f}"
+        text = str(x).replace(".", ",") if comma else str(x)
+        return f"{text}%" if style == "percent" else text
 
     segment = str(rng.choice(["segment", "id", "Item", "question_id", "seg_id"]))
     score = str(rng.choice(["score", "COMET", "accuracy", "Note"]))

@@ -159,11 +159,8 @@ def read_long(table: RawTable) -> EvalSet:
     repeat = _first_repeat(cell)
     if repeat is not None:
         first, second = repeat
-        table.fail(
-            f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}' "
-            f"{table.already(first, second)}",
-            second,
-        )
+        what = f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}'"
+        table.fail(f"{what} {_already(table, segment_column, first, second)}", second)
     segments = described.read(table, ids, segment)
     roles_taken = {SYSTEM[0], segment_column, output, *described.names, *table.metadata}
     scores = {}
@@ -176,6 +173,21 @@ def read_long(table: RawTable) -> EvalSet:
             scores[name] = ScoreTable(matrix, uses=uses, **_stated(table, name))
     outputs = {} if output is None else _outputs(table, output, systems, len(ids), cell)
     return EvalSet(systems, segments, scores=scores, outputs=outputs, language_pair=languages)
+
+
+def _already(table: RawTable, segment: str, first: int, second: int) -> str:
+    """Say where a system and segment stand already, and which column tells the rows apart."""
+    for name, column in table.columns.items():
+        if isinstance(column, np.ndarray) or name in (SYSTEM[0], segment):
+            continue
+        keys = zip(*(map(str, table.columns[n]) for n in (SYSTEM[0], segment, name)), strict=True)
+        if len(set(keys)) == table.n_rows:
+            shown = table.given.get(name, name)
+            return (
+                f'stand on line {table.line(first)} already: columns={{"doc": "{shown}"}} if ids '
+                f'are counted within it, columns={{"epoch": "{shown}"}} if it numbers repeats'
+            )
+    return table.already(first, second)
 
 
 def _stated(table: RawTable, name: str) -> dict[str, Any]:
