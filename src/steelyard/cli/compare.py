@@ -202,6 +202,11 @@ def _load(
 
 def _need_two_systems(es: EvalSet, held: Inputs) -> None:
     """Ask for the others if a table named no system, so that its file was taken for one."""
+    if es.scores and not es.outputs and not any(t.has_segments for t in es.scores.values()):
+        raise UsageError(
+            f"{listed(list(es.scores), last=' and ')} are scores of whole systems: comparing them "
+            "needs a score for each item"
+        )
     if es.n_systems == 1 and any(part.by_file for part in held.parts):
         scores = list(es.scores)
         raise UsageError(
