@@ -121,53 +121,23 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     parts: list[Read | _Unfolded | _Plain] = []
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
-    results = _foreign_first(parts, reading)
-    tables_left = [part for part in results if isinstance(part, _Plain)]
-    without_system = _without_system(tables_left)
+    without_system = _without_system([part for part in parts if isinstance(part, _Plain)])
+    kin: dict[str, list[_Unfolded]] = {}
+    for part in parts:
+        if isinstance(part, _Unfolded):
+            kin.setdefault(part.form.name, []).append(part)
     reads: list[Read] = []
-    for part in results:
+    for part in parts:
         if isinstance(part, Read):
             reads.append(part)
+        elif isinstance(part, _Unfolded):  # where the first of its kin stands
+            family = kin.pop(part.form.name, None)
+            reads += [] if family is None else [_settled(family, reading)]
         elif not any(part is other for other, _ in without_system):
             reads.append(_read_table(part.table, part.reading, part.form))
     if without_system:
         reads.append(_read_by_file([table for _, table in without_system], reads, reading))
     return reads
-
-
-def _foreign_first(
-    parts: Sequence[Read | _Unfolded | _Plain], reading: Reading
-) -> list[Read | _Plain]:
-    """Put together what is of one foreign format, where the first of its files stands."""
-    kin: dict[str, list[_Unfolded]] = {}
-    for part in parts:
-        if isinstance(part, _Plain):
-            form = _foreign_table(part)
-            if form is not None:
-                part = _of_foreign_table(form, part.table, part.reading, _path(part.table))  # noqa: PLW2901
-        if isinstance(part, _Unfolded):
-            kin.setdefault(part.form.name, []).append(part)
-    results: list[Read | _Plain] = []
-    for part in parts:
-        if isinstance(part, Read):
-            results.append(part)
-            continue
-        foreign = _foreign_table(part) if isinstance(part, _Plain) else part.form
-        if foreign is None:
-            assert isinstance(part, _Plain)
-            results.append(part)
-        elif kin[foreign.name]:
-            results.append(_settled(kin[foreign.name], reading))
-            kin[foreign.name] = []
-    return results
-
-
-def _foreign_table(part: _Plain) -> ForeignTable | None:
-    """Give the foreign format that a table is of, by its columns."""
-    if part.form is not None:
-        return part.form if isinstance(part.form, ForeignTable) else None
-    form = registry.claimed_by(part.reading.narrow(part.table))
-    return form if isinstance(form, ForeignTable) else None
 
 
 def read_any(source: Any, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
@@ -187,7 +157,7 @@ def _opened(source: Any, reading: Reading) -> list[Read | _Unfolded | _Plain]:
     if not isinstance(source, (str, Path)):
         if not frames.recognise(source):
             raise UsageError(f"can't load a {type(source).__name__}: expected a path or a frame")
-        return [_Plain(frames.read(source), None, reading)]
+        return [_of_table(frames.read(source), None, reading)]
     view = FileView(Path(source))
     if files.is_folder(view.path) and not _is_folder_format(form):
         folder_format = None if form is not None else registry.of_file(view)
@@ -204,7 +174,15 @@ def _opened(source: Any, reading: Reading) -> list[Read | _Unfolded | _Plain]:
         registry.refuse_document(view)
     if view.kind in ("csv", "tsv", "tab") and _JSON.match(view.head):
         view.fail(f"is JSON, though its name says .{view.kind}: rename it to .json or .jsonl")
-    return [_Plain(reading.table(view.path), form, reading)]
+    return [_of_table(reading.table(view.path), form, reading)]
+
+
+def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Unfolded | _Plain:
+    """Take a table for what another tool wrote, by its columns, or for one of ours."""
+    claimed = registry.claimed_by(reading.narrow(table)) if form is None else form
+    if isinstance(claimed, ForeignTable):
+        return _of_foreign_table(claimed, table, reading, _path(table))
+    return _Plain(table, form, reading)
 
 
 def _of_folder(
@@ -221,8 +199,8 @@ def _of_folder(
     parts = [reading.table(path) for path in paths]
     whole = stacked(parts)
     if len(parts) > 1 and not registry.are_parts(paths) and not roles.names_a_system(whole):
-        return [_Plain(part, None, reading) for part in parts]
-    return [_Plain(whole, None, reading)]
+        return [_of_table(part, None, reading) for part in parts]
+    return [_of_table(whole, None, reading)]
 
 
 def _claims(source: Any, reading: Reading) -> bool:
