@@ -163,6 +163,20 @@ def test_a_file_for_each_system(old: str, new: str, tmp_path: Path) -> None:
     assert values(es, "correct") == [A, B]
 
 
+def test_a_damaged_spreadsheet_is_refused_or_the_same(tmp_path: Path) -> None:
+    path = written(tmp_path / "x.xlsx", {"system": ["A", "B"], "segment": [1, 1], "x": [0.5, 0.25]})
+    whole, rng = path.read_bytes(), np.random.default_rng(0)
+    for _ in range(100):
+        data = bytearray(whole)
+        data[rng.integers(len(data))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(bytes(data[: rng.integers(len(data))] if rng.random() < 0.3 else data))
+        try:
+            found = means(path)
+        except SteelyardError:
+            continue
+        assert found == {"A": 0.5, "B": 0.25}
+
+
 def test_files_are_matched_by_texts_or_by_rows(tmp_path: Path) -> None:
     order = [3, 1, 0, 5, 4, 2]
     texts = [f"Tell me of {k}" for k in range(6)]
@@ -267,7 +281,9 @@ def test_info_shows_any_table(
 # Many tables with known answers.
 
 
-def made(rng: np.random.Generator, folder: Path) -> tuple[list[Path], dict[str, float]]:
+def made(  # noqa: C901 - one way of writing after the other
+    rng: np.random.Generator, folder: Path
+) -> tuple[list[Path], dict[str, float]]:
     """Write a table in one of many ways; give its files and the mean of each system."""
     n, k = int(rng.integers(5, 12)), int(rng.integers(2, 4))
     names = [["A", "B", "C"], ["gpt-4o", "llama 3", "Ümit"], ["base", "ours", "ours+x"]]

@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -389,19 +390,21 @@ def _read_excel(path: Path) -> RawTable:
 
 
 def _refuse_bomb(data: bytes, path: Path) -> None:
-    """Refuse a spreadsheet that unpacks to far more than it is."""
+    """Refuse a spreadsheet that unpacks to far more than it is, or is damaged."""
     if not data.startswith(b"PK"):
         return
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+            if unpacked > max(files.unpacked_limit(), 100 * len(data)):
+                limit = f"{files.LIMIT_VARIABLE}=N allows N MB"
+                message = f"unpacks to {unpacked >> 20:,} MB: not read ({limit})"
+                raise InputError(message, path=path)
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, zlib.error) as error:
         raise InputError(f"not a readable spreadsheet ({error})", path=path) from None
-    if unpacked > max(files.unpacked_limit(), 100 * len(data)):
-        raise InputError(
-            f"unpacks to {unpacked >> 20:,} MB: not read ({files.LIMIT_VARIABLE}=N allows N MB)",
-            path=path,
-        )
+    if damaged is not None:
+        raise InputError(f"not a readable spreadsheet ({damaged} is damaged)", path=path)
 
 
 # Large plain files.
