@@ -81,8 +81,8 @@ def numbers_of(cells: Cells) -> Floats | None:
     fast = fast_numbers(cells)
     if fast is not None:
         return fast
-    found = [parse_number(cell) for cell in cells]
-    return None if None in found else np.array(found, dtype=np.float64)
+    numbers = [parse_number(cell) for cell in cells]
+    return None if None in numbers else np.array(numbers, dtype=np.float64)
 
 
 class Ambiguous(Exception):  # noqa: N818 - a question, not a failure

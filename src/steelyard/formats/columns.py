@@ -186,8 +186,8 @@ def words(name: str) -> list[str]:
 def _key(name: str) -> str:
     """Give a name as we spell it: ``Sentence ID`` and ``Input.sentenceId`` are ``sentence_id``."""
     source, dot, rest = name.partition(".")
-    own = rest if dot and source.casefold() in _SOURCES else name
-    return "_".join(words(own)) or name
+    plain = rest if dot and source.casefold() in _SOURCES else name
+    return "_".join(words(plain)) or name
 
 
 def says_id(name: str) -> bool:
@@ -275,7 +275,7 @@ def present(table: RawTable) -> set[str]:
     objects = (table.columns.get(name, ()) for name in (OUTPUTS, REFERENCES))
     if any(isinstance(cell, dict) for column in objects for cell in column):
         roles.add("texts")
-    if any(isinstance(own[0], (dict, list)) for own in table.columns.values() if len(own)):
+    if any(isinstance(c[0], (dict, list)) for c in table.columns.values() if len(c)):
         roles.add("nested")
     return roles | {"delimited"} if table.blank_is_missing else roles
 
@@ -332,7 +332,7 @@ def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:
 
 def called(table: RawTable, name: str, role: str) -> RawTable:
     """Call a column by its role."""
-    columns = {role if key == name else key: own for key, own in table.columns.items()}
+    columns = {role if key == name else key: column for key, column in table.columns.items()}
     return replace(table, columns=columns, given={**table.given, role: name})
 
 
@@ -964,12 +964,11 @@ def _with_truths(table: RawTable) -> RawTable:
     for name in counted:
         shown |= {str(c) for c in table.columns[name] if c is not None and str(c).strip()}
     words_held = sorted({word.strip().casefold() for word in shown} - cells.GAPS)
-    one = [word for word in words_held if cells.is_right(word)]
-    zero = [word for word in words_held if not cells.is_right(word)]
-    parts = [f"{' and '.join(one)} counts 1"] if one else []
-    parts += (
-        [f"{' and '.join(zero)} 0" if one else f"{' and '.join(zero)} counts 0"] if zero else []
-    )
+    right = [word for word in words_held if cells.is_right(word)]
+    wrong = [word for word in words_held if not cells.is_right(word)]
+    parts = [f"{' and '.join(right)} counts 1"] if right else []
+    if wrong:
+        parts.append(f"{' and '.join(wrong)} {'0' if right else 'counts 0'}")
     note = f"{' and '.join(parts)} in {listed([repr(name) for name in counted])}"
     return replace(table, columns={**table.columns, **counted}).noted(note)
 

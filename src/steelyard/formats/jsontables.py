@@ -192,7 +192,9 @@ def flat(columns: Mapping[str, Any], path: Path, depth: int = 0) -> dict[str, An
             parts = {name: cells}
         else:
             inside = _columns([cell or {} for cell in cells])
-            parts = flat({f"{name}.{key}": own for key, own in inside.items()}, path, depth + 1)
+            parts = flat(
+                {f"{name}.{key}": column for key, column in inside.items()}, path, depth + 1
+            )
         for key in parts:
             if key in made:
                 raise InputError(f"column '{key}' occurs twice", path=path)

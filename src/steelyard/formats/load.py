@@ -203,22 +203,22 @@ def _of_pair(read: Read, lp: str | None) -> Read:
     return replace(read, value=replace(value, language_pair=lp))
 
 
-def _need_more_than_segments(found: Sequence[Read]) -> None:
-    """Refuse tables that describe segments where nothing else is given."""
-    if found and all(one.form == WIDE.name and not one.value.systems for one in found):
-        place = found[0].files[0].path if found[0].files else frames.PLACE
-        raise InputError(f"{place}: no column holds the scores of a system")
+def _need_more_than_segments(parts: Sequence[Read]) -> None:
+    """Refuse tables that describe segments where nothing else is named."""
+    if parts and all(part.form == WIDE.name and not part.value.systems for part in parts):
+        path = parts[0].files[0].path if parts[0].files else frames.PLACE
+        raise InputError(f"{path}: no column holds the scores of a system")
 
 
-def check_columns(found: Sequence[Read], reading: Reading) -> None:
+def check_columns(parts: Sequence[Read], reading: Reading) -> None:
     """Refuse a column that was named and that no input has."""
-    known = {name for one in found for name in one.columns}
-    called = {pair for one in found for pair in one.called}
+    present = {name for part in parts for name in part.columns}
+    called = {pair for part in parts for pair in part.called}
     selects = (column for column, _ in reading.where)
-    given = (pair[1] for pair in reading.columns if pair not in called)
-    for column in (*reading.ignore, *selects, *given):
-        if known and column not in known:
-            raise UsageError(f"no input has a column '{column}'; {hint(column, known)}")
+    named = (pair[1] for pair in reading.columns if pair not in called)
+    for column in (*reading.ignore, *selects, *named):
+        if present and column not in present:
+            raise UsageError(f"no input has a column '{column}'; {hint(column, present)}")
 
 
 def selection(
@@ -228,14 +228,14 @@ def selection(
 ) -> tuple[tuple[str, str], ...]:
     """Give the columns and values that select rows as pairs; or roles and columns, likewise."""
     pairs = where.items() if isinstance(where, Mapping) else where
-    found = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
+    chosen = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
     texts = all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(one, str) for one in pair)
-        for pair in found
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(word, str) for word in pair)
+        for pair in chosen
     )
-    if not texts or (not found and where not in ((), [], {})):
+    if not texts or (not chosen and where not in ((), [], {})):
         raise bad_value(name, expected, where)
-    return found
+    return chosen
 
 
 def _kinds(
@@ -243,9 +243,9 @@ def _kinds(
 ) -> tuple[tuple[str, Collection[str]], ...]:
     """Check which scores are of which kind."""
     check_instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
-    for name, own in (kind or {}).items():
+    for name, scores in (kind or {}).items():
         check_choice(("human", "metric"), kind=name)
-        check_names(kind=own)
+        check_names(kind=scores)
     return tuple((kind or {}).items())
 
 
@@ -274,10 +274,10 @@ def column_values(*sources: Source, column: str) -> list[str]:
     >>> column_values(polars.DataFrame(rows), column="year")
     ['08', '09']
     """
-    found: dict[str, None] = {}
+    values: dict[str, None] = {}
     for table in _tables_with(sources, column):
-        found |= dict.fromkeys(table.labels(column))
-    return list(found)
+        values |= dict.fromkeys(table.labels(column))
+    return list(values)
 
 
 @kept()
@@ -291,20 +291,20 @@ def systems_by(*sources: Source, column: str) -> dict[str, str] | None:
     >>> systems_by(polars.DataFrame(rows), column="campaign")
     {'A': 'x', 'B': 'y'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for table in _tables_with(sources, column):
         if roles.SYSTEM[0] not in table:
             return None
         for system, value in zip(table.labels(roles.SYSTEM[0]), table.labels(column), strict=True):
-            if found.setdefault(system, value) != value:
+            if values.setdefault(system, value) != value:
                 return None
-    return found
+    return values
 
 
 def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
     """Read the tables that have a column; an error if none has."""
     reading = Reading(((column, ""),))
-    found: list[RawTable] = []
+    tables: list[RawTable] = []
     columns: set[str] = set()
     for source in sources:
         if isinstance(source, EvalSet):
@@ -323,10 +323,10 @@ def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
             else:
                 table = reading.table(path)
         columns |= set(table.columns)
-        found += [table] if column in table else []
-    if not found:
+        tables += [table] if column in table else []
+    if not tables:
         raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
-    return found
+    return tables
 
 
 def _neighbours(sets: Sequence[EvalSet]) -> dict[str, frozenset[str]]:
@@ -337,25 +337,25 @@ def _neighbours(sets: Sequence[EvalSet]) -> dict[str, frozenset[str]]:
     themselves what is human, and a set that was loaded from several tables knows it already.
     """
     scored = [es for es in sets if es.scores]
-    found = {name: own for es in scored for name, own in es.neighbours.items()}
+    neighbours = {name: group for es in scored for name, group in es.neighbours.items()}
     with_segments = [es for es in scored if es.n_segments]
     holders: dict[str, list[int]] = {}  # which sets hold each score
     for k, es in enumerate(scored):
         for name in es.scores:
             holders.setdefault(name, []).append(k)
     by_holders: dict[tuple[int, ...], frozenset[str]] = {}  # one set of names for a whole table
-    for human, own in holders.items():
-        if tuple(own) not in by_holders:
-            level = with_segments if any(scored[k].n_segments for k in own) else scored
+    for human, group in holders.items():
+        if tuple(group) not in by_holders:
+            level = with_segments if any(scored[k].n_segments for k in group) else scored
             hosts = [es for es in level if human in es.scores]
             hosts = [es for es in hosts if not es.human and not es.neighbours]
             others = [es for es in level if not any(es is host for host in hosts)]
             names = {name for es in hosts for name in es.scores} if others else set()
             names -= {name for es in others for name in es.scores}
-            by_holders[tuple(own)] = frozenset(names)
-        if by_holders[tuple(own)]:
-            found[human] = by_holders[tuple(own)]
-    return found
+            by_holders[tuple(group)] = frozenset(names)
+        if by_holders[tuple(group)]:
+            neighbours[human] = by_holders[tuple(group)]
+    return neighbours
 
 
 def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:

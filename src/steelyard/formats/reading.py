@@ -63,14 +63,14 @@ class Reading:
         column = next((name for name in roles.LANGUAGES if name in table), None)
         if self.lp is None or column is None or column in self.ignore:
             return table
-        found = {label(cell) for cell in table.columns[column]}
-        return table.where(column, self.lp) if len(found) > 1 and self.lp in found else table
+        pairs = {label(cell) for cell in table.columns[column]}
+        return table.where(column, self.lp) if len(pairs) > 1 and self.lp in pairs else table
 
     def placed(self, table: RawTable) -> RawTable:
         """Add the file and the folder of a log as columns, where the user asks for them."""
         asked = {column for column, _ in self.where} | {column for _, column in self.columns}
-        own = {"file": str(table.path), "folder": str(table.path.parent)}
-        added = {name: [own[name]] * table.n_rows for name in asked & own.keys()}
+        places = {"file": str(table.path), "folder": str(table.path.parent)}
+        added = {name: [places[name]] * table.n_rows for name in asked & places.keys()}
         return replace(table, columns={**added, **table.columns})
 
     def table(self, path: Path) -> RawTable:
@@ -223,9 +223,9 @@ def _is_folder_format(form: Format | None) -> bool:
 def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     value = form.read(view, reading.lp, reading.where)
     if form.folder:  # its reader says itself which files it used
-        return Read(form.name, value, form.columns, value.inputs, _said(value))
-    own = (InputFile(str(view.path), form.name, files.sha256(view.path)),)
-    return Read(form.name, replace(value, inputs=own), form.columns, own)
+        return Read(form.name, value, form.columns, value.inputs, _notes_of(value))
+    inputs = (InputFile(str(view.path), form.name, files.sha256(view.path)),)
+    return Read(form.name, replace(value, inputs=inputs), form.columns, inputs)
 
 
 def _unfolded(form: Foreign, view: FileView, reading: Reading) -> _Unfolded:
@@ -251,9 +251,9 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     before, whole = whole, form.settle(whole)
     present = (present - frozenset(before.columns)) | frozenset(whole.columns)
     narrowed = reading.narrow(_counting(form, whole, reading))
-    for role, said in whole.needed.items():
+    for role, message in whole.needed.items():
         if not any(name in narrowed for name in roles.ASSIGNED[role]):
-            whole.fail(said)
+            whole.fail(message)
     if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
         gone = ", ".join(name for name in whole.columns if name not in narrowed)
         raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
@@ -276,14 +276,14 @@ def _counting(form: Foreign, table: RawTable, reading: Reading) -> RawTable:
     column, value = form.counts
     if column not in table or any(column == name for name, _ in reading.where):
         return table
-    others = sorted({own for own in table.labels(column) if own != value})
+    others = sorted(set(table.labels(column)) - {value})
     if not others:
         return table.without([column])
     kept = table.where(column, value)
     n = table.n_rows - kept.n_rows
-    said = f"{plural(n, 'row')} left out, whose {column} is not {value} but {listed(others)}"
+    what = f"{plural(n, 'row')} left out, whose {column} is not {value} but {listed(others)}"
     choose = f'(where={{"{column}": "{others[0]}"}} selects them)'
-    return replace(kept, notes=(*kept.notes, f"{table.place}: {said} {choose}"))
+    return replace(kept, notes=(*kept.notes, f"{table.place}: {what} {choose}"))
 
 
 def _is_emptied(name: str, table: RawTable, whole: RawTable) -> bool:
@@ -301,20 +301,24 @@ def _finished(
     paths: Sequence[Path],
 ) -> Read:
     """Put together what was read, given the table before and after it was prepared."""
-    found, prepared = both
+    before_preparing, prepared = both
     judged = not isinstance(value, EvalSet)
-    before = [one for one in roles.described(found, judged=judged) if one[0] in ("task", "epoch")]
+    before = [
+        pair
+        for pair in roles.described(before_preparing, judged=judged)
+        if pair[0] in ("task", "epoch")
+    ]
     # Which a table that is prepared has no more.
-    after = [one for one in roles.described(prepared, judged=judged) if one not in before]
+    after = [pair for pair in roles.described(prepared, judged=judged) if pair not in before]
     roles_of = (*after[:2], *before, *after[2:])
-    own = tuple(InputFile(str(p), form.name, files.sha256(p), roles_of) for p in paths)
+    inputs = tuple(InputFile(str(p), form.name, files.sha256(p), roles_of) for p in paths)
     if isinstance(value, EvalSet):
-        value = replace(value, notes=(*value.notes, *prepared.notes), inputs=own or value.inputs)
-        return Read(form.name, value, columns, own)
-    return Read(form.name, value, columns, own, (*prepared.notes, *_said(value)))
+        value = replace(value, notes=(*value.notes, *prepared.notes), inputs=inputs or value.inputs)
+        return Read(form.name, value, columns, inputs)
+    return Read(form.name, value, columns, inputs, (*prepared.notes, *_notes_of(value)))
 
 
-def _said(value: Any) -> tuple[str, ...]:
+def _notes_of(value: Any) -> tuple[str, ...]:
     """Give what was left out of annotations, whose notes no set takes along."""
     return value.notes if isinstance(value, EntityAnnotations) else ()
 
@@ -401,7 +405,7 @@ def _without_system(parts: Sequence[_Plain]) -> list[tuple[_Plain, RawTable]]:
 def _shared(tables_of_one: Sequence[RawTable]) -> list[str]:
     """Give the columns of scores that all tables have."""
     names = [roles.measured(table) for table in tables_of_one]
-    return [name for name in names[0] if all(name in own for own in names)] if names else []
+    return [name for name in names[0] if all(name in others for others in names)] if names else []
 
 
 def _read_by_file(parts: Sequence[RawTable], others: Sequence[Read], reading: Reading) -> Read:
@@ -428,7 +432,8 @@ def _read_by_file(parts: Sequence[RawTable], others: Sequence[Read], reading: Re
         left = [n for n in roles.measured(table) if n not in shared]
         table = table.without(left)  # noqa: PLW2901
         columns: dict[str, Any] = {roles.SYSTEM[0]: [name] * table.n_rows, **table.columns}
-        table = replace(table, columns=columns)  # noqa: PLW2901
+        given = {**table.given, roles.SYSTEM[0]: "the file"}
+        table = replace(table, columns=columns, given=given)  # noqa: PLW2901
         rows.append(table.noted(f"columns not used: {', '.join(left)}") if left else table)
     whole = stacked(rows)
     whole = whole.noted(note) if note else whole
@@ -473,11 +478,11 @@ def _keyed(parts: Sequence[RawTable]) -> list[RawTable]:
     shared = [n for n in parts[0].columns if all(n in table for table in parts)]
     for name in (n for n in shared if n not in roles.measured(parts[0])):
         texts = [[str(cell) for cell in table.columns[name]] for table in parts]
-        if all(len(set(own)) == len(own) and set(own) == set(texts[0]) for own in texts):
+        if all(len(set(cells)) == len(cells) and set(cells) == set(texts[0]) for cells in texts):
             number = {text: str(k) for k, text in enumerate(texts[0], 1)}
             keyed = [
-                _with_ids(table, [number[text] for text in own])
-                for table, own in zip(parts, texts, strict=True)
+                _with_ids(table, [number[text] for text in cells])
+                for table, cells in zip(parts, texts, strict=True)
             ]
             return [keyed[0].noted(f"rows of the files are matched by '{name}'"), *keyed[1:]]
     for table in parts[1:]:

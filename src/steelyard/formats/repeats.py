@@ -45,10 +45,10 @@ def within_documents(table: RawTable) -> RawTable:
     if document is None or segment is None:
         return table
     documents, ids = table.texts(document), table.labels(segment)
-    counts = Counter(own for own, _ in set(zip(ids, documents, strict=True)))
+    counts = Counter(name for name, _ in set(zip(ids, documents, strict=True)))
     if 2 * sum(count > 1 for count in counts.values()) < len(counts) or not all(documents):
         return table  # a few may be slips
-    named = [f"{document}:{own}" for document, own in zip(documents, ids, strict=True)]
+    named = [f"{document}:{name}" for document, name in zip(documents, ids, strict=True)]
     given = {**table.given, segment: f"{table.given.get(segment, segment)}"}
     columns = {**table.columns, segment: named}
     note = "ids are counted within documents: segments are named DOCUMENT:SEGMENT"
@@ -65,7 +65,7 @@ def within_tasks(table: RawTable) -> RawTable:
     rest = table.without([task])
     if len(set(tasks)) == 1:
         return rest
-    ids = [f"{own}/{item}" for own, item in zip(tasks, table.labels(segment), strict=True)]
+    ids = [f"{name}/{item}" for name, item in zip(tasks, table.labels(segment), strict=True)]
     domain = {} if any(name in table for name in DOMAIN) else {DOMAIN[0]: tasks}
     note = f"items of {plural(len(set(tasks)), 'task')} are named TASK/ITEM"
     return replace(rest, columns={**rest.columns, segment: ids, **domain}).noted(note)
@@ -78,16 +78,16 @@ def _without_epochs(table: RawTable) -> RawTable:
         return table
     keys = list(zip(table.labels(SYSTEM[0]), table.labels(segment), strict=True))
     epochs = table.labels(epoch)
-    if any(re.fullmatch(r"-?[0-9]*\.[0-9]+", own) for own in epochs):
+    if any(re.fullmatch(r"-?[0-9]*\.[0-9]+", number) for number in epochs):
         return table.noted(f"{table.named(epoch)} holds decimals, and is taken for a score")
     first: dict[tuple[str, str], int] = {}
     seen: dict[tuple[str, str, str], int] = {}
-    for row, (key, own) in enumerate(zip(keys, epochs, strict=True)):
+    for row, (key, number) in enumerate(zip(keys, epochs, strict=True)):
         first.setdefault(key, row)
-        earlier = seen.setdefault((*key, own), row)
+        earlier = seen.setdefault((*key, number), row)
         if earlier != row:
             table.fail(
-                f"system '{key[0]}', item '{key[1]}' and epoch '{own}' "
+                f"system '{key[0]}', item '{key[1]}' and epoch '{number}' "
                 f"{table.already(earlier, row)}",
                 row,
             )
@@ -96,8 +96,8 @@ def _without_epochs(table: RawTable) -> RawTable:
         several = listed(sorted(set(epochs)))
         note = f"{table.named(epoch)} is not used: every item has one ({several})"
         return rest if len(set(epochs)) == 1 else rest.noted(note)
-    place = {key: i for i, key in enumerate(first)}
-    group = np.array([place[key] for key in keys])
+    index = {key: i for i, key in enumerate(first)}
+    group = np.array([index[key] for key in keys])
     rows = list(first.values())
     columns: dict[str, Cells] = {}
     for name, cells in rest.columns.items():
@@ -114,7 +114,7 @@ def _without_epochs(table: RawTable) -> RawTable:
 
 def _means(values: Floats, group: NDArray[np.int64], n: int) -> Floats:
     """Average the known values of each group; NaN where there is none."""
-    known = ~np.isnan(values)
-    total = np.bincount(group[known], values[known], minlength=n)
-    count = np.bincount(group[known], minlength=n)
+    filled = ~np.isnan(values)
+    total = np.bincount(group[filled], values[filled], minlength=n)
+    count = np.bincount(group[filled], minlength=n)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
