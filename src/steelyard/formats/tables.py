@@ -413,15 +413,17 @@ def _refuse_bomb(data: bytes, path: Path) -> None:
 def _plain(text: str) -> bool:
     """Tell whether every dialect of CSV reads the text alike."""
     body = text.find("\n")
+    ends = "\r" in text
     return (
         '"' not in text
-        and ("\r" not in text or text.count("\r") == text.count("\r\n") == text.count("\n"))
+        and not (ends and not text.count("\r") == text.count("\r\n") == text.count("\n"))
         and "\0" not in text
         # 1_000 is a number to some, and so is +-1
         and not (text.find("_", body) > 0 and re.search(r"_(?<=[0-9]_)[0-9]", text))
         and not ("+" in text and "+-" in text)
         and not text.startswith(("\n", "\r\n"))
-        and not ("\n\n" in text or ("\r" in text and "\n\r\n" in text))  # an empty line is a row
+        and "\n\n" not in text  # an empty line is a row
+        and not (ends and "\n\r\n" in text)
     )
 
 
@@ -445,9 +447,10 @@ def _read_with_duckdb(
     with ExitStack() as stack:
         plain = path
         if files.is_packed(path):  # which several threads can't read at once
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="steelyard-"))
-            plain = Path(folder) / "table.csv"
-            plain.write_bytes(data)
+            copy = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".csv"))
+            copy.write(data)
+            copy.flush()
+            plain = Path(copy.name)
         columns = _plain_columns(plain, header, numeric, delimiter)
     if columns is None:
         return None

@@ -113,7 +113,7 @@ class FileView:
             if text:
                 yield line, dict(zip(header, cells, strict=True))
 
-    @property
+    @cached_property
     def first_lines(self) -> list[str]:
         """The lines of the beginning, but for one that is cut off."""
         found = files.lines(self.head)
@@ -162,7 +162,7 @@ class FileView:
             value = next((own for _, own in self._safe_records()), None)
         return value if isinstance(value, dict) else None
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The keys of the first object, or the cells of the first line of another text."""
         if self._begins_json:
