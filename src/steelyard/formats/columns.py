@@ -751,6 +751,7 @@ def _segment(table: RawTable, kept: Collection[str]) -> str | None:
     """
     spelt = (n for n in table.columns if names_items(n) or _key(n) in SEGMENT)
     named = [n for n in spelt if n not in kept and not _is_object(table, n)]
+    named = [n for n in named if words(n)[0] != "unnamed"] or named  # which pandas wrote
     texts = [n for n in named if _key(n) in ALSO["source"] and _is_words(table, n)]
     ids = [name for name in named if name not in texts]
     shared = [name for name in (*ids, *texts) if not _numbers_rows(table, name)]

@@ -178,7 +178,8 @@ def read_long(table: RawTable) -> EvalSet:
 def _already(table: RawTable, segment: str, first: int, second: int) -> str:
     """Say where a system and segment stand already, and which column tells the rows apart."""
     for name, column in table.columns.items():
-        if isinstance(column, np.ndarray) or name in (SYSTEM[0], segment):
+        described = roles.is_text(name) or name in table.metadata
+        if not described or isinstance(column, np.ndarray) or name in (SYSTEM[0], segment):
             continue
         keys = zip(*(map(str, table.columns[n]) for n in (SYSTEM[0], segment, name)), strict=True)
         if len(set(keys)) == table.n_rows:

@@ -294,10 +294,7 @@ def _counts_rows(column: Sequence[Any]) -> bool:
 
 
 def _are_whole(column: Sequence[Any]) -> bool:
-    labels = [cells.label(cell) for cell in column]
-    return all(re.fullmatch("[0-9]+", text or "") for text in labels) and len(set(labels)) == len(
-        labels
-    )
+    return all(re.fullmatch("[0-9]+", cells.label(cell) or "") for cell in column)
 
 
 def _has_levels(header: Sequence[Any], below: Sequence[Any]) -> bool:
