@@ -645,7 +645,7 @@ def _system_by_numbers(table: RawTable) -> str | None:
 def _system_by_values(table: RawTable) -> str | None:
     """Find the column of a few names that is crossed with another one, a row for every pair."""
     scores = [n for n in table.columns if _holds_scores(table, n)]
-    if len(scores) > 1 and not are_measures(scores):
+    if not scores or (len(scores) > 1 and not are_measures(scores)):
         return None
     crossed: dict[str, int] = {}  # with how many names
     for name in table.columns:
@@ -665,7 +665,7 @@ def _system_by_values(table: RawTable) -> str | None:
     fewest = sorted(crossed, key=lambda name: crossed[name])[:2]
     if len(fewest) == 2 and _FEWER * crossed[fewest[0]] > crossed[fewest[1]]:
         _either(table, fewest, "system")
-    return fewest[0] if fewest and scores else None
+    return fewest[0] if fewest else None
 
 
 def _described() -> set[str]:
@@ -891,6 +891,8 @@ def classified(table: RawTable, named: Named) -> RawTable:
         notes = _seldom(table, kept, scores, "score")
     else:
         _refuse_rows_as_names(table)
+        if named.systems is None and segment_column(table) is None:
+            _refuse_unclear_rows(table)
         table = _without_repeats(table, kept)
         scores = score_names(table)
         notes = _seldom(table, kept, scores, "system") + _odd_systems(table, scores, named)
@@ -1005,6 +1007,19 @@ def _refuse_rows_as_names(table: RawTable) -> None:
         shown = min(numbers or same)
         message = f"the first line reads like a row ({brief(shown)}), expected names of columns"
         raise InputError(message, path=table.path, line=1)
+
+
+def _refuse_unclear_rows(table: RawTable) -> None:
+    """Refuse a table whose rows nothing names, beside columns of repeated names."""
+    names = sorted(table.metadata)
+    if not names or any(len(set(_labels(table, name))) == table.n_rows for name in names):
+        return
+    name = names[0]
+    shown = listed(list(dict.fromkeys(_labels(table, name))), 2)
+    table.fail(
+        f"column '{name}' holds names ({shown[:40]}), and none tells rows apart: "
+        f'columns={{"system": "{name}"}} if it names systems, {cells.skipping(name)} if not'
+    )
 
 
 def _without_repeats(table: RawTable, kept: Collection[str]) -> RawTable:
