@@ -10,7 +10,6 @@ from steelyard.cli.main import COMMANDS, OTHER_NAMES, run
 from steelyard.comparison import options as comparison
 from steelyard.core.errors import hint, plain_word
 from steelyard.demo import embedded
-from steelyard.formats import registry
 from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS
 from steelyard.report.figures import style
 from steelyard.scoring import metric
@@ -27,7 +26,6 @@ TABLES = {
     "tests": (comparison.OTHER_TESTS, comparison.TESTS),
     "meta-metrics": (metametrics.OTHER_NAMES, metametrics.METAMETRICS),
     "metrics": (metric.OTHER_NAMES, metric.BUILT_IN),
-    "formats": (registry.OTHER_NAMES, [form.name for form in registry.FORMATS]),
     "protocols": (OTHER_PROTOCOLS, PROTOCOLS),
 }
 
@@ -57,7 +55,6 @@ def test_other_names_of_figures_are_plain_words():
         ([*COMPARE, "--correction", "bonferonni"], "did you mean 'bonferroni'?"),
         ([*COMPARE, "--plot", "bars", "--out", "x.png"], "did you mean 'forest'?"),
         ([*META, "--plot", "heatmap", "--out", "x.png"], "did you mean 'pvalues'?"),
-        ([*COMPARE, "--format", "csv"], "did you mean 'long table'?"),
         ([*META, "--by", "soft-pairwise-accuracy"], "did you mean 'spa'?"),
         ([*META, "--by", "kendall"], "did you mean 'kendall-b'?"),
         ([*META, "--preset", "wmt2023"], "did you mean 'wmt23'?"),

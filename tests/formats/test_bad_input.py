@@ -22,7 +22,7 @@ def write(path: Path, text: str | bytes) -> Path:
 
 BAD_NUMBERS = [
     "inf", "-inf", "+inf", "Infinity", "1e999", "-1e999", "word", "1_000", "１２", "٣", "NAN",
-    "Nan", "null", "NULL", "n/a", "-", "0x10", "1;5", "1 2", "+-1", "true", "1e", "--", "#DIV/0!",
+    "Nan", "0x10", "1;5", "1 2", "+-1", "true", "1e", "--", "#DIV/0!",
     "1%",
 ]  # fmt: skip
 
@@ -135,7 +135,7 @@ def test_repeats_in_other_layouts(
         ("\ufeff", ": ", ["empty"]),
         ("system,segment,x,x\nA,1,1,2\n", ":1: ", ["'x'", "twice"]),
         ("system,segment,,x\nA,1,1,2\n", ":1: ", ["column 3", "no name"]),
-        (",system,segment,x\n0,A,1,2\n", ":1: ", ["column 1", "no name"]),
+        (",system,segment,x\nq,A,1,2\n", ":1: ", ["column 1", "no name"]),
         ("system,segment,  \nA,1,1\n", ":1: ", ["column 3", "no name"]),
         (",\n1,2\n", ":1: ", ["no name"]),
         ("system,segment,x\n,1,1\n", ":2: ", ["'system'", "empty"]),
@@ -209,18 +209,26 @@ def test_garbage_after_gzip(tmp_path: Path, refusal: Refusal, tail: bytes) -> No
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "tsv"])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_utf_16(tmp_path: Path, refusal: Refusal, suffix: str, encoding: str) -> None:
+def test_utf_16(tmp_path: Path, suffix: str, encoding: str) -> None:
     mark = "" if encoding in ("utf-16", "utf-32") else "\ufeff"
-    path = write(tmp_path / f"x.{suffix}", (mark + ROWS).encode(encoding))
-    assert "UTF-" in refusal(path)
+    text = ROWS.replace(",", "\t") if suffix == "tsv" else ROWS
+    if suffix == "jsonl":
+        text = '{"system": "A", "segment": 1, "x": 0.5}\n'
+    path = write(tmp_path / f"x.{suffix}", (mark + text).encode(encoding))
+    assert load(path).systems == ("A",)
 
 
-def test_latin_1_names_the_line(tmp_path: Path, refusal: Refusal) -> None:
-    path = write(tmp_path / "x.csv", "system,segment,x\nA,1,1\nÄ,1,1\n".encode("latin-1"))
+def test_what_is_not_utf_8_is_latin_1_unless_it_is_damaged(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    table = "system,segment,x\nA,1,1\nÄ,1,1\n"
+    es = load(write(tmp_path / "x.csv", table.encode("latin-1")))
+    assert es.systems == ("A", "Ä")
+    assert "Windows-1252" in es.notes[0]
+    path = write(tmp_path / "x.csv", table.encode() + b"\xc4,1,1\n")
     message = refusal(path)
-    assert message.startswith(f"{path}:3: ")
-    assert "0xc4" in message
-    assert "UTF-8" in message
+    assert message.startswith(f"{path}:4: ")
+    assert "0xc4 is not UTF-8" in message
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "csv.gz"])
@@ -447,12 +455,10 @@ def test_sources_that_are_none(refusal: Refusal, source: object) -> None:
     "text",
     [
         'system,segment,"a\nb","a\nb"\nA,1,1,2\n',
-        'system,segment,"a\nb"\nA,1,word\n',
         'system,segment,x\n"A\nB",1,1\n"A\nB",1,2\n',
         'system,segment,x\nA,"1\r\n2",1\nA,"1\r\n2",2\n',
         'lp,system,segment,x\n"en\nde",A,1,1\n"de\nen",A,1,2\n',
         'system,segment,doc,x\nA,1,"d\ne",1\nB,1,f,2\n',
-        "system,segment,x\nA,1,1\u2028\n",
         "system,segment,x\nA\x1b[31m,1,1\nA\x1b[31m,1,1\n",
     ],
 )

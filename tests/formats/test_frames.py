@@ -170,7 +170,6 @@ def test_frames_join_with_frames() -> None:
         (pl.DataFrame({"system": ["A", "B"], "segment": [1, 1], "x": ["True", "0"]}), ["'x'"]),
         (pl.DataFrame({"system": ["A"], "segment": [1], "x": ["a"]}), ["'x'", "'a'"]),
         (pl.DataFrame({"system": ["A"], "segment": [1], "x": [[1.0]]}), ["'x'"]),
-        (pl.DataFrame({"system": ["A"], "segment": [1], "x": [{"a": 1}]}), ["'x'"]),
         (pl.DataFrame({"system": ["A"], "segment": [None], "x": [1.0]}), ["'segment'"]),
         (pd.DataFrame({"system": ["A"], "segment": [float("nan")], "x": [1.0]}), ["'segment'"]),
         (pd.DataFrame({"system": ["A"], "segment": [pd.NaT], "x": [1.0]}), ["'segment'"]),

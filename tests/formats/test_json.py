@@ -51,11 +51,10 @@ def test_a_list_of_battles_of_any_length(tmp_path, n):
 @pytest.mark.parametrize(
     ("value", "line", "words"),
     [
-        ({"sys1": [{"src": "a", "COMET": 0.5}]}, None, ["a JSON document with keys sys1;"]),
         (
             {"eval": {}, "samples": []},
             None,
-            ["keys eval, samples; expected JSON lines, a list of records, or a log"],
+            ["keys eval, samples; expected records"],
         ),
         ({str(k): [] for k in range(20)}, None, ["keys 0, 1, 2, 3, 4, 5, 6, 7 and 12 more;"]),
         ([1, 2], 2, ["expected a JSON object, found int"]),

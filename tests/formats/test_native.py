@@ -206,18 +206,16 @@ ROWS: dict[str, Any] = {"system": ["A", "B"], "segment": ["1", "1"], "x": [0.5, 
     ids=str,
 )
 @pytest.mark.parametrize("first", [True, False])
-def test_columns_that_are_no_scores_are_named_and_can_be_ignored(
-    tmp_path: Path, refusal: Refusal, cells: Any, kind: Any, first: bool
+def test_columns_that_are_no_scores_are_left_out(
+    tmp_path: Path, cells: Any, kind: Any, first: bool
 ) -> None:
     extra = pl.DataFrame({"tags": pl.Series(cells, dtype=kind)})
     frame = pl.DataFrame(ROWS)
     path = tmp_path / "x.parquet"
     pl.concat([extra, frame] if first else [frame, extra], how="horizontal").write_parquet(path)
-    message = refusal(path)
-    assert "column 'tags'" in message
-    assert 'ignore=["tags"]' in message
-    es = load(path, ignore=["tags"])
+    es = load(path)
     assert es["x"].values.tolist() == [[0.5], [0.25]]
+    assert "tags" not in es.scores
 
 
 @pytest.mark.parametrize(

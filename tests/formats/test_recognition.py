@@ -96,9 +96,8 @@ def test_every_sample_is_of_its_format(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_lies_beside_logs_is_no_log(name: str) -> None:
-    """Settings, summaries and texts are refused, whatever they look like."""
+    """Settings, summaries and texts are refused, or tables of whatever numbers they hold."""
     assert outcome(SAMPLES / name, name) not in EXPECTED.values()
-    assert outcome(SAMPLES / name, name).startswith(str(SAMPLES / name))
 
 
 @pytest.mark.parametrize("new", ["x.json", "x.jsonl", "x.txt", "x.csv", "x.tsv", "x", "x.csv.gz"])
@@ -181,7 +180,7 @@ PLAIN = {
                    "long table"),
     "stats.jsonl": ('{"instance_id": "i", "stats": 3, "system": "A", "x": 0.5}\n', "long table"),
     "won.csv": ("system,segment,winner_model_a,winner_tie\nA,1,0,1\nB,1,1,0\n", "long table"),
-    "tgt.csv": ("tgt,scores\n1,2\n2,3\n", "wide table"),
+    "tgt.csv": ("tgt,scores\n1,2\n2,3\n", "long table"),
     "counted.csv": ("0,1,2\n0.5,0.6,0.7\n0.1,0.2,0.4\n", "wide table"),
 }  # fmt: skip
 

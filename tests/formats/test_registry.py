@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from steelyard.cli.main import run
-from steelyard.formats import roles
+from steelyard.formats import columns
 from steelyard.formats.format import FileFormat, ForeignTable, Format, TableFormat
 from steelyard.formats.registry import FORMATS
 from steelyard.formats.save import LOSSES, NAMED
@@ -34,7 +34,7 @@ def test_names_are_taken_once() -> None:
 
 @pytest.mark.parametrize("form", TABLES, ids=lambda form: form.name)
 def test_marks_are_roles(form: TableFormat) -> None:
-    known = {*roles._ROLES, "places", "texts", "nested"}
+    known = {*columns._ROLES, "places", "texts", "nested"}
     assert {word.removeprefix("-") for mark in form.marks for word in mark.split()} <= known
 
 

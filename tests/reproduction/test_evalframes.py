@@ -62,7 +62,7 @@ def test_numbers_add_up_to_those_of_the_paper():
         ("tac", grid("2008x"), None, "column dataset: '2008x' is none of the sets TAC08, TAC09"),
         ("tac", ["0,M0,1", "0,M1,2"], "item,system,BLEU", "expected a column that names the set"),
         ("wmt17", grid("lv-en")[:-1], None, "WMT17 lv-en BLEU: expected a score of every system"),
-        ("wmt17", ["lv-en,0,M0,many,0"], None, "many"),
+        ("wmt17", [*grid("lv-en")[:-1], "lv-en,0,M99,many,0"], None, "many"),
     ],
 )
 def test_frames_that_are_broken(tmp_path, file, rows, head, message):

@@ -43,6 +43,7 @@ from steelyard.comparison.options import (
     RankOptions,
 )
 from steelyard.core.errors import UsageError
+from steelyard.core.text import listed
 
 if TYPE_CHECKING:
     from steelyard.comparison.autoranking import AutoRanking
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from steelyard.comparison.run import ManyScores
     from steelyard.core.table import Table
     from steelyard.data.evalset import EvalSet
+    from steelyard.formats.load import Inputs
 
 # What report.figures.comparison draws; importing it would cost start-up.
 PLOTS = (
@@ -172,14 +174,15 @@ def _load(
     """
     from steelyard.data.judgements import BattleLog, Rankings
     from steelyard.formats import plaintext
-    from steelyard.formats.load import JudgementsError
+    from steelyard.formats.load import Inputs
 
-    try:
-        es, links = texts.load(inputs, options)
-    except JudgementsError as error:
-        if not isinstance(error.value, (BattleLog, Rankings)):
-            raise
+    held = texts.read(inputs, options)
+    judged = held.judged if isinstance(held, Inputs) else None
+    if judged is not None and isinstance(judged.value, (BattleLog, Rankings)):
         return None
+    es, links = texts.joined(held, options)
+    if isinstance(held, Inputs):
+        _need_two_systems(es, held)
     forms = {each.format for each in es.inputs}
     pair = None
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
@@ -188,6 +191,22 @@ def _load(
         found = texts.score(es, options, links)
         es = found.evalset.select(scores=found.metrics)
     return es, pair
+
+
+def _need_two_systems(es: EvalSet, held: Inputs) -> None:
+    """Ask for the others if a table named no system, so that its file was taken for one."""
+    if es.scores and not es.outputs and not any(t.has_segments for t in es.scores.values()):
+        raise UsageError(
+            f"{listed(list(es.scores), last=' and ')} are scores of whole systems: comparing them "
+            "needs a score for each item"
+        )
+    if es.n_systems == 1 and any(part.by_file for part in held.parts):
+        scores = list(es.scores)
+        raise UsageError(
+            f"{held.parts[0].files[0].path}: {listed(scores, last=' and ')} are scores of one "
+            "system: name a file for each system (steelyard compare old.csv new.csv), or "
+            f"--systems {','.join(scores[:2])} if these are systems"
+        )
 
 
 @dataclass(frozen=True)

@@ -24,14 +24,14 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.values import FileName, Names
 from steelyard.cli.wording import spoken
-from steelyard.core.errors import UsageError, harmless
+from steelyard.core.errors import SteelyardError, UsageError, harmless
 from steelyard.core.table import Column, Table, dumps
 from steelyard.core.text import plural
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.data.judgements import Rankings, Ratings
-    from steelyard.formats.load import JudgementsError
+    from steelyard.formats.reading import Read
 
 
 _HERE = "steelyard.cli.data"
@@ -89,7 +89,7 @@ def info(
     file, or raw ratings, rankings, battles or entity annotations. Several are joined.
     """
     from steelyard.data.overview import overview
-    from steelyard.formats.load import JudgementsError
+    from steelyard.data.selection import with_metrics
 
     need_inputs(inputs)
     if lists:
@@ -101,25 +101,18 @@ def info(
         emit(listing, [mtme_contents.contents_table(found)], output, words=words)
         return
     try:
-        es = _load(inputs, options, metrics)
-    except JudgementsError as raw:
-        if not raw.alone:
+        held = options.read(inputs)
+        es = None if held.only is not None else with_metrics(held.evalset(), only=metrics)
+    except SteelyardError as error:
+        slip = getattr(error, "line", None) is not None  # which is to be mended first
+        if slip or len(inputs) > 1 or not _show_columns(inputs[0], error, output):
             raise
-        options.only_rows_and_columns()
-        facts = judgement_facts(raw.value)
-        result = {
-            "path": inputs[0],
-            "format": raw.read.form,
-            **facts,
-            "read": [file.taken_for() for file in raw.read.files],
-            "warnings": list(raw.read.notes),
-        }
-        rows = tuple((key, _shown(value)) for key, value in facts.items())
-        counts = ", ".join(f"{value:,} {key}" for key, value in facts.items() if type(value) is int)
-        words = [f"{inputs[0]} holds {raw.read.form}: {counts}."]
-        table = Table(raw.read.form, (Column("what"), Column("value")), rows)
-        emit(result, [table], output, words=words, then=_next_of_raw(raw))
         return
+    if held.only is not None:
+        options.only_rows_and_columns()
+        _show_judgements(inputs[0], held.only, output)
+        return
+    assert es is not None
     view = overview(es, options.human)
     then = _next(es, options.human)
     emit(view, [view.table()], output, shown=view.pieces(), says_read=True, then=then)
@@ -128,6 +121,8 @@ def info(
 def _next(es: EvalSet, human: str | None) -> str | None:
     """Weigh metrics where people's scores are there, else compare systems."""
     scores = [name for name, table in es.scores.items() if table.has_segments]
+    if not scores and es.outputs:
+        return following.another("score", "--metrics", "chrf", keep=following.READING)
     if es.n_systems < 2 or not scores:
         return None
     people = human or (es.human[0] if es.human else None)
@@ -138,13 +133,73 @@ def _next(es: EvalSet, human: str | None) -> str | None:
     return following.another("compare", *following.option("--score", scores[0]), keep=keep)
 
 
-def _next_of_raw(raw: JudgementsError) -> str | None:
-    """Give the command that takes raw judgements, where it needs nothing else."""
-    from steelyard.data.judgements import BattleLog
+def _show_judgements(path: str, read: Read, output: OutputOptions) -> None:
+    """Count what raw judgements hold, and name the command that takes them."""
+    facts = judgement_facts(read.value)
+    result = {
+        "path": path,
+        "format": read.form,
+        **facts,
+        "read": [file.taken_for() for file in read.files],
+        "warnings": list(read.notes),
+    }
+    rows = tuple((key, _shown(value)) for key, value in facts.items())
+    counts = ", ".join(f"{value:,} {key}" for key, value in facts.items() if type(value) is int)
+    table = Table(read.form, (Column("what"), Column("value")), rows)
+    words = [f"{path} holds {read.form}: {counts}."]
+    emit(result, [table], output, words=words, then=_next_of_raw(read.value))
 
-    if isinstance(raw.value, BattleLog):
-        return following.another("compare", keep={"where", "ignore", "columns", "format"})
+
+def _next_of_raw(value: Any) -> str | None:
+    """Give the command that takes raw judgements, where it needs nothing else."""
+    from steelyard.data.judgements import BattleLog, Rankings, Ratings
+
+    keep = {"where", "ignore", "columns", "format"}
+    if isinstance(value, BattleLog):
+        return following.another("compare", keep=keep)
+    if isinstance(value, (Ratings, Rankings)):
+        return following.another("human", keep=keep)
     return None
+
+
+def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bool:
+    """Show the columns of a table that nobody takes without a word; tell whether it is one."""
+    from steelyard.formats import cells, columns, registry, tables
+    from steelyard.formats.view import FileView
+
+    try:
+        if registry.of_file(FileView(Path(path))) is not None:
+            return False
+        table = tables.read(Path(path), is_text=lambda _: True)
+    except SteelyardError:
+        return False
+    described = []
+    for name, column in table.columns.items():
+        values = [cells.label(cell) or "" for cell in column]
+        distinct = dict.fromkeys(value for value in values if value.strip())
+        numbers = cells.numbers_of(column) is not None
+        kind = "numbers" if distinct and numbers else "texts" if distinct else "nothing"
+        shown = ", ".join(value[:20] for value in list(distinct)[:3])
+        described.append(
+            {"column": name, "holds": kind, "distinct": len(distinct), "such as": shown}
+        )
+    battles = columns.are_battles(table)
+    warning = str(error) if not battles else "sides of battles, judged in several columns"
+    rows: Any = tuple(tuple(row.values()) for row in described)
+    headings = tuple(Column(name) for name in ("column", "holds", "distinct", "such as"))
+    result = {
+        "path": path,
+        "format": "verdicts" if battles else "table",
+        "n_rows": table.n_rows,
+        "columns": described,
+        "read": [],
+        "warnings": [warning, *table.notes],
+    }
+    words = [f"{path} has {plural(table.n_rows, 'row')} and {plural(len(rows), 'column')}."]
+    human = next((n for n in table.columns if "human" in columns.words(n)), "NAME")
+    then = following.another("judge", "--human", human, keep=()) if battles else None
+    emit(result, [Table("columns", headings, rows)], output, words=words, then=then)
+    return True
 
 
 def _shown(value: Any) -> str:
@@ -311,8 +366,8 @@ def convert(
     A folder becomes mt-metrics-eval, .parquet the native format, .csv, .tsv and .jsonl (also .gz)
     a long table. What the target has no place for is named.
     """
+    from steelyard.data.selection import with_metrics
     from steelyard.formats import files
-    from steelyard.formats.load import JudgementsError
     from steelyard.formats.save import anonymous, save
 
     if len(inputs) < 2:
@@ -326,14 +381,13 @@ def convert(
     if rater_key is not None and rater_key.exists() and not force:
         raise UsageError(f"{rater_key} exists already; --force overwrites it")
     value: Any
-    try:
-        value = _load(tuple(sources), options, metrics)
-        read, notes = value.inputs, value.notes
-    except JudgementsError as found:
-        if not found.alone:
-            raise
+    held = options.read(sources)
+    if held.only is not None:
         options.only_rows_and_columns()
-        value, read, notes = found.value, found.read.files, found.read.notes
+        value, read, notes = held.only.value, held.only.files, held.only.notes
+    else:
+        value = with_metrics(held.evalset(), only=metrics)
+        read, notes = value.inputs, value.notes
     if anonymise_raters:
         value, key = anonymous(value)
     lost = save(value, target, to=to, overwrite=force, human=options.human)

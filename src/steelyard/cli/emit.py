@@ -6,6 +6,7 @@ elsewhere, nothing if quiet.
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -227,7 +228,8 @@ def mind(
         for one in read
         for role, name in one["columns"].items()
     }
-    new = [text for text in warnings if text not in told]
+    alone = {text: re.sub(r" and [0-9,]+ more files?: ", ": ", text) for text in warnings}
+    new = [text for text in warnings if alone[text] not in told]
     flags = flags_here().values()
     for warning in brief(new, "--json has all"):
         told_so = advised(warning, flags)

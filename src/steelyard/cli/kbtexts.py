@@ -343,9 +343,8 @@ def annotate(
 
 def _texts(inputs: tuple[str, ...], options: InputOptions) -> EvalSet:
     """Load texts; of judgements and annotations, say that they are none."""
-    from steelyard.formats.load import JudgementsError
-
-    try:
-        return options.load(inputs)
-    except JudgementsError as error:
-        raise InputError(f"holds {error.read.form}, expected texts", path=error.path) from None
+    held = options.read(inputs)
+    if held.judged is not None:
+        path = held.judged.files[0].path if held.judged.files else inputs[0]
+        raise InputError(f"holds {held.judged.form}, expected texts", path=path)
+    return held.evalset()

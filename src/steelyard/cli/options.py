@@ -22,6 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
     from steelyard.data.evalset import EvalSet
+    from steelyard.formats.load import Inputs
 
 
 class InputOptions(LoadOptions):
@@ -29,9 +30,13 @@ class InputOptions(LoadOptions):
 
     def load(self, inputs: Sequence[Any]) -> EvalSet:
         """Load one EvalSet from all inputs."""
-        from steelyard.formats.load import load_with
+        return self.read(inputs).evalset()
 
-        return load_with(inputs, self)
+    def read(self, inputs: Sequence[Any]) -> Inputs:
+        """Read inputs of whatever kind."""
+        from steelyard.formats.load import read
+
+        return read(inputs, self)
 
     def by_unit(self, unit: str) -> InputOptions:
         """Read the column that names the unit as the documents."""

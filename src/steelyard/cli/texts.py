@@ -17,6 +17,7 @@ from steelyard.core.errors import UsageError
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.entities import EntityAnnotations
+    from steelyard.formats.load import Inputs
     from steelyard.scoring.metric import Metric
     from steelyard.scoring.run import Scores
 
@@ -74,6 +75,20 @@ class TextOptions:
 
         Entity annotations are texts, too; they are given beside the set.
         """
+        return self.joined(self.read(inputs, options), options)
+
+    def joined(
+        self, held: EvalSet | Inputs, options: InputOptions
+    ) -> tuple[EvalSet, EntityAnnotations | None]:
+        """Join what was read to one set, with the annotations among it."""
+        from steelyard.data.evalset import EvalSet
+
+        if isinstance(held, EvalSet):
+            return options.select(held), None
+        return _with_annotations(held, options)
+
+    def read(self, inputs: tuple[str, ...], options: InputOptions) -> EvalSet | Inputs:
+        """Read plain files as a set, and others as whatever they hold."""
         from steelyard.formats import plaintext
 
         paths = [Path(name) for name in inputs]
@@ -84,12 +99,10 @@ class TextOptions:
             higher_is_better=tuple(n for n in options.higher_is_better if n not in own),
         )
         if self.plain:
-            es = plaintext.read(paths, self.src, self.ref, allow_empty=self.allow_empty)
-        elif paths and all(plaintext.is_numbers(path) for path in paths):
-            es = plaintext.read_scores(paths)
-        else:
-            return _load_or_annotations(inputs, options)
-        return options.select(es), None
+            return plaintext.read(paths, self.src, self.ref, allow_empty=self.allow_empty)
+        if paths and all(plaintext.is_numbers(path) for path in paths):
+            return plaintext.read_scores(paths)
+        return options.read(inputs)
 
     def score(
         self, es: EvalSet, options: InputOptions, annotations: EntityAnnotations | None = None
@@ -156,30 +169,21 @@ def _looks_like_one(name: str) -> bool:
     return "." in name or "/" in name
 
 
-def _load_or_annotations(
-    inputs: tuple[str, ...], options: InputOptions
+def _with_annotations(
+    held: Inputs, options: InputOptions
 ) -> tuple[EvalSet, EntityAnnotations | None]:
-    """Load inputs; of entity annotations among them, the texts are a set, and they come along."""
+    """Join inputs; of entity annotations among them, the texts are a set, and they come along."""
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.entities import EntityAnnotations, merged
-    from steelyard.formats.load import JudgementsError
 
-    try:
-        return options.load(inputs), None
-    except JudgementsError as error:
-        found = error.found
-        if not any(isinstance(one.value, EntityAnnotations) for one in found):
-            raise
-    parts = [
-        replace(one.value, inputs=one.files, notes=one.notes)
-        for one in found
-        if isinstance(one.value, EntityAnnotations)
-    ]
-    links = merged(parts)
-    others = [one.value for one in found if isinstance(one.value, EvalSet)]
-    for one in found:
-        if not isinstance(one.value, (EntityAnnotations, EvalSet)):  # judgements of another kind
-            raise JudgementsError(one, one.files[0].path, found)
+    annotated = [part for part in held.parts if isinstance(part.value, EntityAnnotations)]
+    if not annotated:
+        return held.evalset(), None
+    for part in held.parts:
+        if not isinstance(part.value, (EntityAnnotations, EvalSet)):  # judgements of another kind
+            held.refuse(part)
+    links = merged([replace(p.value, inputs=p.files, notes=p.notes) for p in annotated])
+    others = [part.value for part in held.parts if isinstance(part.value, EvalSet)]
     settled = replace(options, where=(), ignore=(), columns=())  # which files have seen already
     return settled.load([links.evalset(), *others]), links
 

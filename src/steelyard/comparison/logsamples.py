@@ -18,7 +18,8 @@ from steelyard.core.provenance import InputFile
 from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.data.units import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
-from steelyard.formats import bigtables, frames, roles
+from steelyard.formats import bigtables, frames
+from steelyard.formats import columns as roles
 from steelyard.formats.judged.battlelogs import LogColumns, unfolded
 from steelyard.formats.judged.logcounts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.reading import Reading, read_any

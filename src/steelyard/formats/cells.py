@@ -2,15 +2,17 @@
 
 A **gap** is an absent value or one of :data:`GAPS`. A **number** is what :data:`NUMBER` matches, in
 plain digits of ASCII: no ``1_000``, no ``inf``, no ``0x10``. A **name** is text as it stands, or a
-whole number as digits. Small tables go through :func:`parse_number`, columns of text through
-:func:`fast_numbers`, and what DuckDB reads through the SQL below, which is made of the same
-constants; a test compares the three.
+whole number as digits. What else
+people write (``79%``, ``0,75``, ``1,234``, PASS) is told by the whole column. Small tables go
+through :func:`parse_number`, columns of text through :func:`fast_numbers`, and what DuckDB reads
+through the SQL below, which is made of the same constants; a test compares the three.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -24,11 +26,19 @@ from steelyard.formats.duck import literal
 
 Cells = Sequence[Any] | NDArray[np.float64]
 
-GAPS = frozenset(("", "nan", "NaN", "None", "NA"))
+#: Words for a gap among numbers.
+GAPS = frozenset(("", "nan", "NaN", "None", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "-"))
 NUMBER = re.compile(r"[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*")
 _NAN = float("nan")
-_TRUTHS = {**dict.fromkeys(("True", "true", "TRUE"), 1.0),
-           **dict.fromkeys(("False", "false", "FALSE"), 0.0)}  # fmt: skip
+#: Words that people write for right and wrong.
+_TRUTHS = (("true", "false"), ("yes", "no"), ("pass", "fail"), ("passed", "failed"),
+           ("correct", "incorrect"), ("right", "wrong"))  # fmt: skip
+_PERCENT = re.compile(r"(.*?)[ \u00a0]?%")
+_SIGN = r"[ \t]*[+-]?"
+_GROUPED = re.compile(_SIGN + r"[1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]+)?[ \t]*")
+_GROUPED_BY_POINTS = re.compile(_SIGN + r"[1-9][0-9]{0,2}(\.[0-9]{3})+[ \t]*")
+_COMMA = re.compile(_SIGN + r"([0-9]+|[1-9][0-9]{0,2}(\.[0-9]{3})+),[0-9]+([eE][+-]?[0-9]+)?[ \t]*")
+_POINT = re.compile(_SIGN + r"[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?[ \t]*")
 
 
 def parse_number(cell: object) -> float | None:
@@ -59,7 +69,7 @@ def fast_numbers(cells: Sequence[Any]) -> Floats | None:
     except (TypeError, ValueError):
         return None
     # What float() takes beyond NUMBER shows in the result: words for infinity and for NaN.
-    gaps = sum(c in GAPS for c in cells) if np.isnan(values).any() else 0
+    gaps = sum(map(GAPS.__contains__, cells)) if np.isnan(values).any() else 0
     odd = np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != gaps
     return None if odd else values
 
@@ -71,27 +81,102 @@ def numbers_of(cells: Cells) -> Floats | None:
     fast = fast_numbers(cells)
     if fast is not None:
         return fast
-    found = [parse_number(cell) for cell in cells]
-    return None if None in found else np.array(found, dtype=np.float64)
+    numbers = [parse_number(cell) for cell in cells]
+    return None if None in numbers else np.array(numbers, dtype=np.float64)
 
 
-def truths(cells: Cells) -> Floats | None:
-    """Convert a column of true, false and gaps; None if it holds anything else, or gaps alone."""
-    if isinstance(cells, np.ndarray) or not len(cells) or _truth(cells[0]) is None:
+class Ambiguous(Exception):  # noqa: N818 - a question, not a failure
+    """A cell that two people would read as different numbers."""
+
+
+def decimal_mark(columns: Iterable[Cells]) -> str:
+    """Tell which mark stands before decimals in a file: ``,``, ``.``, both ``?``, or blank."""
+    comma = point = grouped = False
+    for column in columns:
+        texts = () if isinstance(column, np.ndarray) else _distinct(column) or ()
+        for text in (text.rstrip("% \u00a0") for text in texts if isinstance(text, str)):
+            comma |= bool(_COMMA.fullmatch(text)) and not _GROUPED.fullmatch(text)
+            if _POINT.fullmatch(text):
+                is_grouped = bool(_GROUPED_BY_POINTS.fullmatch(text))
+                grouped, point = grouped or is_grouped, point or not is_grouped
+    if comma:
+        return "?" if point else ","
+    return "." if point or grouped else ""
+
+
+def as_written(column: Cells, mark: str) -> Floats | None:
+    """Convert a column of percentages, decimal commas or grouped digits; None if it is neither.
+
+    ``mark`` is what stands before decimals in the file: ``1,234`` may be either number.
+    """
+    distinct = None if isinstance(column, np.ndarray) else _distinct(column)
+    if distinct is None:
         return None
-    found = [_truth(cell) for cell in cells]
-    if any(value is None for value in found):
+    texts = {cell for cell in distinct if cell is not None and cell not in GAPS}
+    if not texts or not all(isinstance(text, str) for text in texts):
         return None
-    values = np.array(found, dtype=np.float64)
-    return None if np.isnan(values).all() else values
+    plain = {text: text for text in texts}
+    percent = {text: match[1] for text in texts if (match := _PERCENT.fullmatch(text))}
+    if len(percent) == len(texts):
+        plain = percent
+    written = _points(plain, mark)
+    if plain is not percent and all(written[text] == text for text in texts):
+        return None
+    numbers = {text: parse_number(number) for text, number in written.items()}
+    if any(number is None or math.isnan(number) for number in numbers.values()):
+        return None
+    return np.array([numbers.get(cell, _NAN) for cell in column], dtype=np.float64)
 
 
-def _truth(cell: object) -> float | None:
-    if isinstance(cell, (bool, np.bool_)):
-        return float(cell)
-    if isinstance(cell, str) and cell in _TRUTHS:
-        return _TRUTHS[cell]
-    return _NAN if cell is None or (isinstance(cell, str) and cell in GAPS) else None
+def _points(texts: Mapping[str, str], mark: str) -> dict[str, str]:
+    """Write numbers with a decimal point and without groups, where that is beyond doubt."""
+    written = texts.values()
+    commas = [text for text in written if "," in text]
+    points = [text for text in written if "." in text and "," not in text]
+    if commas and mark != "," and all(_GROUPED.fullmatch(text) for text in commas):
+        if mark in ("", "?") and not any("." in text for text in commas):
+            raise Ambiguous(min(commas))
+        return {text: number.replace(",", "") for text, number in texts.items()}
+    if commas or mark == ",":
+        fits = all(_COMMA.fullmatch(text) for text in commas) and all(
+            _GROUPED_BY_POINTS.fullmatch(text) for text in points
+        )
+        if fits:
+            return {text: n.replace(".", "").replace(",", ".") for text, n in texts.items()}
+    return dict(texts)
+
+
+def _distinct(column: Sequence[Any]) -> set[Any] | None:
+    """Give the values of a column; None if it holds lists or objects."""
+    try:
+        return set(column)
+    except TypeError:
+        return None
+
+
+def truths(column: Cells) -> Floats | None:
+    """Convert a column of two words for right and wrong, and gaps; None if it holds others."""
+    distinct = None if isinstance(column, np.ndarray) else _distinct(column)
+    if distinct is None or len(distinct) > 12:
+        return None
+    words = {cell: _word(cell) for cell in distinct}
+    held = {word for word in words.values() if word}
+    pair = next((pair for pair in _TRUTHS if held and held <= set(pair)), None)
+    if pair is None or (held == {"right"}):  # which may be a side
+        return None
+    values = {cell: float(word == pair[0]) if word else _NAN for cell, word in words.items()}
+    return np.array([values[cell] for cell in column], dtype=np.float64)
+
+
+def is_right(word: str) -> bool:
+    """Tell whether a word, in small letters, is one for right."""
+    return any(word == right for right, _ in _TRUTHS)
+
+
+def _word(cell: object) -> str:
+    if cell is None or (isinstance(cell, str) and cell in GAPS):
+        return ""
+    return str(cell).strip().casefold() if isinstance(cell, (str, bool, np.bool_)) else "?"
 
 
 def label(cell: object) -> str | None:

@@ -19,6 +19,7 @@ _ROOM = 768
 #: MB for each thread that reads: ten million battles took 1,200 with one, 2,000 with two. With more
 #: threads than there is room for, it is a matter of luck whether a query ends.
 _ROOM_OF_THREAD = 1024
+_LONGEST = 8_000_000  # bytes of a line: every thread has buffers of that size
 
 
 def connect(threads: int | None = None) -> Any:
@@ -46,6 +47,16 @@ def connect(threads: int | None = None) -> Any:
     if threads is not None:
         connection.execute(f"SET threads = {threads}")
     return connection
+
+
+def shared() -> Any:
+    """Give a cursor of the one database that small tables are read with: opening one takes long."""
+    return _database().cursor()
+
+
+@cache
+def _database() -> Any:
+    return connect()
 
 
 @cache
@@ -124,17 +135,16 @@ def csv_source(
     """SQL that reads a delimited file with a header as columns c0, c1, ... of these types.
 
     Columns get neutral names: whatever the header holds never reaches the SQL text. ``gaps`` is SQL
-    of the texts that are NULL.
+    of the texts that are NULL among numbers.
     """
     struct = ", ".join(f"'c{i}': '{kind}'" for i, kind in enumerate(types))
     mark = literal(quote)
-    # Buffers hold the longest line, one for each thread: tables that are read out of core, all of
-    # whose gaps are looked at later, have to do with less.
-    longest = 100_000_000 if gaps else 8_000_000
+    texts = ", ".join(f"'c{i}'" for i, kind in enumerate(types) if kind == "VARCHAR")
+    nulls = f"nullstr=[{gaps}], force_not_null=[{texts}], " if gaps else ""
     return (
         f"read_csv({literal(name)}, auto_detect=false, header=true, delim={literal(delimiter)}, "
         f"quote={mark}, escape={mark}, strict_mode=true, columns={{{struct}}}, "
-        f"{f'nullstr=[{gaps}], ' if gaps else ''}max_line_size={longest}, "
+        f"{nulls}max_line_size={_LONGEST}, "
         f"hive_partitioning=false, compression={literal(_compression(path))})"
     )
 

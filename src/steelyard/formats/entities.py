@@ -23,7 +23,8 @@ from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments, natural_key
-from steelyard.formats import files, roles, tables
+from steelyard.formats import columns as roles
+from steelyard.formats import files, tables
 from steelyard.formats.cells import brief
 from steelyard.formats.format import SetFormat, TableFormat
 from steelyard.formats.rawtable import RawTable

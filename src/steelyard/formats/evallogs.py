@@ -16,7 +16,8 @@ from typing import Any
 from steelyard.core.errors import shown_path
 from steelyard.core.table import dumps
 from steelyard.core.text import listed, plural
-from steelyard.formats import archives, files, repeats, roles
+from steelyard.formats import archives, files, repeats
+from steelyard.formats import columns as roles
 from steelyard.formats.cells import brief, skipping
 from steelyard.formats.foreign import BETTER_HIGH, TRUTH, Log, Row, foreign
 from steelyard.formats.rawtable import RawTable, Stated

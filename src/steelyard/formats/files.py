@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import re
@@ -43,15 +42,21 @@ def read_bytes(path: Path) -> bytes:
 def _unpacked(data: bytes, path: Path) -> bytes:
     """Unpack gzip, but for no bomb: much text that is packed better than text can be."""
     most = max(unpacked_limit(), _PACKED * len(data))
-    with gzip.GzipFile(fileobj=io.BytesIO(data)) as stream:
-        text = stream.read(most + 1)
-    if len(text) > most:
-        raise InputError(
-            f"unpacks to more than {most >> 20:,} MB, {_PACKED} times its size: not read "
-            f"({LIMIT_VARIABLE}=N allows N MB)",
-            path=path,
-        )
-    return text
+    parts, size, rest = [], 0, data
+    while rest:
+        unpacker = zlib.decompressobj(wbits=31)
+        parts.append(unpacker.decompress(rest, most + 1 - size))
+        size += len(parts[-1])
+        if size > most:
+            raise InputError(
+                f"unpacks to more than {most >> 20:,} MB, {_PACKED} times its size: not read "
+                f"({LIMIT_VARIABLE}=N allows N MB)",
+                path=path,
+            )
+        if not unpacker.eof:
+            raise EOFError("it ends too early")
+        rest = unpacker.unused_data.lstrip(b"\0")  # more parts, or zeros that fill up a block
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 @contextmanager
@@ -123,16 +128,43 @@ def head(path: Path, size: int) -> bytes:
         return b""  # whoever reads the whole file says what is wrong with it
 
 
+_MARKS = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32",
+          b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}  # fmt: skip
+
+
+def encoding_of(data: bytes) -> str:
+    """Tell the encoding of a text by the mark that it begins with."""
+    return next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8-sig")
+
+
 def decode(data: bytes, path: Path) -> str:
-    """Decode UTF-8, or say at which line it stops being UTF-8."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise InputError("is UTF-16, expected UTF-8", path=path)
+    """Decode UTF-8, or UTF-16 and UTF-32 that begin with their mark; else say on which line."""
+    encoding = encoding_of(data)
     try:
-        return data.decode("utf-8-sig")
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
+        name = encoding.removesuffix("-sig").upper()
         line = data.count(b"\n", 0, error.start) + 1
         byte = data[error.start]
-        raise InputError(f"byte 0x{byte:02x} is not UTF-8", path=path, line=line) from None
+        raise InputError(f"byte 0x{byte:02x} is not {name}", path=path, line=line) from None
+
+
+def decode_table(data: bytes, path: Path) -> tuple[str, str | None]:
+    """Decode a table; one that can't be UTF-8 is Windows-1252 if nothing speaks against it.
+
+    Returns the text and what is to be said of the encoding.
+    """
+    try:
+        return decode(data, path), None
+    except InputError:
+        whole = data.decode("utf-8", errors="ignore")
+        if encoding_of(data) != "utf-8-sig" or b"\0" in data or not whole.isascii():
+            raise  # other bytes are UTF-8: this one is damage
+        try:
+            return data.decode("cp1252"), "read as Windows-1252 (Latin-1), since it is not UTF-8"
+        except UnicodeDecodeError:
+            pass
+        raise
 
 
 def decode_lines(stream: Iterable[bytes], path: Path, first: int = 1) -> Iterator[tuple[int, str]]:

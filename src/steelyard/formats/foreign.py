@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from steelyard.core.text import listed
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.cells import brief, label, parse_number
 from steelyard.formats.format import ForeignFormat, TableFormat
 from steelyard.formats.rawtable import RawTable, Stated

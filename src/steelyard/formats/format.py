@@ -12,70 +12,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """A format that can be written, at least.
+    """A format that can be written, at least."""
 
-    Attributes
-    ----------
-    name
-        What messages and provenance call it.
-    gives
-        The type of what it holds.
-    known_by
-        What it is recognised by, in a few words, as the documentation shows them.
-    example
-        A small file of the format, or how a folder is laid out.
-    example_name
-        The name that such a file has; none where the example is only a description.
-    rated
-        Whether a set that it gives carries raw judgements.
-    write
-        Takes such a value and a path; that of a ``folder`` also whether to ``overwrite``. None for
-        what is only read.
-    to
-        What ``save(to=...)`` calls it, where a value can be written in several formats.
-    suits
-        Tells whether a value is written so to a path if nobody says how; of several formats that
-        suit, the first in the registry is taken.
-    drops
-        What it has no place for, in the words of :data:`steelyard.formats.save.LOSSES`.
-    takes
-        Arguments of ``save`` that ``write`` takes beside the path.
-    """
-
-    name: str
-    gives: type
-    known_by: str = ""
-    example: str = ""
-    example_name: str = ""
-    rated: bool = False
-    write: Callable[..., None] | None = None
-    to: str | None = None
-    suits: Callable[[Any, Path], bool] = lambda _value, _path: False
-    drops: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
+    name: str  # what messages and provenance call it
+    gives: type  # the type of what it holds
+    known_by: str = ""  # what it is recognised by, in a few words
+    example: str = ""  # a small file of it, or how a folder is laid out
+    example_name: str = ""  # the name of such a file; none where it is only a description
+    rated: bool = False  # whether a set that it gives carries raw judgements
+    write: Callable[..., None] | None = None  # of a ``folder`` also with ``overwrite``
+    to: str | None = None  # what ``save(to=...)`` calls it
+    suits: Callable[[Any, Path], bool] = lambda _value, _path: False  # if nobody says ``to``
+    drops: tuple[str, ...] = ()  # what it has no place for, as in save.LOSSES
+    takes: tuple[str, ...] = ()  # arguments of ``save`` that ``write`` takes
     folder: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileFormat(Format):
-    """A format that is recognised by a file, or a ``folder``, before anybody takes it for a table.
+    """A format that is recognised by a file, or a ``folder``, and not by columns."""
 
-    Attributes
-    ----------
-    keys
-        What the first object of its JSON must have; nothing if it is no JSON.
-    recognise
-        Looks at a file that has the keys.
-    """
-
-    keys: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()  # of the first object of its JSON; none if it is no JSON
     recognise: Callable[[FileView], bool] = lambda _view: True
 
     def sees(self, view: FileView) -> bool:

@@ -1,4 +1,4 @@
-"""Data frames at the door: pandas, polars, Arrow and whatever else narwhals knows; datasets, too.
+"""Data at the door: frames of pandas, polars and Arrow, datasets, mappings of columns, arrays.
 
 All become a RawTable.
 """
@@ -6,15 +6,16 @@ All become a RawTable.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
+from steelyard.formats import jsontables
+from steelyard.formats.columns import stays_text
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.roles import stays_text
 from steelyard.formats.tables import are_padded, check_header
 
 PLACE = Path("<frame>")
@@ -25,8 +26,11 @@ _INDEX = (
 
 
 def recognise(value: object) -> bool:
-    """Tell whether a value is a data frame, without importing any frame library."""
+    """Tell whether a value is a table, without importing any frame library."""
     import narwhals as nw
+
+    if _is_mapping(value) or _is_array(value):
+        return True
 
     try:
         native = nw.from_native(_plain(value), pass_through=True)
@@ -52,10 +56,46 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def _is_mapping(value: object) -> bool:
+    if not isinstance(value, Mapping) or type(value).__module__.partition(".")[0] == "datasets":
+        return False
+    return bool(value) and all(isinstance(name, str) for name in value)
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim == 2 and value.dtype.kind in "fiub"
+
+
+def _of_mapping(value: Mapping[str, Any]) -> RawTable:
+    """Take a column for each system (or of whatever else), or scores by id for each."""
+    if all(isinstance(column, Mapping) for column in value.values()):
+        document = {name: dict(column) for name, column in value.items()}
+        return jsontables.of_objects(document, PLACE)
+    columns: dict[str, Any] = {}
+    index = None
+    for name, column in value.items():
+        if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
+            raise UsageError(f"'{name}' is {type(column).__name__}, expected a list of scores")
+        labels = list(column.index) if hasattr(column, "iloc") else None
+        if labels is not None and labels != list(range(len(labels))):
+            if index is not None and labels != index:
+                raise UsageError(f"'{name}' has another index than the columns before it")
+            index = labels
+        columns[name] = [None if _is_missing(v) else v for v in np.asarray(column).tolist()]
+    if index is not None and "segment" not in columns:
+        columns = {"segment": [str(label) for label in index], **columns}
+    return jsontables.of_lists(columns, PLACE)
+
+
 def read(value: Any) -> RawTable:
     """Take the columns of a frame, and the levels of its index that have names."""
     import narwhals as nw
 
+    if _is_mapping(value):
+        return _of_mapping(value)
+    if _is_array(value):
+        rows = {f"system {k}": row.tolist() for k, row in enumerate(value, 1)}
+        return _of_mapping(rows)
     value = _plain(value)
     if hasattr(value, "iloc"):  # pandas, or made like it: names can be anything there
         _check_names(value.columns)

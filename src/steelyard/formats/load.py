@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.options import bad_value, check_choice, check_instance, check_names
@@ -14,7 +14,8 @@ from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.data.selection import with_metrics
 from steelyard.data.units import AUTO, column_of
-from steelyard.formats import files, frames, guessing, registry, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files, frames, registry
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
@@ -28,7 +29,7 @@ Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
 
 
 #: What takes judgements of each kind; the command line translates the names.
-TAKEN_BY: tuple[tuple[type, str], ...] = (
+_TAKEN_BY: tuple[tuple[type, str], ...] = (
     (BattleLog, "compare_battles"),
     (Ratings, "human_scores"),
     (Rankings, "human_scores"),
@@ -36,28 +37,36 @@ TAKEN_BY: tuple[tuple[type, str], ...] = (
 )
 
 
-class JudgementsError(InputError):
-    """An input holds raw judgements where scores were expected; ``read`` is what it holds.
+@dataclass(frozen=True)
+class Inputs:
+    """What inputs hold, each as it was read: sets of scores and texts, or raw judgements."""
 
-    ``found`` is what all inputs hold.
-    """
-
-    def __init__(self, read: Read, path: object, found: Sequence[Read]) -> None:
-        takes = next((name for kind, name in TAKEN_BY if isinstance(read.value, kind)), None)
-        instead = f"; sy.{takes} takes them" if takes else ""
-        super().__init__(f"holds raw judgements ({read.form}), not scores{instead}", path=path)
-        self.read = read
-        self.found = tuple(found)
+    parts: tuple[Read, ...]
+    options: LoadOptions
+    reading: Reading
 
     @property
-    def alone(self) -> bool:
-        """Whether there is no other input."""
-        return len(self.found) == 1
+    def judged(self) -> Read | None:
+        """The first input that holds raw judgements or annotations, and no set."""
+        return next((part for part in self.parts if not isinstance(part.value, EvalSet)), None)
 
     @property
-    def value(self) -> Any:
-        """The judgements."""
-        return self.read.value
+    def only(self) -> Read | None:
+        """The raw judgements, where there is nothing else."""
+        return self.judged if len(self.parts) == 1 else None
+
+    def refuse(self, part: Read) -> NoReturn:
+        """Say that an input holds raw judgements, and what takes them."""
+        taker = next((name for kind, name in _TAKEN_BY if isinstance(part.value, kind)), None)
+        instead = f"; sy.{taker} takes them" if taker else ""
+        path = part.files[0].path if part.files else frames.PLACE
+        raise InputError(f"holds raw judgements ({part.form}), not scores{instead}", path=path)
+
+    def evalset(self) -> EvalSet:
+        """Join the sets, and keep what is wanted; judgements are refused."""
+        if self.judged is not None:
+            self.refuse(self.judged)
+        return _joined(self)
 
 
 @kept()
@@ -140,29 +149,37 @@ def load(  # noqa: PLR0913 - every option has a default
 @kept()
 def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     """Load one EvalSet as :func:`load` does."""
+    return read(sources, options).evalset()
+
+
+@kept()
+def read(sources: Sequence[Source], options: LoadOptions | None = None) -> Inputs:
+    """Read inputs of whatever kind: sets of scores, ratings, rankings, battles or annotations."""
+    options = options or LoadOptions()
     if not sources:
         raise UsageError("nothing to load: expected at least one input")
     chosen = dict(options.where)
     lp = options.lp or next((chosen[name] for name in roles.LANGUAGES if name in chosen), None)
-    said = options.people | options.machines | options.directions
+    scores = options.people | options.machines | options.directions
     systems = None if options.systems is None else frozenset(options.systems)
-    named = guessing.Named(frozenset(said), systems)
     reading = Reading(
         options.where,
         tuple(options.ignore),
         lp,
-        named=named,
+        named=roles.Named(frozenset(scores), systems),
         columns=options.columns,
         form=options.format,
     )
-    found = [_of_pair(one, lp) for one in read_all(sources, reading)]
-    for one in found:
-        if not isinstance(one.value, EvalSet):
-            place = one.files[0].path if one.files else frames.PLACE
-            raise JudgementsError(one, place, found)
-    sets: list[EvalSet] = _with_their_system(found, said)
-    check_columns(found, reading)
-    _need_more_than_segments(found)
+    parts = tuple(_of_pair(part, lp) for part in read_all(sources, reading))
+    check_columns(parts, reading)
+    return Inputs(parts, options, reading)
+
+
+def _joined(inputs: Inputs) -> EvalSet:
+    """Join sets, and settle what the user said of them."""
+    options, lp = inputs.options, inputs.reading.lp
+    sets: list[EvalSet] = [part.value for part in inputs.parts]
+    _need_more_than_segments(inputs.parts)
     joined = replace(join(sets), neighbours=_neighbours(sets)).with_human(options.human)
     joined = _settle(joined, options)
     if lp is not None and joined.language_pair not in (None, lp):
@@ -174,8 +191,8 @@ def load_with(sources: Sequence[Source], options: LoadOptions) -> EvalSet:
     joined = with_metrics(joined, drop=options.drop_metrics, sees=options.sees)
     differing = options.differing(shown=("human",))
     read_with = tuple((name, str(value)) for name, value in differing.items())
-    inputs = tuple(replace(file, chosen=(*file.chosen, *read_with)) for file in joined.inputs)
-    return replace(joined, inputs=inputs)
+    files_read = tuple(replace(file, chosen=(*file.chosen, *read_with)) for file in joined.inputs)
+    return replace(joined, inputs=files_read)
 
 
 def _of_pair(read: Read, lp: str | None) -> Read:
@@ -186,54 +203,22 @@ def _of_pair(read: Read, lp: str | None) -> Read:
     return replace(read, value=replace(value, language_pair=lp))
 
 
-def _need_more_than_segments(found: Sequence[Read]) -> None:
-    """Refuse tables that describe segments where nothing else is given."""
-    if found and all(one.form == WIDE.name and not one.value.systems for one in found):
-        place = found[0].files[0].path if found[0].files else frames.PLACE
-        raise InputError(f"{place}: no column holds the scores of a system")
+def _need_more_than_segments(parts: Sequence[Read]) -> None:
+    """Refuse tables that describe segments where nothing else is named."""
+    if parts and all(part.form == WIDE.name and not part.value.systems for part in parts):
+        path = parts[0].files[0].path if parts[0].files else frames.PLACE
+        raise InputError(f"{path}: no column holds the scores of a system")
 
 
-def _with_their_system(found: Sequence[Read], named: Collection[str]) -> list[EvalSet]:
-    """Take columns of a wide table for scores if they are named so, beside sets of one system.
-
-    That is a table of labels by item, for the answers of a single system.
-    """
-    labels = [
-        o for o in found if o.form == WIDE.name and not set(named).isdisjoint(o.value.systems)
-    ]
-    systems = {s for one in found if one not in labels for s in one.value.systems}
-    if not labels or len(labels) == len(found):
-        return [one.value for one in found]
-    sets = []
-    for one in found:
-        es = one.value
-        if one in labels:
-            names = " and ".join(f"'{name}'" for name in es.systems)
-            place = one.files[0].path if one.files else str(frames.PLACE)
-            if len(systems) != 1:
-                raise UsageError(
-                    f"{place}: {names} without a system, beside {len(systems)} systems; "
-                    "expected a column system"
-                )
-            (system,) = systems
-            rows = next(iter(es.scores.values())).values
-            scores = {n: ScoreTable(row[None]) for n, row in zip(es.systems, rows, strict=True)}
-            note = f"{place}: {names} taken for scores of {system}, the only system"
-            notes = (*es.notes, note)
-            es = EvalSet((system,), es.segments, scores, inputs=es.inputs, notes=notes)
-        sets.append(es)
-    return sets
-
-
-def check_columns(found: Sequence[Read], reading: Reading) -> None:
+def check_columns(parts: Sequence[Read], reading: Reading) -> None:
     """Refuse a column that was named and that no input has."""
-    known = {name for one in found for name in one.columns}
-    called = {pair for one in found for pair in one.called}
+    present = {name for part in parts for name in part.columns}
+    called = {pair for part in parts for pair in part.called}
     selects = (column for column, _ in reading.where)
-    given = (pair[1] for pair in reading.columns if pair not in called)
-    for column in (*reading.ignore, *selects, *given):
-        if known and column not in known:
-            raise UsageError(f"no input has a column '{column}'; {hint(column, known)}")
+    named = (pair[1] for pair in reading.columns if pair not in called)
+    for column in (*reading.ignore, *selects, *named):
+        if present and column not in present:
+            raise UsageError(f"no input has a column '{column}'; {hint(column, present)}")
 
 
 def selection(
@@ -243,14 +228,14 @@ def selection(
 ) -> tuple[tuple[str, str], ...]:
     """Give the columns and values that select rows as pairs; or roles and columns, likewise."""
     pairs = where.items() if isinstance(where, Mapping) else where
-    found = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
+    chosen = () if isinstance(pairs, str) or not isinstance(pairs, Iterable) else tuple(pairs)
     texts = all(
-        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(one, str) for one in pair)
-        for pair in found
+        isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(word, str) for word in pair)
+        for pair in chosen
     )
-    if not texts or (not found and where not in ((), [], {})):
+    if not texts or (not chosen and where not in ((), [], {})):
         raise bad_value(name, expected, where)
-    return found
+    return chosen
 
 
 def _kinds(
@@ -258,9 +243,9 @@ def _kinds(
 ) -> tuple[tuple[str, Collection[str]], ...]:
     """Check which scores are of which kind."""
     check_instance(Mapping, "scores by kind, as {'human': ['mqm']}", optional=True, kind=kind)
-    for name, own in (kind or {}).items():
+    for name, scores in (kind or {}).items():
         check_choice(("human", "metric"), kind=name)
-        check_names(kind=own)
+        check_names(kind=scores)
     return tuple((kind or {}).items())
 
 
@@ -289,10 +274,10 @@ def column_values(*sources: Source, column: str) -> list[str]:
     >>> column_values(polars.DataFrame(rows), column="year")
     ['08', '09']
     """
-    found: dict[str, None] = {}
+    values: dict[str, None] = {}
     for table in _tables_with(sources, column):
-        found |= dict.fromkeys(table.labels(column))
-    return list(found)
+        values |= dict.fromkeys(table.labels(column))
+    return list(values)
 
 
 @kept()
@@ -306,20 +291,20 @@ def systems_by(*sources: Source, column: str) -> dict[str, str] | None:
     >>> systems_by(polars.DataFrame(rows), column="campaign")
     {'A': 'x', 'B': 'y'}
     """
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for table in _tables_with(sources, column):
         if roles.SYSTEM[0] not in table:
             return None
         for system, value in zip(table.labels(roles.SYSTEM[0]), table.labels(column), strict=True):
-            if found.setdefault(system, value) != value:
+            if values.setdefault(system, value) != value:
                 return None
-    return found
+    return values
 
 
 def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
     """Read the tables that have a column; an error if none has."""
     reading = Reading(((column, ""),))
-    found: list[RawTable] = []
+    tables: list[RawTable] = []
     columns: set[str] = set()
     for source in sources:
         if isinstance(source, EvalSet):
@@ -338,10 +323,10 @@ def _tables_with(sources: Sequence[Source], column: str) -> list[RawTable]:
             else:
                 table = reading.table(path)
         columns |= set(table.columns)
-        found += [table] if column in table else []
-    if not found:
+        tables += [table] if column in table else []
+    if not tables:
         raise UsageError(f"no input has a column '{column}'; {hint(column, columns)}")
-    return found
+    return tables
 
 
 def _neighbours(sets: Sequence[EvalSet]) -> dict[str, frozenset[str]]:
@@ -352,25 +337,25 @@ def _neighbours(sets: Sequence[EvalSet]) -> dict[str, frozenset[str]]:
     themselves what is human, and a set that was loaded from several tables knows it already.
     """
     scored = [es for es in sets if es.scores]
-    found = {name: own for es in scored for name, own in es.neighbours.items()}
+    neighbours = {name: group for es in scored for name, group in es.neighbours.items()}
     with_segments = [es for es in scored if es.n_segments]
     holders: dict[str, list[int]] = {}  # which sets hold each score
     for k, es in enumerate(scored):
         for name in es.scores:
             holders.setdefault(name, []).append(k)
     by_holders: dict[tuple[int, ...], frozenset[str]] = {}  # one set of names for a whole table
-    for human, own in holders.items():
-        if tuple(own) not in by_holders:
-            level = with_segments if any(scored[k].n_segments for k in own) else scored
+    for human, group in holders.items():
+        if tuple(group) not in by_holders:
+            level = with_segments if any(scored[k].n_segments for k in group) else scored
             hosts = [es for es in level if human in es.scores]
             hosts = [es for es in hosts if not es.human and not es.neighbours]
             others = [es for es in level if not any(es is host for host in hosts)]
             names = {name for es in hosts for name in es.scores} if others else set()
             names -= {name for es in others for name in es.scores}
-            by_holders[tuple(own)] = frozenset(names)
-        if by_holders[tuple(own)]:
-            found[human] = by_holders[tuple(own)]
-    return found
+            by_holders[tuple(group)] = frozenset(names)
+        if by_holders[tuple(group)]:
+            neighbours[human] = by_holders[tuple(group)]
+    return neighbours
 
 
 def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:

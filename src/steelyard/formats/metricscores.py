@@ -17,7 +17,8 @@ import numpy as np
 from steelyard.core.table import missing
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.formats import files, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files
 from steelyard.formats.foreign import BETTER_HIGH, BETTER_LOW, Log, Row, foreign
 from steelyard.formats.format import ForeignTable
 from steelyard.formats.rawtable import RawTable, Stated

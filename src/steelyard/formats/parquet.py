@@ -203,7 +203,7 @@ def opened(path: Path, connection: Any = None) -> Iterator[tuple[Any, str]]:
     if not on_disk(path).is_file():
         raise InputError("no such file", path=path)
     with duck.plain_path(path) as name, ExitStack() as stack:
-        own = stack.enter_context(duck.connect()) if connection is None else connection
+        own = stack.enter_context(duck.shared()) if connection is None else connection
         try:
             yield own, f"read_parquet({duck.literal(name)}{_PLAIN}"
         except (duckdb.Error, UnicodeDecodeError) as error:

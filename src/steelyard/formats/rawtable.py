@@ -62,6 +62,10 @@ class RawTable:
         """The file, or the first of several, as messages name them."""
         return self.place if self.path_of is None else f"{self.place} and others"
 
+    def noted(self, *notes: str) -> RawTable:
+        """Add what is to be said of the file."""
+        return replace(self, notes=(*self.notes, *(f"{self.place}: {note}" for note in notes)))
+
     def line(self, row: int) -> int:
         """Give the line of the file on which a row starts."""
         return self.line_of(int(row if self.rows is None else self.rows[row]))

@@ -5,6 +5,7 @@ To add one, write its file and put its object here, before any that would recogn
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -18,13 +19,14 @@ from steelyard.formats import (
     entities,
     evallogs,
     files,
+    jsontables,
     metricscores,
     plaintext,
-    roles,
     scoretables,
     submission,
     tables,
 )
+from steelyard.formats import columns as roles
 from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import (
     FileFormat,
@@ -86,33 +88,6 @@ FORMATS: tuple[Format, ...] = (
     submission.SYSTEM_FORMAT,
 )
 
-#: Other names that people have for formats (as core.errors.plain_word gives them).
-OTHER_NAMES = {
-    **dict.fromkeys(("csv", "tsv", "table", "long", "tidy", "parquet"), "long table"),
-    **dict.fromkeys(("wide", "matrix"), "wide table"),
-    **dict.fromkeys(("json", "jsonl", "texts"), "text"),
-    **dict.fromkeys(("mtme", "wmt", "mt-metrics-eval-v2"), "mt-metrics-eval"),
-    **dict.fromkeys(("battles", "arena", "pairwise"), "battle log"),
-    **dict.fromkeys(("chatbot-arena", "lmsys", "lmarena"), "Chatbot Arena votes"),
-    **dict.fromkeys(("da", "ratings", "sqm"), "direct assessment"),
-    **dict.fromkeys(("errors",), "error list"),
-    **dict.fromkeys(("mqm",), "Google MQM"),
-    **dict.fromkeys(("esa",), "Appraise"),
-    **dict.fromkeys(("comet", "comet-score"), "COMET scores"),
-    **dict.fromkeys(("metricx",), "MetricX output"),
-    **dict.fromkeys(("sacrebleu",), "sacreBLEU scores"),
-    **dict.fromkeys(
-        ("lm-eval", "lm-eval-harness", "lm-evaluation-harness", "eleuther", "eval-harness"),
-        "lm-evaluation-harness samples",
-    ),
-    **dict.fromkeys(("inspect", "inspect-ai"), "Inspect log"),
-    **dict.fromkeys(("promptfoo",), "promptfoo results"),
-    **dict.fromkeys(("deepeval",), "DeepEval test run"),
-    **dict.fromkeys(("alpaca-eval", "alpacaeval"), "AlpacaEval annotations"),
-    **dict.fromkeys(("arena-hard",), "Arena-Hard judgments"),
-    **dict.fromkeys(("mt-bench", "fastchat"), "FastChat scores"),
-}
-_NEAREST = 3  # formats that an input nobody knows is compared with
 _DEPTH = 5  # folders in folders that are looked into
 
 
@@ -120,7 +95,7 @@ def named(name: str) -> Format:
     """Give a format by its name, for those who know better than what files look like."""
     known = {form.name: form for form in (*installed(), *FORMATS) if readable(form)}
     if name not in known:
-        raise UsageError(f'no format "{name}" can be read; {hint(name, known, OTHER_NAMES)}')
+        raise UsageError(f'no format "{name}" can be read; {hint(name, known)}')
     return known[name]
 
 
@@ -138,25 +113,36 @@ def readable(form: Format) -> bool:
 def of_file(view: FileView) -> FileFormat | None:
     """Give the format of a file or folder; None if it can only be a table, or a folder of runs."""
     folder = files.is_folder(view.path)
+    if not folder and tables.is_excel(view.path):
+        return None
     candidates = (f for f in _every() if isinstance(f, FileFormat) and f.folder == folder)
     return next((f for f in candidates if f.sees(view)), None)
 
 
+def claimed_by(table: RawTable) -> MarkedFormat | None:
+    """Give the format of a table, None if it has none."""
+    has = roles.present(table)  # it looks at cells: once for all formats
+    forms = (form for form in _every() if isinstance(form, MarkedFormat))
+    return next((form for form in forms if form.marked_by(has)), None)
+
+
 def of_table(table: RawTable) -> MarkedFormat:
     """Give the format of a table."""
-    has = roles.present(table)  # it looks at cells: once for all formats
-    known = (form for form in _every() if isinstance(form, MarkedFormat))
-    found = next((form for form in known if form.marked_by(has)), None)
-    return refuse_table(table) if found is None else found
+    form = claimed_by(table)
+    return refuse_table(table) if form is None else form
 
 
 def refuse_table(table: RawTable) -> NoReturn:
     """Refuse a table that no format knows, and say which it is near to."""
     _refuse_objects(table)
-    columns, near = listed(list(table.columns), 8), _nearest(roles.of_names(table.columns))
+    columns = listed(list(table.columns), 8)
     if len(table.columns) == 1:
-        near = tables.PLAIN
-    raise InputError(f"no known format has columns {columns}; {near}", path=table.path)
+        helps = tables.PLAIN
+    elif roles.are_battles(table):
+        helps = 'battles need a column of outcomes: columns={"outcome": "NAME"} says which it is'
+    else:
+        helps = 'columns={"system": "NAME"} says what a column is'
+    raise InputError(f"no known format has columns {columns}; {helps}", path=table.path)
 
 
 def _refuse_objects(table: RawTable) -> None:
@@ -209,6 +195,23 @@ def logs_in(
     return found
 
 
+_TABLES = ("parquet", "pq", "csv", "tsv", "jsonl", "ndjson", "json", *tables.EXCEL)
+
+
+def tables_in(folder: Path) -> list[Path]:
+    """Find the tables of a folder and of those in it: of the first kind that there is."""
+    paths = list(_files_in(folder))
+    kinds = ((path, files.suffix(path)) for path in paths)
+    present = [(path, kind) for path, kind in kinds if kind in _TABLES]
+    first = min((_TABLES.index(kind) for _, kind in present), default=None)
+    return [path for path, kind in present if _TABLES.index(kind) == first]
+
+
+def are_parts(paths: Iterable[Path]) -> bool:
+    """Tell from their names whether files are parts of one table, as tools split them."""
+    return all(re.search(r"[0-9]+-of-[0-9]+|part-?[0-9]+|shard", path.name) for path in paths)
+
+
 def _foreign() -> list[Foreign]:
     return [form for form in _every() if isinstance(form, Foreign)]
 
@@ -241,29 +244,4 @@ def _files_in(folder: Path) -> Iterable[Path]:
 
 def refuse_document(view: FileView) -> NoReturn:
     """Refuse a JSON document that no format knows, and say which it is near to."""
-    keys = list(view.document)
-    shown = listed(keys, 8)
-    expected = "expected JSON lines, a list of records, or a log"
-    near = _nearest(roles.of_names(keys))
-    raise InputError(f"a JSON document with keys {shown}; {expected}; {near}", path=view.path)
-
-
-def _nearest(has: set[str]) -> str:
-    """Say which formats an input is near to by its roles and names, and what it lacks of each."""
-    lacks: dict[str, list[str]] = {}
-    for form in FORMATS:
-        if isinstance(form, MarkedFormat):
-            marks = [mark.split() for mark in form.marks]
-        else:
-            marks = [[f".{key}" for key in getattr(form, "keys", ())]]
-        wanted = [{word for word in mark if not word.startswith("-")} for mark in marks]
-        near = [sorted(words - has) for words in wanted if words & has]
-        if near:
-            lacks[form.name] = min(near, key=len)
-    order = sorted((name for name in lacks if lacks[name]), key=lambda name: len(lacks[name]))
-    shown = [
-        f"{name} (lacks {listed([word.removeprefix('.') for word in lacks[name]], 4)})"
-        for name in order[:_NEAREST]
-    ]
-    found = f"nearest are {', '.join(shown)}; " if shown else ""
-    return f'{found}columns={{"system": "NAME"}} says what a column is'
+    jsontables.refuse(view.document, view.path)

@@ -20,10 +20,12 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
-from steelyard.formats import files, repeats, roles, tables
+from steelyard.formats import columns as roles
+from steelyard.formats import files, repeats, tables
+from steelyard.formats.cells import label
+from steelyard.formats.columns import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable, one_of
-from steelyard.formats.roles import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
 from steelyard.stats.arrays import sealed
 
 
@@ -65,50 +67,59 @@ class _SegmentColumns:
         """Read what they say of each segment; rows of one segment must agree."""
 
         def column(name: str | None) -> Texts | None:
-            return None if name is None else _per_segment(table, name, len(ids), segment)
+            if name is None:
+                return None
+            return _per_segment(table, name, len(ids), segment, strict=name not in table.given)
 
-        references: dict[str, Any] = {key: column(name) for key, name in self.references.items()}
+        references = {key: column(name) for key, name in self.references.items()}
+        metadata = {
+            name: _per_segment(table, name, len(ids), segment, strict=False)
+            for name in table.columns
+            if name in table.metadata and name not in self.names
+        }
         return Segments(
             tuple(ids),
             column(self.document),
             column(self.domain),
             column(self.source),
-            references,
+            {key: texts for key, texts in references.items() if texts is not None},
             column(self.accepted),
+            {name: texts for name, texts in metadata.items() if texts is not None},
             document_column=table.given.get(self.document or ""),
         )
 
 
-def _per_segment(table: RawTable, column: str, n: int, segment: NDArray[Any]) -> Texts:
-    """Fold a column of texts to one per segment; two different texts for one are an error."""
+def _per_segment(
+    table: RawTable, column: str, n: int, segment: NDArray[Any], *, strict: bool
+) -> Texts | None:
+    """Fold a column of texts to one per segment; of two that differ, None unless ``strict``."""
     values: list[str | None] = [None] * n
-    for row, (place, text) in enumerate(zip(segment.tolist(), table.texts(column), strict=True)):
-        if text is None or values[place] == text:
+    texts = table.texts(column) if strict else _shown(table, column)
+    for row, (at, text) in enumerate(zip(segment.tolist(), texts, strict=True)):
+        if text is None or values[at] == text:
             continue
-        if values[place] is not None:
+        if values[at] is not None:
+            if not strict:
+                return None
             table.fail(
-                f"{table.named(column)}: {text[:40]!r} differs from {values[place][:40]!r} "
+                f"{table.named(column)}: {text[:40]!r} differs from {values[at][:40]!r} "
                 "on an earlier line of the same segment",
                 row,
             )
-        values[place] = text
+        values[at] = text
     return tuple(values)
 
 
-def _agreed(
-    table: RawTable, columns: Sequence[str], n: int, segment: NDArray[Any]
-) -> dict[str, Texts]:
-    """Fold metadata to one text per segment; a column that differs between systems is dropped."""
-    agreed: dict[str, Texts] = {}
-    for column in columns:
-        values: list[str | None] = [None] * n
-        for code, text in zip(segment.tolist(), table.texts(column), strict=True):
-            if text is not None and values[code] not in (None, text):
-                break
-            values[code] = text if values[code] is None else values[code]
-        else:
-            agreed[column] = tuple(values)
-    return agreed
+def _shown(table: RawTable, column: str) -> list[str | None]:
+    """Give the cells of a column that may hold anything as texts."""
+    cells = table.columns[column]
+    values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    texts = [cell if isinstance(cell, str) else label(cell) for cell in values]
+    texts = [
+        str(c) if t is None and isinstance(c, bool) else t
+        for t, c in zip(texts, values, strict=True)
+    ]
+    return [text or None for text in texts]
 
 
 def _first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
@@ -148,19 +159,13 @@ def read_long(table: RawTable) -> EvalSet:
     repeat = _first_repeat(cell)
     if repeat is not None:
         first, second = repeat
-        table.fail(
-            f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}' "
-            f"{table.already(first, second)}",
-            second,
-        )
-    metadata = [name for name in table.columns if name in table.metadata]
-    segments = replace(
-        described.read(table, ids, segment), metadata=_agreed(table, metadata, len(ids), segment)
-    )
-    known = {SYSTEM[0], segment_column, output, *described.names, *metadata}
+        what = f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}'"
+        table.fail(f"{what} {_already(table, segment_column, first, second)}", second)
+    segments = described.read(table, ids, segment)
+    roles_taken = {SYSTEM[0], segment_column, output, *described.names, *table.metadata}
     scores = {}
     for name in table.columns:
-        if name not in known:
+        if name not in roles_taken:
             values = np.full(len(systems) * len(ids), np.nan)
             values[cell] = table.scores(name)
             uses = roles.uses(name, tuple(segments.references))
@@ -168,6 +173,22 @@ def read_long(table: RawTable) -> EvalSet:
             scores[name] = ScoreTable(matrix, uses=uses, **_stated(table, name))
     outputs = {} if output is None else _outputs(table, output, systems, len(ids), cell)
     return EvalSet(systems, segments, scores=scores, outputs=outputs, language_pair=languages)
+
+
+def _already(table: RawTable, segment: str, first: int, second: int) -> str:
+    """Say where a system and segment stand already, and which column tells the rows apart."""
+    for name, column in table.columns.items():
+        described = roles.is_text(name) or name in table.metadata
+        if not described or isinstance(column, np.ndarray) or name in (SYSTEM[0], segment):
+            continue
+        keys = zip(*(map(str, table.columns[n]) for n in (SYSTEM[0], segment, name)), strict=True)
+        if len(set(keys)) == table.n_rows:
+            shown = table.given.get(name, name)
+            return (
+                f'stand on line {table.line(first)} already: columns={{"doc": "{shown}"}} if ids '
+                f'are counted within it, columns={{"epoch": "{shown}"}} if it numbers repeats'
+            )
+    return table.already(first, second)
 
 
 def _stated(table: RawTable, name: str) -> dict[str, Any]:
@@ -215,7 +236,7 @@ def read_system(table: RawTable) -> EvalSet:
         )
     scores = {}
     for name in table.columns:
-        if name != SYSTEM[0]:
+        if name != SYSTEM[0] and name not in table.metadata:
             values = np.full(len(systems), np.nan)
             values[system] = table.scores(name)
             scores[name] = ScoreTable(
@@ -234,18 +255,27 @@ def write_system(es: EvalSet, path: Path) -> None:
     tables.write(path, {"system": es.systems, **means}, names=("system",))
 
 
+def _prepared_wide(table: RawTable) -> RawTable:
+    """Name segments by their documents, and leave out a last row that is the mean of all."""
+    described = {*_SegmentColumns.find(table).names, *roles.LANGUAGES, *roles.SEGMENT}
+    systems = [name for name in roles.score_names(table) if name not in described]
+    table = repeats.within_documents(repeats.within_tasks(table))
+    return roles.without_mean_row(table, systems)
+
+
 def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     """Read one score; without a segment column, segments are numbered from 1 by row."""
     languages, table = roles.language_pair(table)
     column = roles.segment_column(table)
     if column is None and "segment" in table.needed:
         table.fail(table.needed["segment"])
+    described = _SegmentColumns.find(table)
+    taken = {column, *described.names, *table.metadata}
+    systems = [name for name in table.columns if name not in taken]
     unnamed = (str(row + 1) for row in range(table.n_rows))
     labels = list(unnamed) if column is None else table.labels(column)
     ids, segment = encode(labels)
     _refuse_repeats(table, column, labels, segment)
-    described = _SegmentColumns.find(table)
-    systems = [name for name in table.columns if name != column and name not in described.names]
     if not systems and column is not None and (described.document or described.domain):
         # A table that describes segments, for other inputs that only name them.
         return EvalSet((), described.read(table, ids, segment), language_pair=languages)
@@ -254,6 +284,7 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     values = np.full((len(systems), len(ids)), np.nan)
     for i, name in enumerate(systems):
         values[i, segment] = table.scores(name)
+    systems = [table.given.get(name, name) for name in systems]
     segments = described.read(table, ids, segment)
     scores = {score: ScoreTable(sealed(values), uses=roles.uses(score, tuple(segments.references)))}
     return EvalSet(tuple(systems), segments, scores=scores, language_pair=languages)
@@ -374,8 +405,9 @@ WIDE = TableFormat(
     known_by="no column system: every other column is a system",
     example="segment,A,B\n1,61.2,58.4\n2,70.1,70.3\n",
     example_name="scores.csv",
-    marks=("-system -nested -texts",),
+    marks=("-system -texts",),
     of_scores=True,
+    prepare=_prepared_wide,
     read=read_wide,
     write=write_wide,
     to="wide",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.rawtable import RawTable, one_of
 
 

@@ -1,9 +1,9 @@
 """Tables as they stand in a file: named columns of cells, each row with its line.
 
-CSV, TSV, JSON lines and Parquet become the same :class:`RawTable`. What the columns mean is settled
-by the formats above, what a cell is by :mod:`steelyard.formats.cells`. Large plain CSV goes through
-DuckDB, everything it might read differently (quotes, bare CR, odd numbers) through the Python
-parser, which also says on which line an error is.
+CSV, TSV, Excel, JSON and Parquet become the same :class:`RawTable`. What the columns mean is
+settled by the formats above, what a cell is by :mod:`steelyard.formats.cells`. Large plain CSV goes
+through DuckDB, everything it might read differently (quotes, bare CR, odd numbers, titles) through
+the Python parser, which also says on which line an error is.
 """
 
 from __future__ import annotations
@@ -12,7 +12,13 @@ import csv
 import io
 import re
 import sys
+import tempfile
+import zipfile
+import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,23 +26,22 @@ import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import delimited, dumps, guarded, missing
-from steelyard.formats import duck, files
+from steelyard.core.text import plural
+from steelyard.formats import cells, duck, files, jsontables
 from steelyard.formats.cells import SQL_GAPS, Cells, parse_number
 from steelyard.formats.rawtable import RawTable
 
-#: Keys of ours that hold lists or objects.
-NESTED = {"out", "refs", "errors", "entities", "annotated_sentence"}
 PLAIN = 'plain texts, a line for each segment, are for "steelyard score"'
+EXCEL = ("xlsx", "xlsm", "xlsb", "xls", "ods")
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
+_DELIMITERS = (",", "\t", ";", "|")
+_LOOK = 30  # lines that show what separates cells
+_INDEX = "Unnamed: 0"  # what pandas calls the numbers of rows that it wrote without a name
+Record = tuple[int, Sequence[Any]]  # the line of a row, and its cells
 
 
-def read(
-    path: Path, *, is_text: Callable[[str], bool] = lambda _: False, index: bool = False
-) -> RawTable:
-    """Read a table; columns that ``is_text`` names stay text even if they look like numbers.
-
-    With ``index``, a first column without a name is left out: pandas wrote the numbers of rows.
-    """
+def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> RawTable:
+    """Read a table; columns that ``is_text`` names stay text even if they look like numbers."""
     kind = files.kind(path)
     if kind in ("parquet", "pq"):
         from steelyard.formats.parquet import read_columns
@@ -45,54 +50,53 @@ def read(
         if not n_rows:
             raise InputError("has no rows", path=path)
         check_header(path, list(columns))
-        return RawTable(path, columns, n_rows, blank_is_missing=False)
+        flat = jsontables.flat(columns, path)
+        return RawTable(path, flat, n_rows, blank_is_missing=False)
+    if is_excel(path):
+        return _read_excel(path)
     data = files.read_bytes(path)
     if data.startswith(b"PAR1"):
         raise InputError("is a Parquet file: name it .parquet", path=path)
-    decoded = files.decode(data, path)
-    if not decoded.strip():
+    text, encoding = files.decode_table(data, path)
+    if not text.strip():
         raise InputError("empty file", path=path)
-    if files.is_json(decoded, kind):
-        return _read_json(decoded, path)
-    delimiter = delimiter_of(decoded, kind)
-    large = len(data) >= _FAST_FROM and not index
-    if large and _plain(decoded) and not is_padded(decoded, delimiter):
-        fast = _read_with_duckdb(path, decoded, delimiter, is_text)
-        if fast is not None:
-            return fast
-    return _read_delimited(path, decoded, delimiter, index=index)
+    if files.is_json(text, kind):
+        return jsontables.read(files.decode(data, path), path)
+    delimiter = delimiter_of(text, kind)
+    table = None
+    large = len(data) >= (_FAST_FROM if "duckdb" not in sys.modules else _FAST_FROM // 10)
+    if large and files.encoding_of(data) == "utf-8-sig" and encoding is None:
+        table = _read_with_duckdb(path, data, text, delimiter, is_text)
+    if table is None:
+        table = _read_delimited(path, text, delimiter, is_text)
+    return table if encoding is None else table.noted(encoding)
+
+
+# Which cells a line has.
 
 
 def delimiter_of(text: str, kind: str) -> str:
-    """Tell what separates cells, by the kind of the file or by its header."""
-    header = text[: text.find("\n")] if "\n" in text else text
+    """Tell what separates cells: the mark that splits most lines into equally many."""
     if kind in ("tsv", "tab"):
         return "\t"
-    return next((d for d in (",", "\t", ";") if d in header), ",")
+    lines = [line for line in text[:100_000].split("\n") if line.strip()][:_LOOK]
+    header = lines[0] if lines else ""
+    in_header = [mark for mark in _DELIMITERS[:3] if mark in header]
+    if len(in_header) == 1 and len({line.count(in_header[0]) for line in lines}) == 1:
+        return in_header[0]
+    shares = {mark: _agreement(lines, mark) for mark in _DELIMITERS}
+    best = max(shares, key=lambda mark: shares[mark])
+    return best if shares[best] else next(iter(in_header), ",")
 
 
-def _plain(text: str) -> bool:
-    """Tell whether every dialect of CSV reads the text alike."""
-    return (
-        '"' not in text
-        and ("\r" not in text or text.count("\r") == text.count("\r\n") == text.count("\n"))
-        and "\0" not in text
-        and not re.search(r"_(?<=[0-9]_)[0-9]", text)  # 1_000 is a number to some
-        and "+-" not in text  # so is +-1
-        and not text.startswith(("\n", "\r\n"))
-        and not ("\n\n" in text or "\n\r\n" in text)  # and an empty line is a row
-    )
-
-
-def check_header(path: Path, names: Sequence[str], *, index: bool = False) -> list[str]:
-    """Refuse columns without a name (but an ``index`` at the start), and names that occur twice."""
-    for place, name in enumerate(names, 1):
-        if not name.strip() and not (index and place == 1):
-            message = f"column {place} of the header has no name (pandas: to_csv(index=False))"
-            raise InputError(message, path=path, line=1)
-        if names.count(name) > 1:
-            raise InputError(f"column '{name}' occurs twice in the header", path=path, line=1)
-    return list(names)
+def _agreement(lines: Sequence[str], delimiter: str) -> float:
+    """Give the share of lines with the commonest number of cells, if that is two or more."""
+    try:
+        widths = Counter(len(row) for row in csv.reader(lines, delimiter=delimiter) if row)
+    except csv.Error:
+        return 0.0
+    width, count = max(widths.items(), key=lambda item: (item[1], item[0]), default=(0, 0))
+    return count / sum(widths.values()) if width > 1 and count > 1 else 0.0
 
 
 def is_padded(text: str, delimiter: str) -> bool:
@@ -126,9 +130,9 @@ def csv_records(
             source, delimiter=delimiter, quoting=quoting, strict=True, skipinitialspace=padded
         )
         start = 1
-        for cells in reader:
-            if cells:
-                yield start, [cell.strip(" ") for cell in cells] if padded else cells
+        for row in reader:
+            if row:
+                yield start, [cell.strip(" ") for cell in row] if padded else row
             start = reader.line_num + 1
     except csv.Error as error:
         raise BrokenQuotesError(f"not valid CSV: {error}", start) from None
@@ -136,61 +140,315 @@ def csv_records(
         csv.field_size_limit(limit)
 
 
-def _records(
-    text: str, delimiter: str, *, quoted: bool, padded: bool
-) -> Iterator[tuple[int, list[str]]]:
+def _records(text: str, delimiter: str, *, quoted: bool) -> Iterator[tuple[int, list[str]]]:
     r"""Yield (line, cells) of each record; only ``\n`` and ``\r\n`` end one, a bare CR does not."""
     stand_in = None
+    padded = is_padded(text, delimiter)
     if re.search("\r(?!\n)", text):
         stand_in = next(c for c in map(chr, range(0xE000, 0xF8FF)) if c not in text)
         text = re.sub("\r(?!\n)", stand_in, text)
     source = io.StringIO(text, newline="")
-    for line, cells in csv_records(source, delimiter, quoted=quoted, padded=padded):
-        yield line, [c.replace(stand_in, "\r") for c in cells] if stand_in else cells
+    for line, row in csv_records(source, delimiter, quoted=quoted, padded=padded):
+        yield line, [c.replace(stand_in, "\r") for c in row] if stand_in else row
 
 
-def _read_delimited(path: Path, text: str, delimiter: str, *, index: bool = False) -> RawTable:
-    padded = is_padded(text, delimiter)
+def _read_delimited(
+    path: Path, text: str, delimiter: str, is_text: Callable[[str], bool]
+) -> RawTable:
     try:
-        records = list(_records(text, delimiter, quoted=True, padded=padded))
-        ragged = len({len(cells) for _, cells in records}) > 1
+        records = list(_records(text, delimiter, quoted=True))
+        ragged = len({len(row) for _, row in records}) > 1
     except BrokenQuotesError as error:
         if delimiter != "\t":
             raise InputError(error.args[0], path=path, line=error.args[1]) from None
         ragged = True
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
-        records = list(_records(text, delimiter, quoted=False, padded=padded))
-    header = check_header(path, records[0][1], index=index)
-    for line, cells in records[1:]:
-        if len(cells) != len(header):
-            message = f"{len(cells)} cells, expected {len(header)} as in the header"
-            message += f"; {PLAIN}" if len(header) == 1 else ""
-            raise InputError(message, path=path, line=line)
-    if len(records) == 1:
+        records = list(_records(text, delimiter, quoted=False))
+    table = _with_numbers(_laid_out(path, records), is_text)
+    if not re.search("[0-9] ?%|[0-9],[0-9]", text):
+        return table
+    return _with_local_numbers(table, is_text, "." if delimiter == "," else "")
+
+
+def _with_numbers(table: RawTable, is_text: Callable[[str], bool]) -> RawTable:
+    """Convert columns that hold numbers alone, once; digits behind a zero are a name."""
+    columns: dict[str, Cells] = dict(table.columns)
+    for name, column in table.columns.items():
+        if is_text(name) or any(cell[:1] == "0" and cell[1:2].isdigit() for cell in column):
+            continue
+        numbers = cells.numbers_of(column)
+        if numbers is not None and not np.isnan(numbers).all():
+            columns[name] = numbers
+    return replace(table, columns=columns)
+
+
+def _with_local_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str) -> RawTable:
+    """Read percentages, decimal commas and grouped digits in columns that hold nothing else."""
+    mark = cells.decimal_mark(table.columns.values()) or usual
+    columns: dict[str, Cells] = dict(table.columns)
+    for name, column in table.columns.items():
+        if is_text(name):
+            continue
+        try:
+            numbers = cells.as_written(column, mark)
+        except cells.Ambiguous as error:
+            plain = str(error).replace(",", "")
+            table.fail(
+                f"column '{name}': '{error}' may be {plain} or {str(error).replace(',', '.')}; "
+                "write it without the comma, or with a decimal point"
+            )
+        if numbers is not None:
+            columns[name] = numbers
+    return replace(table, columns=columns)
+
+
+# Where the table is: below titles, beside empty columns.
+
+
+def _is_blank(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, str) and not cell.strip())
+
+
+def _is_number(cell: Any) -> bool:
+    return not _is_blank(cell) and parse_number(cell) is not None
+
+
+def _n_filled(row: Sequence[Any]) -> int:
+    return sum(not _is_blank(cell) for cell in row)
+
+
+def _is_filled(row: Sequence[Any]) -> bool:
+    try:
+        return bool("".join(row).strip())
+    except TypeError:  # cells of a spreadsheet
+        return _n_filled(row) > 0
+
+
+def _laid_out(path: Path, records: Sequence[Record]) -> RawTable:
+    """Find the header, and leave out empty rows, empty columns and the numbers of rows."""
+    filled = [record for record in records if _is_filled(record[1])]
+    if not filled:
+        raise InputError("has no names of columns", path=path, line=1)
+    first = _header(filled)
+    line, header = filled[first]
+    if records[0] is not filled[0] and any(_is_number(cell) for cell in header):
+        raise InputError("column 1 of the header has no name: give it one", path=path, line=1)
+    body = filled[first + 1 :]
+    if body and _has_levels(header, body[0][1]):
+        return _of_levels(path, filled[first:])
+    width = len(header)
+    rows = [
+        row[:width] if len(row) > width and not _is_filled(row[width:]) else row for _, row in body
+    ]
+    for (at, _), row in zip(body, rows, strict=True):
+        if len(row) != width:
+            message = f"{len(row)} cells, expected {width} as in the header"
+            raise InputError(message + (f"; {PLAIN}" if width == 1 else ""), path=path, line=at)
+    if not rows:
         raise InputError("has a header but no rows", path=path)
-    columns = dict(zip(header, zip(*(cells for _, cells in records[1:]), strict=True), strict=True))
-    starts = [line for line, _ in records[1:]]
-    table = RawTable(path, columns, len(starts), starts.__getitem__)
-    return table if header[0].strip() else table.without(header[:1])
+    columns = list(zip(*rows, strict=True))
+    kept = [k for k, name in enumerate(header) if not _is_blank(name) or _n_filled(columns[k])]
+    names = ["" if _is_blank(header[k]) else cells.label(header[k]) or "" for k in kept]
+    if names and (not names[0] or names[0] == _INDEX):
+        if _counts_rows(columns[kept[0]]):
+            names, kept = names[1:], kept[1:]
+        elif _are_whole(columns[kept[0]]):
+            names[0] = _INDEX
+    check_header(path, names, line)
+    if not names:
+        raise InputError("has no names of columns", path=path, line=line)
+    lines = [at for at, _ in body]
+    chosen = {name: columns[k] for name, k in zip(names, kept, strict=True)}
+    table = RawTable(path, chosen, len(rows), lines.__getitem__)
+    return table.noted(f"{plural(first, 'line')} above the header skipped") if first else table
+
+
+def _header(filled: Sequence[Record]) -> int:
+    """Give the place of the header: titles and comments above it have a cell, or a # in front."""
+    widths = Counter(len(row) for _, row in filled[: 2 * _LOOK])
+    usual = max(widths, key=lambda width: (widths[width], width))
+    most = max(_n_filled(row) for _, row in filled[: 2 * _LOOK])
+    for k, (_, row) in enumerate(filled):
+        comment = str(row[0]).lstrip().startswith("#") and len(row) != usual
+        if (_n_filled(row) == 1 < most) or comment:
+            continue
+        return 0 if k and any(_is_number(cell) for cell in row) else k
+    return 0
+
+
+def check_header(path: Path, names: Sequence[str], line: int = 1) -> list[str]:
+    """Refuse columns without a name, and names that occur twice."""
+    for number, name in enumerate(names, 1):
+        if not name.strip():
+            message = f"column {number} of the header has no name: give it one"
+            raise InputError(message, path=path, line=line)
+        if names.count(name) > 1:
+            raise InputError(f"column '{name}' occurs twice in the header", path=path, line=line)
+    return list(names)
+
+
+def _counts_rows(column: Sequence[Any]) -> bool:
+    """Tell whether a column is 0, 1, 2, ..., as pandas writes the numbers of rows."""
+    return all(parse_number(cell) == row for row, cell in enumerate(column))
+
+
+def _are_whole(column: Sequence[Any]) -> bool:
+    return all(re.fullmatch("[0-9]+", cells.label(cell) or "") for cell in column)
+
+
+def _has_levels(header: Sequence[Any], below: Sequence[Any]) -> bool:
+    """Tell whether a header has two lines, as pandas writes a pivot of several scores."""
+    names = [str(name) for name in header[1:]]
+    second = [str(name) for name in below[1:]]
+    pairs = set(zip(names, second, strict=False))
+    return (
+        len(header) == len(below) > 2
+        and len(set(names)) < len(names) == len(pairs)
+        and all(name.strip() for name in names + second)
+        and not any(parse_number(name) is not None for name in second)
+    )
+
+
+def _of_levels(path: Path, records: Sequence[Record]) -> RawTable:
+    """Read a pivot: one line of the header names scores, the other systems."""
+    from steelyard.formats.columns import are_measures, names_systems
+
+    lines = [list(row) for _, row in records[:2]]
+    body = list(records[2:])
+    label = "segment"
+    if body and _n_filled(body[0][1]) == 1 and not _is_blank(body[0][1][0]):
+        label = str(body.pop(0)[1][0])
+    levels = [[str(name) for name in row[1:]] for row in lines]
+    titles = [str(row[0] or "") for row in lines]
+    systems = next((k for k in (0, 1) if names_systems(titles[k])), None)
+    if systems is None:
+        measured = [are_measures(list(dict.fromkeys(level))) for level in levels]
+        systems = measured.index(False) if sum(measured) == 1 else None
+    if systems is None:
+        message = "has two lines of names: put the systems into a column 'system'"
+        raise InputError(message, path=path, line=records[0][0])
+    if any(len(row) != len(lines[0]) for _, row in body) or not body:
+        raise InputError("has two lines of names, and rows of other lengths", path=path)
+    of_system, of_score = levels[systems], levels[1 - systems]
+    names, scores = list(dict.fromkeys(of_system)), list(dict.fromkeys(of_score))
+    at = {pair: k for k, pair in enumerate(zip(of_system, of_score, strict=True), 1)}
+    columns: dict[str, Any] = {
+        "system": [name for name in names for _ in body],
+        label: [row[0] for _ in names for _, row in body],
+    }
+    for score in scores:
+        columns[score] = [
+            row[at[name, score]] if (name, score) in at else None
+            for name in names
+            for _, row in body
+        ]
+    starts = [line for _ in names for line, _ in body]
+    check_header(path, list(columns))
+    return RawTable(path, columns, len(starts), starts.__getitem__)
+
+
+# Excel.
+
+
+def is_excel(path: Path) -> bool:
+    """Tell whether a file is a spreadsheet, by its name or by what it begins with."""
+    if files.kind(path) in EXCEL:
+        return True
+    head = files.head(path, 4096)
+    return head.startswith(b"\xd0\xcf\x11\xe0") or (
+        head.startswith(b"PK\x03\x04") and (b"[Content_Types].xml" in head or b"xl/" in head)
+    )
+
+
+def _read_excel(path: Path) -> RawTable:
+    """Read the first sheet that holds a table."""
+    try:
+        import python_calamine
+    except ImportError:
+        message = "is a spreadsheet: pip install 'steelyard[excel]' to read it, or save it as CSV"
+        raise InputError(message, path=path) from None
+    data = files.read_bytes(path)
+    _refuse_bomb(data, path)
+    try:
+        book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(data))
+        sheets = {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of the reader is no Exception
+        reason = str(error).partition("\n")[0][:80]
+        raise InputError(f"not a readable spreadsheet ({reason})", path=path) from None
+    for name, rows in sheets.items():
+        records = [(line, row) for line, row in enumerate(rows, 1) if _n_filled(row)]
+        if len(records) > 1 and max(_n_filled(row) for _, row in records) > 1:
+            table = _laid_out(path, records)
+            return table if len(sheets) == 1 else table.noted(f"sheet '{name}' is read")
+    raise InputError("no sheet holds a table", path=path)
+
+
+def _refuse_bomb(data: bytes, path: Path) -> None:
+    """Refuse a spreadsheet that unpacks to far more than it is, or is damaged."""
+    if not data.startswith(b"PK"):
+        return
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+            if unpacked > max(files.unpacked_limit(), 100 * len(data)):
+                limit = f"{files.LIMIT_VARIABLE}=N allows N MB"
+                message = f"unpacks to {unpacked >> 20:,} MB: not read ({limit})"
+                raise InputError(message, path=path)
+            damaged = archive.testzip()
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, EOFError, zlib.error) as error:
+        raise InputError(f"not a readable spreadsheet ({error})", path=path) from None
+    if damaged is not None:
+        raise InputError(f"not a readable spreadsheet ({damaged} is damaged)", path=path)
+
+
+# Large plain files.
+
+
+def _plain(text: str) -> bool:
+    """Tell whether every dialect of CSV reads the text alike."""
+    body = text.find("\n")
+    ends = "\r" in text
+    return (
+        '"' not in text
+        and not (ends and not text.count("\r") == text.count("\r\n") == text.count("\n"))
+        and "\0" not in text
+        # 1_000 is a number to some, and so is +-1
+        and not (text.find("_", body) > 0 and re.search(r"_(?<=[0-9]_)[0-9]", text))
+        and not ("+" in text and "+-" in text)
+        and not text.startswith(("\n", "\r\n"))
+        and "\n\n" not in text  # an empty line is a row
+        and not (ends and "\n\r\n" in text)
+    )
 
 
 def _read_with_duckdb(
-    path: Path, text: str, delimiter: str, is_text: Callable[[str], bool]
+    path: Path, data: bytes, text: str, delimiter: str, is_text: Callable[[str], bool]
 ) -> RawTable | None:
     """Read a plain delimited file at full speed; None where that might differ from the parser."""
     first = text[:1_000_000].split("\n", 2)
-    if len(first) < 2 or not first[1].strip():
+    if len(first) < 2 or not first[1].strip() or is_padded(text, delimiter) or not _plain(text):
         return None
-    header = check_header(path, first[0].removesuffix("\r").split(delimiter))
-    cells = first[1].removesuffix("\r").split(delimiter)
-    if len(cells) != len(header) or len(header) < 2:
+    header = first[0].removesuffix("\r").split(delimiter)
+    row = first[1].removesuffix("\r").split(delimiter)
+    if len(row) != len(header) or len(header) < 2 or header[0] == _INDEX:
+        return None
+    if len(set(header)) < len(header) or not all(name.strip() for name in header):
         return None
     numeric = [
         not is_text(name) and parse_number(cell) is not None
-        for name, cell in zip(header, cells, strict=True)
+        for name, cell in zip(header, row, strict=True)
     ]
-    columns = _plain_columns(path, header, numeric, delimiter)
+    with ExitStack() as stack:
+        plain = path
+        if files.is_packed(path):  # which several threads can't read at once
+            copy = stack.enter_context(tempfile.NamedTemporaryFile(suffix=".csv"))
+            copy.write(data)
+            copy.flush()
+            plain = Path(copy.name)
+        columns = _plain_columns(plain, header, numeric, delimiter)
     if columns is None:
         return None
     n_rows = len(next(iter(columns.values())))
@@ -216,58 +474,33 @@ def _plain_columns(
     if not duck.has_room():
         return None  # the parser needs less
     types = ["DOUBLE" if number else "VARCHAR" for number in numeric]
-    with duck.plain_path(path) as name, duck.connect() as connection:
+    with duck.plain_path(path) as name, duck.shared() as connection:
         source = duck.csv_source(name, path, types, delimiter, gaps=SQL_GAPS)
         try:
-            found = connection.execute(f"SELECT * FROM {source}").fetchnumpy()
+            table = connection.execute(f"SELECT * FROM {source}").fetchnumpy()
         except duckdb.Error:
             return None
     columns: dict[str, Cells] = {}
+    gaps = []
     for i, (name, number) in enumerate(zip(header, numeric, strict=True)):
-        cells = found[f"c{i}"]
-        empty = np.ma.getmaskarray(cells)
-        values = np.ma.getdata(cells)
+        empty = np.ma.getmaskarray(table[f"c{i}"])
+        values = np.ma.getdata(table[f"c{i}"])
         if number:
             values = np.where(empty, np.nan, values)
             if np.isinf(values).any() or np.count_nonzero(np.isnan(values)) != empty.sum():
                 return None
             columns[name] = values
+            gaps.append(empty)
         elif empty.any():
-            return None  # the parser keeps an empty text apart from the word None
+            return None
         else:
             columns[name] = values.tolist()
+    if all(numeric) and np.logical_and.reduce(gaps).any():
+        return None  # an empty row
     return columns
 
 
-def _json_records(text: str, path: Path) -> Iterator[tuple[int, Any]]:
-    """Yield (line, value) of each record: of a document that is a list, or of JSON lines."""
-    whole = files.json_document(text, path)
-    if isinstance(whole, files.JsonList):
-        yield from whole
-    elif isinstance(whole, dict):
-        yield 1, whole
-    else:
-        for line, content in enumerate(files.lines(text), 1):
-            if content.strip():
-                yield line, files.parse_json(content, path, line)
-
-
-def _read_json(text: str, path: Path) -> RawTable:
-    objects: list[dict[str, Any]] = []
-    starts: list[int] = []
-    for line, value in _json_records(text, path):
-        objects.append(files.need_object(value, path, line))
-        starts.append(line)
-    if not objects:
-        raise InputError("has no rows", path=path)
-    names = dict.fromkeys(name for value in objects for name in value)
-    for line, value in zip(starts, objects, strict=True):
-        if any(not name.strip() for name in value):
-            raise InputError("a key of the object has no name", path=path, line=line)
-    columns = {name: [value.get(name) for value in objects] for name in names}
-    if not columns:
-        raise InputError("no object has any key", path=path)
-    return RawTable(path, columns, len(objects), starts.__getitem__, blank_is_missing=False)
+# Writing.
 
 
 def _flat(column: Any) -> Any:
@@ -282,7 +515,7 @@ def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -
 
     Numbers are written so that reading them back gives the same bits; NaN and None are left empty.
     The columns in ``names``, and those that are named by somebody, are read by
-    :func:`steelyard.formats.guessing.plain_names`.
+    :func:`steelyard.formats.columns.plain_names`.
     """
     kind = files.suffix(path)
     if kind not in ("jsonl", "ndjson"):
@@ -297,14 +530,14 @@ def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -
             f"{path}: can't tell the format from the name; "
             f"expected .csv, .tsv, .jsonl (also .gz) or .parquet"
         )
-    cells = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in columns.values()]
-    rows = list(zip(*cells, strict=True))
+    values = [c.tolist() if isinstance(c, np.ndarray) else list(c) for c in columns.values()]
+    rows = list(zip(*values, strict=True))
     if kind in ("csv", "tsv"):
         if names:
             marks = [name in names for name in columns]
             columns = {guarded(name): column for name, column in columns.items()}
             rows = [
-                tuple(guarded(c) if own else c for c, own in zip(row, marks, strict=True))
+                tuple(guarded(c) if mark else c for c, mark in zip(row, marks, strict=True))
                 for row in rows
             ]
         files.write_text(path, delimited(list(columns), rows, "," if kind == "csv" else "\t"))

@@ -76,9 +76,10 @@ class FileView:
     def head(self) -> str:
         """The beginning of the file; empty if it is not text, or can't be read."""
         data = files.head(self.path, _HEAD)
-        if b"\0" in data or data.startswith((b"PAR1", b"PK\x03\x04")):
+        encoding = files.encoding_of(data)
+        if encoding == "utf-8-sig" and (b"\0" in data or data.startswith((b"PAR1", b"PK\x03\x04"))):
             return ""
-        return data.decode("utf-8-sig", errors="replace")
+        return data.decode(encoding, errors="replace")
 
     @cached_property
     def data(self) -> bytes:
@@ -112,7 +113,7 @@ class FileView:
             if text:
                 yield line, dict(zip(header, cells, strict=True))
 
-    @property
+    @cached_property
     def first_lines(self) -> list[str]:
         """The lines of the beginning, but for one that is cut off."""
         found = files.lines(self.head)
@@ -161,7 +162,7 @@ class FileView:
             value = next((own for _, own in self._safe_records()), None)
         return value if isinstance(value, dict) else None
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """The keys of the first object, or the cells of the first line of another text."""
         if self._begins_json:
@@ -206,8 +207,9 @@ class FileView:
         lines = self.kind in ("jsonl", "ndjson")  # of which there may be one
         if lines or self._begins_json != "{" or not isinstance(self.document, dict):
             return False
-        nested = any(isinstance(value, (dict, list)) for value in self.document.values())
-        return nested and tables.NESTED.isdisjoint(self.document)
+        from steelyard.formats import jsontables
+
+        return not jsontables.is_table(self.document)
 
     def has(self, *keys: str) -> bool:
         """Tell whether the first object has all of these keys."""

@@ -15,7 +15,7 @@ from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists
 from steelyard.formats.rawtable import RawTable

@@ -16,7 +16,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings, encode
 from steelyard.data.segments import Segments
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment, errorlists, raterfile
 from steelyard.formats.load import check_columns

@@ -157,7 +157,7 @@ class AtHand:
 
 def _sets(path: Path, gold: str) -> dict[str, EvalSet]:
     """Read the table of system scores by direction; the authors' has columns that are no scores."""
-    table = tables.read(path, is_text=_NO_SCORES.__contains__, index=True)
+    table = tables.read(path, is_text=_NO_SCORES.__contains__).without(["Unnamed: 0"])
     for column in ("lp", "system", gold):
         if column not in table:
             known = listed([f"'{name}'" for name in table.columns])

@@ -17,7 +17,7 @@ from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.entities import EntityAnnotations
-from steelyard.formats.load import JudgementsError, Source, as_evalset
+from steelyard.formats.load import Source, as_evalset, read
 from steelyard.scoring import words
 from steelyard.scoring.metric import Metric, Report, make_metric
 
@@ -217,13 +217,14 @@ def _with_links(source: Source) -> tuple[EvalSet, EntityAnnotations | None]:
     """Give a set as it is or as it is loaded, with its links if it is annotations."""
     if isinstance(source, EntityAnnotations):
         return source.evalset(), source
-    try:
+    if isinstance(source, EvalSet):
         return as_evalset(source), None
-    except JudgementsError as found:
-        if not isinstance(found.value, EntityAnnotations):
-            raise
-        links = replace(found.value, inputs=found.read.files, notes=found.read.notes)
-        return links.evalset(), links
+    held = read(source if isinstance(source, (list, tuple)) else (source,))
+    part = held.only
+    if part is None or not isinstance(part.value, EntityAnnotations):
+        return held.evalset(), None
+    links = replace(part.value, inputs=part.files, notes=part.notes)
+    return links.evalset(), links
 
 
 def _names(metrics: Sequence[Metric]) -> list[str]:

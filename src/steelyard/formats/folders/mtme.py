@@ -23,7 +23,8 @@ from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.data.segments import Index, Segments, Texts
-from steelyard.formats import files, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files
 from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.folders import mtme_writer
 from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of

@@ -21,7 +21,8 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Texts
-from steelyard.formats import files, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files
 from steelyard.formats.judged import errorlists
 
 NO_TRANSLATION = "[No translation supplied]"

@@ -15,7 +15,8 @@ from steelyard.core.table import dumps, missing
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.formats import files, parquet, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files, parquet
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errorlists
 

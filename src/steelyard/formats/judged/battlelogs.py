@@ -16,12 +16,13 @@ import numpy as np
 
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.data.judgements import BattleLog, Floats, Rankings, encode
-from steelyard.formats import roles, tables
+from steelyard.formats import columns as roles
+from steelyard.formats import tables
 from steelyard.formats.cells import parse_number
+from steelyard.formats.columns import BETTER, WORSE
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
-from steelyard.formats.roles import BETTER, WORSE
 from steelyard.stats.strength.wins import MOST_WEIGHT
 
 WORDS = {

@@ -13,12 +13,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from steelyard.data.judgements import Floats, Ratings, encode
-from steelyard.formats import roles, tables
+from steelyard.formats import columns as roles
+from steelyard.formats import tables
 from steelyard.formats.cells import fast_numbers, parse_number
+from steelyard.formats.columns import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
-from steelyard.formats.roles import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 
 ITEMS = {
     **dict.fromkeys(("system", "tgt"), "system"),

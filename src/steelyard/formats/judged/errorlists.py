@@ -18,7 +18,8 @@ import numpy as np
 from steelyard.core.errors import InputError, hint
 from steelyard.core.text import plural
 from steelyard.data.judgements import ErrorSpan, Ratings
-from steelyard.formats import files, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import directassessment as da

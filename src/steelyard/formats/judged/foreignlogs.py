@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import files, registry, roles
+from steelyard.formats import columns as roles
+from steelyard.formats import files, registry
 from steelyard.formats.format import Foreign, Format
 from steelyard.formats.judged import battlelogs
 from steelyard.formats.judged.battlelogs import LogColumns

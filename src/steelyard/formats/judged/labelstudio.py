@@ -17,7 +17,8 @@ import numpy as np
 
 from steelyard.core.text import listed, plural
 from steelyard.data.judgements import BattleLog, Ratings
-from steelyard.formats import files, guessing, roles, tables
+from steelyard.formats import columns as roles
+from steelyard.formats import files, tables
 from steelyard.formats.cells import GAPS, label, parse_number
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.judged import battlelogs, directassessment, errorlists, offsets
@@ -264,15 +265,15 @@ def _named(table: RawTable) -> RawTable:
         if also is not None:
             table = roles.called(table, also, roles.SYSTEM[0])
             notes.append(f"{table.place}: '{also}' is taken as the system")
-    said: list[str] = []
+    table = replace(table, notes=tuple(notes))
     if sum(roles.says_id(name) for name in table.columns) == 1:
-        table, said = guessing.numbered(table)
+        table = roles.numbered(table)
     needed = {
         role: f'no data of a task names the {role} (found {keys}); columns={{"{role}": "KEY"}} '
         "says which does"
         for role in ("system", "segment")
     }
-    return replace(table, notes=(*notes, *said), needed={**needed, **table.needed})
+    return replace(table, needed={**needed, **table.needed})
 
 
 def _scores(export: _Export) -> tuple[dict[str, list[Any]], dict[str, str], dict[str, str]]:

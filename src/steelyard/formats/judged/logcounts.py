@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import bigtables, files, roles, tables
+from steelyard.formats import bigtables, files, tables
+from steelyard.formats import columns as roles
 from steelyard.formats.bigtables import Column, Scan
 from steelyard.formats.cells import sql_blank, sql_number
 from steelyard.formats.duck import literal

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from steelyard.core.text import listed
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.rawtable import RawTable
 
 _OF_RATINGS = {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.formats import roles
+from steelyard.formats import columns as roles
 from steelyard.formats.cells import label, parse_number
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.verdicts.sayings import PairColumn, Scale, says_verdict

@@ -1,0 +1,1120 @@
+"""Which columns mean what in a table: by their names, their values, or the user's word.
+
+Columns get roles (system, segment, document, task, rater, ...). What no role claims in a table of
+scores is a score if it holds numbers, and describes the item or is left out if it holds texts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.table import unguarded
+from steelyard.core.text import listed, plural
+from steelyard.formats import cells
+from steelyard.formats.cells import brief
+from steelyard.formats.rawtable import RawTable, one_of
+
+#: Tables of scores and texts.
+SYSTEM = ("system",)
+SEGMENT = ("segment", "seg", "seg_id", "segment_id", "sid", "line", "item")
+DOCUMENT = ("doc", "document")
+DOMAIN = ("domain",)
+SOURCE = ("source", "src")
+REFERENCE = ("reference", "ref")
+OUTPUT = ("output", "hyp")
+ACCEPTED = ("accepted_names",)  # of the entity that a segment is about, one per line
+LANGUAGES = ("lp", "langpair", "language_pair")
+TASK = ("task",)  # its items are numbered apart from those of other tasks
+EPOCH = ("epoch", "trial", "repetition", "run", "seed")  # which time an item was answered
+REFERENCE_PREFIX = "ref:"
+OUTPUTS, REFERENCES = "out", "refs"  # objects of texts by name
+MENTIONS = "mentions"  # the accepted names as a list
+_OBJECTS = {"output": (OUTPUTS,), "reference": (REFERENCES,), "accepted": (MENTIONS,)}
+#: Ratings and error lists.
+RATER = ("rater", "worker", "annotator")
+RATING = ("raw", "score", "value", "rating")
+ERROR_VALUE = ("value", "score", "esa")  # beside a list of errors
+ITEM = ("type", "item_type")
+BATCH = ("hit", "unit")
+SECONDS = ("seconds", "duration")
+START, END = ("start_time", "start"), ("end_time", "end")
+PACKED, PACKED_SEGMENTS, INDEX = "scores", "segments", "index"
+ERRORS, CATEGORY, SEVERITY, TARGET = "errors", "category", "severity", "target"
+#: Rankings and battle logs.
+RANKED_SEGMENT = ("segmentId", "segment", "seg")
+JUDGE = ("judgeId", "judge", "rater")
+LEFT, RIGHT = ("left", "model_a"), ("right", "model_b")
+OUTCOME = ("outcome", "winner")
+BETTER, WORSE = "better", "worse"
+WEIGHT, TIME = ("weight",), ("time", "tstamp")
+UNIT = ("unit", "prompt", "segment", "seg", "question_id")
+_PLACE = re.compile(r"system([1-9][0-9]*)Id")
+_RANK = re.compile(r"system([1-9][0-9]*)rank")
+
+#: Other names of systems, if the cells are words: a system of a wide table may be called so, too.
+SYSTEM_ALSO = ("model", "model_name", "model_id", "system_name", "system_id", "sys", "name",
+               "engine", "llm", "provider", "generator")  # fmt: skip
+#: Names that systems have where no column has one of those.
+_SYSTEM_ELSE = ("experiment", "experiment_name", "variant", "method", "approach", "checkpoint",
+                "configuration", "config", "version", "condition", "run", "run_name", "run_id",
+                "system_prompt", "prompt_version")  # fmt: skip
+_RATER_ALSO = ("rater_id", "worker_id", "annotator_id", "participant", "participant_id", "coder",
+               "evaluator", "evaluator_id", "assessor", "assessor_id", "respondent")  # fmt: skip
+#: Names that say what a column is beside a system and a segment, if the cells are words.
+ALSO = {
+    "doc": ("doc_id", "document_id", "docid", "doc_name", "document_name"),
+    "domain": ("category", "subset", "topic", "genre"),
+    "source": ("source_text", "src_text", "source_segment", "prompt", "question", "query",
+               "instruction", "input", "user_input", "inputs"),
+    "reference": ("reference_text", "ref_text", "reference_segment", "gold", "expected",
+                  "ground_truth", "target", "expected_output", "reference_outputs"),
+    "output": ("hypothesis", "hypothesis_segment", "translation", "mt", "response", "answer",
+               "completion", "output_text", "model_output", "generated", "candidate", "prediction",
+               "outputs"),
+}  # fmt: skip
+#: Words before a dot that say where a column comes from, and not what it is.
+_SOURCES = ("input", "inputs", "output", "outputs", "data", "metadata", "meta", "reference_outputs")
+
+#: Words in the names of columns that are seldom scores or systems, even if they hold numbers.
+_SELDOM = frozenset(
+    ("gold", "truth", "expected", "answer", "difficulty", "average", "avg", "mean", "median",
+     "total", "sum", "std", "stdev", "stderr", "count", "temperature", "timestamp", "year",
+     "params", "weight", "fold", "age")
+)  # fmt: skip
+#: Words of names that say what is measured, so that the column is no system.
+_MEASURES = frozenset(
+    """
+    accuracy acc f1 em precision recall bleu chrf chrf2 chrf3 ter comet cometkiwi kiwi metricx
+    bleurt bertscore rouge rouge1 rouge2 rougel meteor mqm da esa correct correctness incorrect
+    faithfulness relevance relevancy groundedness helpfulness harmlessness coherence fluency
+    adequacy consistency completeness conciseness toxicity naturalness grammar quality similarity
+    perplexity latency seconds duration runtime elapsed cost price token tokens score scores
+    rating passed pass success pass_rate match exact_match kendall pearson spearman error errors
+    loss reward mrr ndcg wer cer kappa auc mse mae rmse count min max mean median std stddev
+    variance sum total average avg
+    """.split()  # noqa: SIM905 - a list of words
+)
+_SUMMARY = re.compile(
+    r"((macro|micro|weighted|grand|overall|column)[ -]?)?(average|avg\.?|mean|total|overall|sum)"
+    r"( score)?:?"
+)
+
+#: What a table is recognised by: names of columns by their role.
+_ROLES: dict[str, tuple[str, ...]] = {
+    "system": SYSTEM,
+    "segment": SEGMENT,
+    "rater": RATER,
+    "rating": RATING,
+    "left": LEFT,
+    "right": RIGHT,
+    "outcome": OUTCOME,
+    **{name: (name,) for name in (BETTER, WORSE, ERRORS, CATEGORY, SEVERITY, PACKED, INDEX)},
+    **{name: (name,) for name in (PACKED_SEGMENTS, "sentence", "entities", "annotated_sentence")},
+}
+
+#: What ``columns={role: name}`` may name, with the names that a column of the role has else.
+ASSIGNED: dict[str, tuple[str, ...]] = {
+    "system": SYSTEM,
+    "segment": SEGMENT,
+    "doc": DOCUMENT,
+    "domain": DOMAIN,
+    "task": TASK,
+    "epoch": EPOCH,
+    "source": SOURCE,
+    "reference": REFERENCE,
+    "output": OUTPUT,
+    "accepted": ACCEPTED,
+    "lp": LANGUAGES,
+    "rater": RATER,
+    "score": tuple(dict.fromkeys(("score", *RATING, *ERROR_VALUE))),
+    "type": ITEM,
+    "left": LEFT,
+    "right": RIGHT,
+    "outcome": OUTCOME,
+    "unit": UNIT,
+    "weight": WEIGHT,
+    "time": TIME,
+    **{name: (name,) for name in (ERRORS, CATEGORY, SEVERITY, TARGET, BETTER, WORSE)},
+}
+
+#: Columns that are names or texts even where they look like numbers, by the kind of table.
+_OF_SCORES = frozenset(
+    (*SYSTEM, *SEGMENT, *DOCUMENT, *DOMAIN, *SOURCE, *REFERENCE, *OUTPUT, *ACCEPTED, *LANGUAGES,
+     *TASK, *EPOCH)
+)  # fmt: skip
+_OF_RATINGS = frozenset(
+    (*RATER, *ITEM, *BATCH, INDEX, PACKED, PACKED_SEGMENTS, ERRORS, CATEGORY, SEVERITY, TARGET)
+)
+_OF_LOGS = frozenset((*LEFT, *RIGHT, *OUTCOME, *UNIT, BETTER, WORSE, *RANKED_SEGMENT, *JUDGE))
+#: Columns of texts that are no texts if they hold numbers alone, in a table without systems.
+_TEXTS = (*SOURCE, *REFERENCE, *OUTPUT, *DOMAIN, *ACCEPTED)
+
+#: Columns that mean something in a table of ratings; others are not read.
+RATING_COLUMNS = _OF_RATINGS | {*RATING, *ERROR_VALUE, *SECONDS, *START, *END}
+
+#: Words of a name that say that a column numbers or names rows.
+_ID = frozenset(("id", "ids", "idx", "index", "uid", "uuid", "guid", "qid", "docid", "rowid"))
+_THING = frozenset(
+    ("item", "example", "prompt", "question", "query", "segment", "seg", "sentence", "row", "line",
+     "instance", "case", "testcase")
+)  # fmt: skip
+_NUMBER = frozenset(("no", "nr", "num", "number", "#"))
+_OF_OTHERS = frozenset(
+    ("model", "system", "sys", "rater", "annotator", "worker", "judge", "user", "session", "run",
+     "batch", "hit", "dataset", "participant", "doc", "document")
+)  # fmt: skip
+_COUNTS_FROM = 5  # rows; fewer numbers than that can be 1, 2, 3 by chance
+_FEWER = 3  # times as many items as systems tell which is which
+_FAR = 100.0  # largest scores of two systems that are so many times apart are not of one kind
+
+
+# What names say.
+
+
+def words(name: str) -> list[str]:
+    """Split a name where a blank, a sign or a capital letter parts it, in small letters."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return re.findall(r"[^\W_]+|#", parted.casefold())
+
+
+def _key(name: str) -> str:
+    """Give a name as we spell it: ``Sentence ID`` and ``Input.sentenceId`` are ``sentence_id``."""
+    source, dot, rest = name.partition(".")
+    plain = rest if dot and source.casefold() in _SOURCES else name
+    return "_".join(words(plain)) or name
+
+
+def says_id(name: str) -> bool:
+    """Tell from its name that a column numbers or names rows, and holds no score.
+
+    Examples
+    --------
+    >>> [says_id(name) for name in ("id", "questionId", "doc_id", "Unnamed: 0", "row no", "BLEU")]
+    [True, True, True, True, True, False]
+    """
+    parts = words(name)
+    if not parts:
+        return False
+    numbered = len(parts) == 2 and parts[1] in _NUMBER
+    whole = (len(parts) == 1 and parts[0] in _THING) or parts == ["test", "case"]
+    return parts[-1] in _ID or parts[0] == "id" or numbered or whole or parts[0] == "unnamed"
+
+
+def names_items(name: str) -> bool:
+    """Tell from its name that a column numbers or names items: no documents, systems or raters."""
+    return says_id(name) and _OF_OTHERS.isdisjoint(words(name)) and _key(name) not in ALSO["doc"]
+
+
+def names_systems(name: str) -> bool:
+    """Tell from its name that a column names systems."""
+    return _key(name) in (*SYSTEM, *SYSTEM_ALSO)
+
+
+def has_role(name: str) -> bool:
+    """Tell whether a name is that of a column of ours, or of one that numbers rows."""
+    return _key(name) in _OF_SCORES or names_systems(name) or says_id(name)
+
+
+def is_measure(name: str) -> bool:
+    """Tell from its name that a column holds what was measured, and is no system."""
+    parts = words(name)
+    if re.match("rank|.*rank$", name.casefold()):
+        return True
+    return bool(parts) and (
+        not _MEASURES.isdisjoint((parts[0], parts[-1], "_".join(parts)))
+        or (len(parts) > 1 and parts[0] in ("is", "human", "judge") and len(parts) < 4)
+    )
+
+
+def are_measures(names: Sequence[str]) -> bool:
+    """Tell whether most names are of measures, and none is that of a column of ours."""
+    measures = sum(is_measure(name) for name in names)
+    return 2 * measures >= len(names) > 0 and not any(has_role(name) for name in names)
+
+
+def is_text(name: str) -> bool:
+    """Tell whether a column of a table of scores holds names or texts."""
+    return name in _OF_SCORES or name.startswith(REFERENCE_PREFIX)
+
+
+def is_log_text(name: str) -> bool:
+    """Tell whether a column of a battle log or of rankings holds names."""
+    return name in _OF_LOGS or _PLACE.fullmatch(name) is not None
+
+
+def stays_text(name: str) -> bool:
+    """Tell whether the cells of a column of scores stay as they are, even where all are digits."""
+    key = _key(name)
+    return is_text(name) or key in SYSTEM_ALSO or key in SEGMENT or says_id(name)
+
+
+def is_text_anywhere(name: str) -> bool:
+    """Tell whether a column holds names or texts in any kind of table."""
+    return (
+        stays_text(name)
+        or name in _OF_RATINGS
+        or is_log_text(name)
+        or _key(name) in (*RATER, *_RATER_ALSO)
+    )
+
+
+def present(table: RawTable) -> set[str]:
+    """Give the roles that the columns of a table have, by their names.
+
+    Beside them: ``.name`` for every column, ``places`` of rankings (two systems or more in a row),
+    ``texts`` where outputs or references are objects, ``nested`` where the first row holds any
+    object or list, ``delimited`` in CSV and TSV.
+    """
+    roles = of_names(table.columns)
+    objects = (table.columns.get(name, ()) for name in (OUTPUTS, REFERENCES))
+    if any(isinstance(cell, dict) for column in objects for cell in column):
+        roles.add("texts")
+    if any(isinstance(c[0], (dict, list)) for c in table.columns.values() if len(c)):
+        roles.add("nested")
+    return roles | {"delimited"} if table.blank_is_missing else roles
+
+
+def of_names(names: Collection[str]) -> set[str]:
+    """Give the roles that names say, and ``.name`` for each; ``places`` where they are of ranks."""
+    roles = {role for role, usual in _ROLES.items() if not set(names).isdisjoint(usual)}
+    roles |= {f".{name}" for name in names}
+    return roles | {"places"} if len(places(names)) >= 2 else roles
+
+
+def places(names: Iterable[str]) -> list[int]:
+    """Give the numbers k of columns ``systemKId`` that have a ``systemKrank``, in order."""
+    present_names = set(names)
+    numbers = [int(match[1]) for name in present_names if (match := _PLACE.fullmatch(name))]
+    return sorted(number for number in numbers if f"system{number}rank" in present_names)
+
+
+def is_rank(name: str) -> bool:
+    """Tell whether a column of rankings holds ranks."""
+    return _RANK.fullmatch(name) is not None
+
+
+def check_free(names: Iterable[str], what: str, *, ids: bool = False) -> None:
+    """Refuse names of scores or systems that a table would take for a column of its own.
+
+    With ``ids`` some may read like ids, for formats that say which columns are scores.
+    """
+    for name in names:
+        if is_text(name) or not name.strip() or (says_id(name) and not ids):
+            raise UsageError(f"a {what} named '{name}' can't be told from the column of that name")
+
+
+def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:
+    """Tell from the end of a metric's name what it sees: source, all, or named references.
+
+    Examples
+    --------
+    >>> uses("CometKiwi-src"), uses("BLEU-refA"), uses("BLEU-refA.refB"), uses("chrF")
+    (('src',), ('refA',), ('refA', 'refB'), ())
+    """
+    base, dash, ending = name.rpartition("-")
+    if not (base and dash and ending):
+        return ()
+    if ending in ("src", "all"):
+        return (ending,)
+    names = ending.split(".")
+    fits = all(n in references or re.fullmatch(r"ref[A-Z0-9a-z]?", n) for n in names)
+    return tuple(names) if fits else ()
+
+
+# What the user says, and what is shown of it.
+
+
+def called(table: RawTable, name: str, role: str) -> RawTable:
+    """Call a column by its role."""
+    columns = {role if key == name else key: column for key, column in table.columns.items()}
+    return replace(table, columns=columns, given={**table.given, role: name})
+
+
+def assigned(table: RawTable, roles: Iterable[tuple[str, str]]) -> RawTable:
+    """Call columns by the roles that the user gave them; others that could have the role go.
+
+    A ``score`` keeps its name, unless raters gave it, and is the only one.
+    """
+    for role, name in roles:
+        if role not in ASSIGNED:
+            raise UsageError(f"columns: no role '{role}'; {hint(role, ASSIGNED)}")
+        if name not in table:
+            continue
+        others = [n for n in ASSIGNED[role] if n in table and n != name]
+        new = role
+        if role == "segment":
+            others += [n for n in table.columns if names_items(n) and n not in (name, *others)]
+        if role == "score" and not _rater(table):
+            others, new = [n for n in table.columns if n != name and not stays_text(n)], name
+        if role in ("epoch", "system"):
+            others = [n for n in others if n == role]
+        table = called(table.without(others), name, new)
+        others = [n for n in others if n not in ASSIGNED["segment"] or role == "segment"]
+        table = table.noted(f"columns not used: {', '.join(others)}") if others else table
+    return table
+
+
+def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Give the roles that columns have, and what the file calls these.
+
+    What is left of a table of scores are scores, or systems if it is wide; files of texts and
+    ``judged`` tables have other columns, too.
+    """
+    roles: dict[str, tuple[str, ...]] = {}
+    rest = dict.fromkeys(table.columns)  # a column has one role
+    for role, names in ASSIGNED.items():
+        if judged or _OF_SCORES.issuperset(names):
+            objects = [n for n in _OBJECTS.get(role, ()) if n in rest and _is_object(table, n)]
+            members = [name for name in names if name in rest and name not in table.metadata]
+            members += objects
+            roles[role] = tuple(table.given.get(name, name) for name in members)
+            rest = dict.fromkeys(name for name in rest if name not in members)
+    texts = any(_is_object(table, name) for name in (OUTPUTS, REFERENCES) if name in table)
+    if not (judged or texts):
+        left = [name for name in rest if not is_text(name)]
+        scores = [name for name in left if name not in table.metadata]
+        roles["score" if SYSTEM[0] in table else "system"] = tuple(
+            table.given.get(name, name) for name in scores
+        )
+        roles["metadata"] = tuple(name for name in rest if name in table.metadata)
+    return tuple((role, names) for role, names in roles.items() if names)
+
+
+def _is_object(table: RawTable, name: str) -> bool:
+    return any(isinstance(cell, (dict, list)) for cell in table.columns[name])
+
+
+def segment_column(table: RawTable) -> str | None:
+    """Give the column that holds the segment ids, None if there is none."""
+    return one_of(table, SEGMENT, "segment")
+
+
+def language_pair(table: RawTable) -> tuple[str | None, RawTable]:
+    """Take out the column that names the language pair; a file with several is an error."""
+    column = one_of(table, LANGUAGES, "language pair")
+    if column is None:
+        return None, table
+    pairs = sorted(set(table.labels(column)))
+    if len(pairs) > 1:
+        pairs = [pair[:40] for pair in pairs]  # which may be anything
+        shown = ", ".join(pairs[:5]) + (", ..." if len(pairs) > 5 else "")
+        raise InputError(
+            f"column '{column}' mixes {len(pairs)} language pairs ({shown}); "
+            f'choose one with where={{"{column}": "{pairs[0]}"}}',
+            path=table.path,
+        )
+    return pairs[0], table.without([column])
+
+
+# What values say.
+
+
+@dataclass(frozen=True)
+class Named:
+    """What the user named: scores, and systems to keep (None: all). These are never doubted."""
+
+    scores: frozenset[str] = frozenset()
+    systems: frozenset[str] | None = None
+
+
+def _cells(table: RawTable, name: str) -> list[Any]:
+    column = table.columns[name]
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
+
+
+def _labels(table: RawTable, name: str) -> list[Any]:
+    """Give the cells of a column so that they can be compared, whatever they are."""
+    return [c if isinstance(c, str) else cells.label(c) or repr(c) for c in _cells(table, name)]
+
+
+def _is_words(table: RawTable, name: str) -> bool:
+    """Tell whether a column holds names: texts that are no numbers, and some."""
+    column = table.columns[name]
+    if isinstance(column, np.ndarray):
+        return False
+    filled = [
+        c for c in column[:100] if not (c is None or (isinstance(c, str) and c in cells.GAPS))
+    ]
+    return bool(filled) and all(
+        cells.parse_number(cell) is None and not isinstance(cell, (bool, dict, list))
+        for cell in filled
+    )
+
+
+def _is_numbers(table: RawTable, name: str) -> bool:
+    """Tell whether a column holds numbers alone, and some."""
+    values = cells.numbers_of(table.columns[name])
+    return values is not None and not np.isnan(values).all()
+
+
+def _are_whole(table: RawTable, name: str) -> bool:
+    values = cells.numbers_of(table.columns[name])
+    return values is not None and bool((values == np.floor(values)).all())
+
+
+def _rater(table: RawTable) -> str | None:
+    """Find the column that names raters."""
+    usual = next((name for name in RATER if name in table), None)
+    also = (n for n in table.columns if _key(n) in (*RATER, *_RATER_ALSO))
+    return usual or next((n for n in also if _is_words(table, n) or _are_whole(table, n)), None)
+
+
+def _either(table: RawTable, names: Sequence[str], role: str) -> NoReturn:
+    """Refuse a table in which either of two columns could have a role, and say what decides."""
+    ways = " or ".join(f'columns={{"{role}": "{name}"}}' for name in names)
+    both = " and ".join(f"'{name}'" for name in names)
+    raise UsageError(f"{table.place}: columns {both} could both be the {role}: {ways} decides")
+
+
+def _taken(table: RawTable, name: str, role: str) -> RawTable:
+    """Call a column by its role, and say so unless only the spelling differs."""
+    renamed = called(table, name, role)
+    if _key(name) == role:
+        return renamed
+    return renamed.noted(f"column '{name}' is taken as the {role}")
+
+
+def rated(table: RawTable) -> RawTable:
+    """Call the columns of judgements by our names, in a table that names raters."""
+    rater = _rater(table)
+    if rater is None or any(name in table for name in (ERRORS, PACKED, *LEFT)):
+        return table
+    system = SYSTEM[0] if SYSTEM[0] in table else _system_by_name(table)
+    if system is None:
+        return _of_systems_in_columns(table, rater)
+    named = table if rater in RATER else _taken(table, rater, RATER[0])
+    named = named if system == SYSTEM[0] else _taken(named, system, SYSTEM[0])
+    named = numbered(named)
+    for role in ("doc",) if SEVERITY in table else ("doc", "domain"):
+        named = _with_text(named, role, ())
+    named = without_summaries(named)
+    if CATEGORY in named or SEVERITY in named or segment_column(named) is None:
+        return named
+    return _with_rating(named)
+
+
+def _of_systems_in_columns(table: RawTable, rater: str) -> RawTable:
+    """Give ratings a row each, of a table that has a column for every system, or for its rank."""
+    named = numbered(called(table, rater, RATER[0]))
+    segment = segment_column(named)
+    systems = [name for name in measured(named) if not is_text_anywhere(name)]
+    if segment is None or len(systems) < 2:
+        return table
+    ranks = {name: re.sub("(?i)^rank[ _-]*|[ _-]*rank$", "", name) for name in systems}
+    if all(rest and rest != name for name, rest in ranks.items()):
+        named = called(named, segment, SEGMENT[0])
+        columns = dict(named.without(systems).columns)
+        for k, (name, system) in enumerate(ranks.items(), 1):
+            columns[f"system{k}Id"] = [system] * named.n_rows
+            columns[f"system{k}rank"] = named.columns[name]
+        return replace(named, columns=columns)
+    if are_measures(systems):
+        return table
+    rows = [row for _ in systems for row in range(named.n_rows)]
+    taken = named.without(systems).take(rows)
+    columns = dict(taken.columns)
+    columns[SYSTEM[0]] = [name for name in systems for _ in range(named.n_rows)]
+    columns["score"] = [cell for name in systems for cell in _cells(named, name)]
+    shown = listed([f"'{name}'" for name in systems])
+    return replace(taken, columns=columns).noted(f"columns {shown} are taken as the systems")
+
+
+def _with_rating(table: RawTable) -> RawTable:
+    """Call the only column that can be a rating ``score``."""
+    if any(name in table for name in RATING):
+        return table
+    spelt = [name for name in table.columns if _key(name) in RATING]
+    others = [
+        name
+        for name in table.columns
+        if not is_text_anywhere(name)
+        and name not in (*SECONDS, *START, *END)
+        and not {"seconds", "time", "timestamp"} & set(words(name))
+        and _is_numbers(table, name)
+    ]
+    candidates = spelt[:1] or others
+    if len(candidates) > 1:
+        _either(table, candidates[:2], "score")
+    return _taken(table, candidates[0], "score") if candidates else table
+
+
+def settled(table: RawTable, named: Named) -> RawTable:
+    """Call the columns of a table of scores by their roles; what is left are scores or systems."""
+    table = plain_names(table)
+    if SYSTEM[0] not in table:
+        table = _with_system(table, named)
+    long = SYSTEM[0] in table
+    table = numbered(table, named.scores if long else named.systems)
+    if long:
+        for role in ALSO:
+            table = _with_text(table, role, named.scores)
+        for role in ("task", "epoch"):
+            table = _with_spelling(table, role, named.scores)
+        table = _with_segment_by_values(table, named.scores)
+    else:
+        table = _with_numbers_as_systems(table, named.systems or ())
+    return without_summaries(table)
+
+
+def plain_names(table: RawTable) -> RawTable:
+    """Take guards against formulas off the names in a delimited table of scores, and say so."""
+    if not table.blank_is_missing:
+        return table
+    columns: dict[str, Any] = {}
+    plain: dict[str, str] = {}
+    for guarded, column in table.columns.items():
+        name = unguarded(guarded)
+        plain |= {guarded: name} if name != guarded else {}
+        columns[name] = column
+        if name in (*SYSTEM, *SEGMENT) and not isinstance(column, np.ndarray):
+            odd = {c for c in set(column) if isinstance(c, str) and unguarded(c) != c}
+            plain |= {cell: unguarded(cell) for cell in sorted(odd)}
+            columns[name] = [unguarded(c) if c in odd else c for c in column] if odd else column
+    if not plain or len(columns) < len(table.columns):
+        return table
+    names = f"{plural(len(plain), 'name')}, such as '{next(iter(plain.values()))}'"
+    note = f"an apostrophe before {names}, is taken for a guard against formulas"
+    return replace(table, columns=columns).noted(note)
+
+
+def _system_by_name(table: RawTable, doubted: Collection[str] = ()) -> str | None:
+    """Find the column that is called like one of systems, and holds names."""
+    spelt: dict[str, str] = {}
+    for name in table.columns:
+        spelt.setdefault(_key(name), name)
+    candidates = [
+        spelt[name]
+        for name in (*SYSTEM, *SYSTEM_ALSO)
+        if name in spelt and spelt[name] not in doubted and _is_words(table, spelt[name])
+    ]
+    if not candidates:
+        return next(
+            (spelt[n] for n in _SYSTEM_ELSE if n in spelt and _is_words(table, spelt[n])), None
+        )
+    for name in candidates:  # the finest: it tells all others
+        if all(_tells(table, name, other) for other in candidates):
+            return name
+    return _either(table, candidates[:2], "system")
+
+
+def _tells(table: RawTable, name: str, other: str) -> bool:
+    """Tell whether a column determines another one."""
+    labels, others = _labels(table, name), _labels(table, other)
+    return len(set(labels)) == len(set(zip(labels, others, strict=True)))
+
+
+def _with_system(table: RawTable, named: Named) -> RawTable:
+    """Call the column that names the systems ``system``."""
+    if named.systems is not None and named.systems <= set(table.columns):
+        return table
+    system = _system_by_name(table) or _system_by_numbers(table) or _system_by_values(table)
+    if system is None:
+        return table
+    others = [n for n in table.columns if names_systems(n) and n != system]
+    table = _taken(table.without(others), system, SYSTEM[0])
+    return table.noted(f"columns not used: {', '.join(others)}") if others else table
+
+
+def _system_by_numbers(table: RawTable) -> str | None:
+    """Find systems that are called by numbers: models 7, 13 and 70."""
+    strong = (*SYSTEM, "model", "model_name", "model_id", "system_name", "system_id", "llm")
+    name = next((n for n in table.columns if _key(n) in strong), None)
+    if name is None or not _is_numbers(table, name) or not _are_whole(table, name):
+        return None
+    items = [n for n in table.columns if names_items(n) or n in SEGMENT]
+    labels = _labels(table, name)
+    for item in items:
+        ids = _labels(table, item)
+        pairs = set(zip(labels, ids, strict=True))
+        if len(set(ids)) < table.n_rows == len(pairs):
+            return name
+    if len(table.columns) - len(items) < 2:
+        return None
+    raise UsageError(
+        f"{table.place}: column '{name}' holds numbers ({listed(list(dict.fromkeys(labels)), 3)}): "
+        f'columns={{"system": "{name}"}} if they name systems, systems=["{name}", ...] if it is one'
+    )
+
+
+def _system_by_values(table: RawTable) -> str | None:
+    """Find the column of a few names that is crossed with another one, a row for every pair."""
+    scores = [n for n in table.columns if _holds_scores(table, n)]
+    if not scores or (len(scores) > 1 and not are_measures(scores)):
+        return None
+    crossed: dict[str, int] = {}  # with how many names
+    for name in table.columns:
+        if name in scores or says_id(name) or is_text_anywhere(name) or _key(name) in _described():
+            continue
+        labels = _labels(table, name) if _is_words(table, name) else []
+        several = len(set(labels))
+        if not 2 <= several <= min(50, table.n_rows // 2):
+            continue
+        for other in table.columns:
+            if other == name or other in scores:
+                continue
+            ids = _labels(table, other)
+            if several * len(set(ids)) == table.n_rows == len(set(zip(labels, ids, strict=True))):
+                crossed[name] = several
+                break
+    fewest = sorted(crossed, key=lambda name: crossed[name])[:2]
+    if len(fewest) == 2 and _FEWER * crossed[fewest[0]] > crossed[fewest[1]]:
+        _either(table, fewest, "system")
+    return fewest[0] if fewest else None
+
+
+def _described() -> set[str]:
+    """Names of columns that describe items."""
+    return {*_OF_SCORES, *(name for names in ALSO.values() for name in names), "language", "split"}
+
+
+def _holds_scores(table: RawTable, name: str) -> bool:
+    """Tell whether a column that no name claims holds scores."""
+    if is_text(name) or says_id(name) or names_systems(name):
+        return False
+    column = table.columns[name]
+    return _is_numbers(table, name) or cells.truths(column) is not None
+
+
+def measured(table: RawTable) -> list[str]:
+    """Give the columns of a table without systems that hold scores."""
+    return [name for name in table.columns if _holds_scores(table, name)]
+
+
+def holds_objects(table: RawTable) -> bool:
+    """Tell whether a column holds objects, which are of no table."""
+    return any(isinstance(c, dict) for column in table.columns.values()
+               if not isinstance(column, np.ndarray) for c in column)  # fmt: skip
+
+
+def are_battles(table: RawTable) -> bool:
+    """Tell whether two columns name the sides of battles."""
+    sides = [next((n for n in names if n in table), None) for names in (LEFT, RIGHT)]
+    return all(name is not None and _is_words(table, name) for name in sides)
+
+
+def names_a_system(table: RawTable) -> bool:
+    """Tell whether a column names systems."""
+    return SYSTEM[0] in table or _system_by_name(table) is not None
+
+
+def _with_text(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
+    """Call a column of documents or texts by our name."""
+    usual = ASSIGNED[role]
+    if any(name in table for name in usual):
+        return table
+    names = (*usual, *ALSO[role])
+    column = next((n for n in table.columns if _key(n) in names and n not in kept), None)
+    if column is None or (role != "doc" and _is_numbers(table, column)):
+        return table
+    if _is_object(table, column):
+        return table
+    return called(table, column, role)
+
+
+def _with_spelling(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
+    """Call a column by our name if it is spelt otherwise."""
+    usual = ASSIGNED[role]
+    column = next((n for n in table.columns if _key(n) in usual and n not in kept), None)
+    if column is None or any(name in table for name in usual):
+        return table
+    return called(table, column, _key(column))
+
+
+def numbered(table: RawTable, kept: Collection[str] | None = None) -> RawTable:
+    """Call the column that names the segments ``segment``, and say so if that was a guess."""
+    if any(name in table for name in SEGMENT):
+        return table
+    segment = _segment(table, kept or ())
+    if segment is None:
+        return table
+    running = [
+        name
+        for name in table.columns
+        if name not in (segment, *(kept or ())) and names_items(name) and _numbers_rows(table, name)
+    ]
+    if running and not _numbers_rows(table, segment):
+        table = table.without(running).noted(f"columns not used: {', '.join(running)}")
+    return _taken(table, segment, SEGMENT[0])
+
+
+def _segment(table: RawTable, kept: Collection[str]) -> str | None:
+    """Find the column that names the segments by something like ``example_id``.
+
+    One that is an id comes before one that is a text, and a document's only where it is alone. An
+    id that is another on every row of several systems numbers rows: a text that they share is it.
+    """
+    spelt = (n for n in table.columns if names_items(n) or _key(n) in SEGMENT)
+    named = [n for n in spelt if n not in kept and not _is_object(table, n)]
+    named = [n for n in named if words(n)[0] != "unnamed"] or named  # which pandas wrote
+    texts = [n for n in named if _key(n) in ALSO["source"] and _is_words(table, n)]
+    ids = [name for name in named if name not in texts]
+    shared = [name for name in (*ids, *texts) if not _numbers_rows(table, name)]
+    if ids and shared and _numbers_rows(table, ids[0]):
+        ids = shared[:1]
+    documents = [n for n in table.columns if _key(n) in ALSO["doc"] and n not in kept]
+    named = ids or named or documents
+    if not named:
+        return None
+    for name in named:  # two that name the same items are one
+        if all(_tells(table, name, n) and _tells(table, n, name) for n in named):
+            return name
+    first = next(iter(table.columns))
+    if first not in named:
+        _either(table, named[:2], "segment")
+    return first
+
+
+def _numbers_rows(table: RawTable, name: str) -> bool:
+    """Tell whether a column is another on every row of several systems."""
+    several = SYSTEM[0] in table and len(set(_labels(table, SYSTEM[0]))) > 1
+    return several and len(set(_labels(table, name))) == table.n_rows
+
+
+def _with_segment_by_values(table: RawTable, kept: Collection[str]) -> RawTable:
+    """Find the items of several systems by their values, where no name says which column it is."""
+    if segment_column(table) is not None:
+        return table
+    systems = _labels(table, SYSTEM[0])
+    if len(set(systems)) == table.n_rows:
+        return table  # a row for each system
+    for name in (*table.columns, *TASK):
+        if name not in table or name in (*SYSTEM, *kept, *OUTPUT, *EPOCH, *DOCUMENT, *LANGUAGES):
+            continue
+        if _is_object(table, name) or not (_is_words(table, name) or _are_whole(table, name)):
+            continue
+        ids = _labels(table, name)
+        repeats = [_labels(table, n) for n in EPOCH if n in table]
+        rows = set(zip(systems, ids, *repeats, strict=True))
+        several = len(set(zip(systems, ids, strict=True))) > len(set(ids)) > 1
+        if len(rows) == table.n_rows and several:
+            return _taken(table, name, SEGMENT[0])
+    return table
+
+
+def _with_numbers_as_systems(table: RawTable, kept: Collection[str]) -> RawTable:
+    """Take columns for systems that are called like texts and hold numbers; find the segment."""
+    wide = [name for name in table.columns if _holds_scores(table, name)]
+    odd = [name for name in _TEXTS if name in table and wide and _is_numbers(table, name)]
+    for name in odd:
+        spare = f"{name} (system)"
+        table = called(table, name, spare) if spare not in table else table
+        table = table.noted(
+            f"column '{name}' holds numbers, and is taken for a system "
+            f"({cells.skipping(name)} skips it)"
+        )
+    if segment_column(table) is None:
+        counted = [name for name in wide if name not in kept and _counts(table, name)]
+        if len(counted) == 1 and len(wide) > 1 and table.n_rows >= _COUNTS_FROM:
+            return _taken(table, counted[0], SEGMENT[0])
+    return table
+
+
+# Rows that are no items.
+
+
+def without_summaries(table: RawTable) -> RawTable:
+    """Leave out rows of averages and totals, and say so."""
+    left: list[int] = []
+    for name in (*SYSTEM, *SEGMENT):
+        if name not in table or isinstance(table.columns[name], np.ndarray):
+            continue
+        column = table.columns[name]
+        words_held = {cell for cell in _distinct(column) if _is_summary(cell)}
+        if not words_held:
+            continue
+        marks = [isinstance(cell, str) and cell in words_held for cell in column]
+        others = [c for c, mark in zip(column, marks, strict=True) if not mark]
+        ids = all(re.search("[0-9]", str(cell)) for cell in others)
+        behind = len(column) - next((k for k, m in enumerate(reversed(marks)) if not m), 0)
+        left += [
+            row for row, mark in enumerate(marks)
+            if mark and others and (name in SYSTEM or ids or row >= behind)
+        ]  # fmt: skip
+    if not left:
+        return table
+    lines = listed([str(table.line(row)) for row in sorted(set(left))], 3)
+    rest = table.take([row for row in range(table.n_rows) if row not in set(left)])
+    what = "a row" if len(set(left)) == 1 else plural(len(set(left)), "row")
+    return rest.noted(f"{what} of averages or totals left out (line {lines})")
+
+
+def _distinct(column: Any) -> set[Any]:
+    try:
+        return set(column)
+    except TypeError:  # lists and objects
+        return {cell for cell in column if isinstance(cell, str)}
+
+
+def _is_summary(cell: Any) -> bool:
+    return isinstance(cell, str) and bool(_SUMMARY.fullmatch(cell.strip().casefold()))
+
+
+def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
+    """Leave out a last row that is the mean of all others in several columns, and say so."""
+    n = table.n_rows - 1
+    if n < _COUNTS_FROM or len(names) < 2:
+        return table
+    for name in names:
+        values = table.numbers(name)
+        rest, last = values[:-1], values[-1]
+        text = str(_cells(table, name)[-1]).partition(".")[2]
+        digits = len(text) if not isinstance(table.columns[name], np.ndarray) else 2
+        if np.isnan(values).any() or rest.std() == 0:
+            return table
+        if abs(rest.mean() - last) > 0.5000001 * 10.0 ** -max(digits, 1):
+            return table
+    line = table.line(n)
+    return table.take(range(n)).noted(f"line {line} is the mean of all rows above, and left out")
+
+
+# Scores and what else there is.
+
+
+def classified(table: RawTable, named: Named) -> RawTable:
+    """Tell scores from columns that describe items; refuse or name what is odd."""
+    table = _with_truths(table)
+    long = SYSTEM[0] in table
+    kept = named.scores if long else named.systems or named.scores
+    whole = table
+    table = _without_texts(table, kept)
+    scores = score_names(table)
+    if long:
+        _refuse_running_ids(table)
+        if not scores and not any(name in table for name in OUTPUT):
+            _refuse_texts(whole)
+        notes = _seldom(table, kept, scores, "score")
+    else:
+        _refuse_rows_as_names(table)
+        if named.systems is None and segment_column(table) is None:
+            _refuse_unclear_rows(table)
+        table = _without_repeats(table, kept)
+        scores = score_names(table)
+        notes = _seldom(table, kept, scores, "system") + _odd_systems(table, scores, named)
+    return table.noted(*notes)
+
+
+def _without_texts(table: RawTable, kept: Collection[str]) -> RawTable:
+    """Mark the columns that describe items, and leave out those that say nothing."""
+    of_systems = SYSTEM[0] in table and segment_column(table) is None
+    metadata, unused = set(table.metadata), []
+    for name, column in table.columns.items():
+        if is_text(name):
+            if of_systems and name not in (*SYSTEM, *LANGUAGES):
+                unused.append(name)
+        elif name in kept or name in metadata:
+            continue
+        elif _is_empty(column):
+            unused.append(name)
+        elif says_id(name) or not _is_mostly_numbers(column):
+            if _is_object(table, name):
+                unused.append(name)
+            else:
+                metadata.add(name)
+    return replace(table.without(unused), metadata=frozenset(metadata))
+
+
+def _refuse_texts(table: RawTable) -> None:
+    """Say what the columns of a table hold of which none holds scores."""
+    for name, column in table.columns.items():
+        if not is_text(name) and not says_id(name) and not _is_empty(column):
+            table.scores(name)  # which says what it holds
+
+
+def score_names(table: RawTable) -> list[str]:
+    """Give the columns that are neither of a role nor describe items."""
+    return [n for n in table.columns if not is_text(n) and n not in table.metadata]
+
+
+def _is_empty(column: Any) -> bool:
+    if isinstance(column, np.ndarray):
+        return bool(np.isnan(column).all())
+    return all(c is None or (isinstance(c, str) and c.strip() in cells.GAPS) for c in column)
+
+
+def _is_mostly_numbers(column: Any) -> bool:
+    """Tell whether a column is one of numbers, if need be with a slip that is to be refused."""
+    if isinstance(column, np.ndarray) or cells.fast_numbers(column) is not None:
+        return True
+    numbers = others = 0
+    for cell in column:
+        if cell is None or (isinstance(cell, str) and cell.strip() in cells.GAPS):
+            continue
+        plain = isinstance(cell, (int, float)) and not isinstance(cell, bool)
+        if plain or cells.parse_number(cell) is not None:
+            numbers += 1
+        else:
+            others += 1
+    return numbers > 0 and numbers >= others
+
+
+def _with_truths(table: RawTable) -> RawTable:
+    """Count words for right as 1 and for wrong as 0 in columns that hold nothing else."""
+    truths = {
+        name: cells.truths(column)
+        for name, column in table.columns.items()
+        if not is_text(name) and name not in table.metadata
+    }
+    counted = {name: values for name, values in truths.items() if values is not None}
+    if not counted:
+        return table
+    shown = set()
+    for name in counted:
+        shown |= {str(c) for c in table.columns[name] if c is not None and str(c).strip()}
+    words_held = sorted({word.strip().casefold() for word in shown} - cells.GAPS)
+    right = [word for word in words_held if cells.is_right(word)]
+    wrong = [word for word in words_held if not cells.is_right(word)]
+    parts = [f"{' and '.join(right)} counts 1"] if right else []
+    if wrong:
+        parts.append(f"{' and '.join(wrong)} {'0' if right else 'counts 0'}")
+    note = f"{' and '.join(parts)} in {listed([repr(name) for name in counted])}"
+    return replace(table, columns={**table.columns, **counted}).noted(note)
+
+
+def _seldom(table: RawTable, kept: Collection[str], scores: Sequence[str], what: str) -> list[str]:
+    """Name columns that are taken for scores or systems although they are seldom so called."""
+    notes = [
+        f"column '{name}' is taken for a {what} ({cells.skipping(name)} skips it)"
+        for name in scores
+        if name not in kept and not _SELDOM.isdisjoint(words(name))
+    ]
+    if what == "system":
+        return notes
+    if segment_column(table) is None:
+        return notes
+    return notes + [
+        f"column '{name}' counts the rows, and is taken for a score "
+        f"({cells.skipping(name)} skips it)"
+        for name in scores
+        if name not in kept and _counts(table, name)
+    ]
+
+
+def _refuse_rows_as_names(table: RawTable) -> None:
+    """Refuse a wide table without a header, whose first row was taken for names."""
+    names = score_names(table)
+    if table.blank_is_missing and len(names) == len(table.columns) and _are_scores(names):
+        message = f"the first line holds numbers ({listed(names)}), expected names of columns"
+        raise InputError(message, path=table.path, line=1)
+    numbers = [name for name in names if cells.parse_number(name) is not None]
+    same = [name for name in table.metadata if name in _labels(table, name)]
+    if table.blank_is_missing and table.metadata and (numbers or same):
+        shown = min(numbers or same)
+        message = f"the first line reads like a row ({brief(shown)}), expected names of columns"
+        raise InputError(message, path=table.path, line=1)
+
+
+def _refuse_unclear_rows(table: RawTable) -> None:
+    """Refuse a table whose rows nothing names, beside columns of repeated names."""
+    names = sorted(table.metadata)
+    if not names or any(len(set(_labels(table, name))) == table.n_rows for name in names):
+        return
+    name = names[0]
+    shown = listed(list(dict.fromkeys(_labels(table, name))), 2)
+    table.fail(
+        f"column '{name}' holds names ({shown[:40]}), and none tells rows apart: "
+        f'columns={{"system": "{name}"}} if it names systems, {cells.skipping(name)} if not'
+    )
+
+
+def _without_repeats(table: RawTable, kept: Collection[str]) -> RawTable:
+    """Refuse an epoch in a table without systems, unless it says nothing."""
+    for name in EPOCH:
+        if name not in table or name in kept:
+            continue
+        if len(set(_labels(table, name))) > 1:
+            table.fail(
+                f"{table.named(name)} needs a system and an item beside it; "
+                f'columns={{"segment": "{name}"}} takes it for the item, '
+                f"{cells.skipping(name)} skips it"
+            )
+        table = table.without([name])
+    return table
+
+
+def _are_scores(names: Sequence[str]) -> bool:
+    """Tell whether names are scores, of a file without a header; 0, 1, 2, ... may be names."""
+    if not names or any(cells.parse_number(name) is None for name in names):
+        return False
+    counted = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
+    return len(names) == 1 or list(names) not in counted
+
+
+def _refuse_running_ids(table: RawTable) -> None:
+    """Refuse a segment that was guessed if no two systems share any: it numbers the rows."""
+    name = table.given.get(SEGMENT[0])
+    if name is not None and SEGMENT[0] in table and _numbers_rows(table, SEGMENT[0]):
+        if any(n in table for n in (*DOCUMENT, *TASK)):
+            return
+        table.fail(
+            f"column '{name}' is another on every row, so no two systems have a segment in "
+            f"common; expected a column 'segment' ({cells.skipping(name)} skips this one)"
+        )
+
+
+def _odd_systems(table: RawTable, names: Sequence[str], named: Named) -> list[str]:
+    """Doubt a wide table: a column that counts its rows, a single row, scores of several kinds."""
+    if named.systems is not None:
+        return []
+    has_segments = segment_column(table) is not None
+    if table.n_rows == 1 and not has_segments and names:
+        table.fail(
+            f"one row of cells under {', '.join(repr(n) for n in names[:3])}, which could be "
+            "anything: expected a column 'segment' and one per system, or 'system' and one per "
+            "score"
+        )
+    notes = []
+    for name in names:
+        if not _counts(table, name, least=_COUNTS_FROM if has_segments else 3):
+            continue
+        if not has_segments and table.n_rows >= _COUNTS_FROM:
+            table.fail(
+                f"column '{name}' counts the rows: call it segment if it does, or "
+                f'{cells.skipping(name)}; systems=["{name}", ...] takes it for a system'
+            )
+        notes.append(f"column '{name}' counts the rows, and is taken for a system")
+    return notes + _apart(table, names)
+
+
+def _counts(table: RawTable, name: str, least: int = _COUNTS_FROM) -> bool:
+    """Tell whether a column counts: whole numbers in a row, some of which may be missing.
+
+    Many numbers from 0 or 1 on count in any order, few only from there and in order.
+    """
+    values = cells.numbers_of(table.columns[name])
+    if (
+        values is None
+        or (values[:100] != np.floor(values[:100])).sum() > np.isnan(values[:100]).sum()
+    ):
+        return False
+    filled = ~np.isnan(values)
+    if filled.sum() < least:
+        return False
+    start = values[filled] - np.flatnonzero(filled)  # where the first row would be
+    if (start == start[0]).all() and start[0] == np.floor(start[0]):
+        return table.n_rows >= _COUNTS_FROM or start[0] in (0, 1)
+    ordered = np.sort(values)
+    in_any_order = table.n_rows >= _COUNTS_FROM and ordered[0] in (0, 1)
+    return in_any_order and bool((np.diff(ordered) == 1).all())
+
+
+def _apart(table: RawTable, names: Sequence[str]) -> list[str]:
+    """Say that columns are of different kinds: latency beside accuracy, say."""
+    largest: dict[str, float] = {}
+    for name in names:
+        values = cells.numbers_of(table.columns[name])
+        sizes = np.array([]) if values is None else np.abs(values[~np.isnan(values)])
+        if sizes.size and sizes.max() > 0:
+            largest[name] = float(sizes.max())
+    if not largest:
+        return []
+    low, high = min(largest, key=largest.__getitem__), max(largest, key=largest.__getitem__)
+    if largest[high] < _FAR * largest[low]:
+        return []
+    ranges = f"'{high}' goes up to {largest[high]:g} and '{low}' up to {largest[low]:g}"
+    return [f"{ranges}: are all columns systems, and scores of one kind?"]
