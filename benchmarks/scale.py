@@ -32,17 +32,16 @@ from steelyard.formats import duck
 BATTLES = """
 import numpy as np
 from steelyard.comparison.logs import compare_battles
-from steelyard.formats.judged import logcounts
+from steelyard.comparison.logsamples import LogSample
+from steelyard.formats.judged.logcounts import read_counts
 def count(path, n):
-    counted = logcounts.read_counts(path)
+    counted = read_counts(path)
     assert counted.n_battles == n
-    for tables in counted.units.tables(100, 100, np.random.default_rng(0)):
-        assert tables.wins.shape == (100, 100, 100)
-few, many = sys.argv[1].rsplit("-", 1)[0] + "-few.parquet", logcounts._MANY
-logcounts._MANY = 0  # the way that long logs go
+    for tables in LogSample(counted, 100).tables(np.random.default_rng(0)):
+        assert tables.wins.shape[1:] == (100, 100)
+few = sys.argv[1].rsplit("-", 1)[0] + "-few.parquet"
 count(few, 10_000)
 fixed = least(count, few, 10_000, 20)
-logcounts._MANY = many
 n = int(sys.argv[2])
 each = None
 if n > 10_000:

@@ -64,7 +64,7 @@ def test_compare_is_told_in_parts(monkeypatch, capsys):
     parts = re.split(r"^\w[\w ]+:$", text, flags=re.MULTILINE)
     for part, flags in zip(parts[1:], ("--score --pair", "--by --ties --elo-k",
                                        "--tests --alpha --unit --bootstrap",
-                                       "--battles --left --scale --cluster", "--metrics --ref",
+                                       "--battles --left --scale", "--metrics --ref",
                                        "--human --lp --columns", "--json --out --seed --help"),
                            strict=False):  # fmt: skip
         assert [flag for flag in flags.split() if f" {flag}" not in part] == []
@@ -164,6 +164,7 @@ def test_newcomers_are_told_where_to_begin(capsys):
         ("data info", "--seed --jobs"),
         ("judge", "--seed --jobs"),
         ("human", "--jobs --cluster"),
+        ("compare", "--jobs --cluster --resume"),
         ("report", "--jobs --cluster"),
     ],
 )

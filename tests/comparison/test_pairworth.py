@@ -18,11 +18,11 @@ from steelyard.comparison.pair import decide
 from steelyard.comparison.pairworth import difference_facts
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
-from steelyard.data.agreement_curve import curve_of_set, system_pairs
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats import files
 from steelyard.formats.worthfiles import read_worths, reference_worth
+from steelyard.metaevaluation.agreement_curve import curve_of_set, system_pairs
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.curves import LEAST_SYSTEMS, AgreementCurve, agreement_curve
 from steelyard.studies.metrics.differences import difference_worth
@@ -286,7 +286,7 @@ def test_meta_says_it_of_the_best_metric():
     assert found.worth is not None
     assert found.worth.metric == best
     assert found.to_dict()["worth"]["n_pairs"] == 36
-    assert f"a difference: {found.worth.needed_sentence()}" in found.table().notes
+    assert f"a difference: {found.worth.needed_sentence()}" in found.table(details=True).notes
     assert meta_evaluate(es, "people", by="acc-eq", intervals=None).worth is None
     few = es.select(systems=es.systems[:7])
     assert meta_evaluate(few, "people", by="pearson", intervals=None).worth is None

@@ -176,7 +176,7 @@ CASES = [
          {"es": "set", "scores": "known names", "tests": "known names?", "method": "known name",
           "k": "above 0", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
-         {"log": "set", "method": "known name", "k": "above 0", "workers": "object?",
+         {"log": "set", "method": "known name", "k": "above 0",
           "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
           "where": "where", "ignore": "names", "format": "text?", "orders": "count?",
           "scale": "known name"}

@@ -11,7 +11,6 @@ import pytest
 from steelyard import load
 from steelyard.comparison.logs import compare_battles
 from steelyard.core.errors import InputError
-from steelyard.formats.judged import logcounts
 
 ROWS: list[dict[str, Any]] = [
     {"system": s, "segment": i, "m": k / 8 + i} for k, s in enumerate("AB") for i in range(4)
@@ -42,12 +41,11 @@ def test_a_list_of_texts(tmp_path):
     assert load(written(tmp_path / "y.json", rows[0], 1)).systems == ("A", "B")
 
 
-def test_a_list_of_battles_of_any_length(tmp_path, monkeypatch):
-    rows = [{"model_a": "A", "model_b": "B", "winner": "model_a"}] * 3
-    path = written(tmp_path / "arena.json", rows, 1)
-    for long in (logcounts._LONG, 1):
-        monkeypatch.setattr(logcounts, "_LONG", long)
-        assert compare_battles(path, by="bt", intervals=None).ranking("bt") == ["A", "B"]
+@pytest.mark.parametrize("n", [3, 150_000])  # the second is longer than 8 MB
+def test_a_list_of_battles_of_any_length(tmp_path, n):
+    rows = [{"model_a": "A", "model_b": "B", "winner": "model_a"}] * n
+    path = written(tmp_path / "arena.json", rows)
+    assert compare_battles(path, by="bt", intervals=None).ranking("bt") == ["A", "B"]
 
 
 @pytest.mark.parametrize(

@@ -274,15 +274,15 @@ def test_written_names_with_blanks_are_not_taken_for_padding(tmp_path):
     assert load(tmp_path / "x.csv").identical(es)
 
 
-def test_a_padded_log_of_battles(tmp_path, monkeypatch):
-    from steelyard.formats.judged import logcounts
+def test_a_padded_log_of_battles(tmp_path):
+    from steelyard.formats.judged.logcounts import read_counts
 
-    path = tmp_path / "log.csv"
-    path.write_text("left, right, outcome\nA, B, left\nA, B, right\nA, B, left\n")
-    for long in (logcounts._LONG, 1):
-        monkeypatch.setattr(logcounts, "_LONG", long)
-        counted = logcounts.read_counts(path)
-        assert (counted.systems, counted.n_battles) == (("A", "B"), 3)
+    paths = [tmp_path / "log.csv", tmp_path / "more.csv"]
+    for path in paths:
+        path.write_text("left, right, outcome\nA, B, left\nA, B, right\nA, B, left\n")
+    for log, n in ((paths[0], 3), (paths, 6)):  # read whole, and by DuckDB
+        counted = read_counts(log)
+        assert (counted.systems, counted.n_battles) == (("A", "B"), n)
 
 
 GUARDED = ("-base", "=x", "+1", "@a", " -b", "'-base", "''=x", "'s", "plain")

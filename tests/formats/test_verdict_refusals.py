@@ -109,7 +109,7 @@ def test_odd_cells_and_names(tmp_path):
     found = read_verdicts([frame], VerdictReading(human=["human"]))
     assert {own.name for own in found.judges} == {odd, "inf"}
     assert found.judge("inf").unparsed.sum() == 1
-    assert found.judge(odd).said.sum() == 4
+    assert found.judge(odd).answered.sum() == 4
     named = read_verdicts([frame], VerdictReading(human=["human"], judges=[odd]))
     assert [own.name for own in named.judges] == [odd]
     path = written(tmp_path / "v.csv", f'item,human,gpt\n1,2,"{"x" * 300_000}"\n2,1,1\n3,2,2\n')

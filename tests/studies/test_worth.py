@@ -15,10 +15,10 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
-from steelyard.data.agreement_curve import judged_scores, system_pairs
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats.pairtests import read_pair_pvalues
+from steelyard.metaevaluation.agreement_curve import judged_scores, system_pairs
 from steelyard.stats.curves import SystemPairs, agreement_curve, agreements
 from steelyard.stats.paired.tests import permutation_test
 from steelyard.studies.metrics.differences import difference_worth

@@ -16,7 +16,6 @@ from steelyard.cli.emit import (
     plot_option,
     shown_progress,
     wanted_figures,
-    workers_with_progress,
     write_figures,
 )
 from steelyard.cli.fields import from_fields
@@ -28,9 +27,7 @@ from steelyard.cli.options import (
     given,
     input_options,
     need_inputs,
-    refuse_workers,
     without_part,
-    worker_options,
 )
 from steelyard.cli.texts import TextOptions, text_options
 from steelyard.cli.values import FileName, Names
@@ -53,7 +50,6 @@ if TYPE_CHECKING:
     from steelyard.comparison.pair import Decision
     from steelyard.comparison.results import Comparison, RankedSystems
     from steelyard.comparison.run import ManyScores
-    from steelyard.core.parallel import Workers
     from steelyard.core.table import Table
     from steelyard.data.evalset import EvalSet
 
@@ -89,7 +85,7 @@ _NOT_OF_SEVERAL = frozenset(
         "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
         "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
-        "Battles": "battles left right outcome scale cluster resume",
+        "Battles": "battles left right outcome scale",
     },
     shape=f"{SCORES}\n{BATTLES}",
     examples=(
@@ -122,13 +118,11 @@ _NOT_OF_SEVERAL = frozenset(
 @text_options
 @input_options
 @figure_options
-@worker_options
 def compare(
     inputs: tuple[str, ...],
     texts: TextOptions,
     options: InputOptions,
     output: OutputOptions,
-    workers: Workers,
     **settings: Any,
 ) -> None:
     """Compare systems on the same segments: rankings, intervals, tests, tiers.
@@ -136,8 +130,8 @@ def compare(
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined. Or
     it is a file for each system: plain text (with --ref and --metrics), or a number per line; two
     of these give the decision card.
-    With --battles LOG, systems are compared by who won against whom instead; long logs are split
-    over --jobs or a --cluster. INPUT is taken for such a log if it looks like one.
+    With --battles LOG, systems are compared by who won against whom instead. INPUT is taken for
+    such a log if it looks like one.
     """
     known = PLOTS if settings["pair"] is None else PAIR_PLOTS
     of_two = set(settings["plot"] or ()) & set(PAIR_PLOTS) - set(known)
@@ -156,10 +150,9 @@ def compare(
     if of_two and (loaded is None or not loaded[1]):
         raise UsageError(f"--plot {min(of_two)}: is of two systems, and --pair A,B is missing")
     if loaded is None:
-        with workers_with_progress("counting", workers, output) as shown:
-            found = asked.of_log(log or inputs, shown)
+        with shown_progress("counting", output):
+            found = asked.of_log(log or inputs)
     else:
-        refuse_workers(workers, "only a log of battles is split (--battles LOG)")
         es, pair = loaded
         if pair and settings["pair"] is None:  # two plain files: figures of two systems
             plots = wanted_figures(settings["plot"], output, PAIR_PLOTS)
@@ -275,7 +268,7 @@ class _Asked:
         card = replace(card, warnings=(*card.warnings, *unused))
         return _Found(card, [card.table()], card.plot, partial(_page, es))
 
-    def of_log(self, log: str | tuple[str, ...], workers: Workers) -> _Found:
+    def of_log(self, log: str | tuple[str, ...]) -> _Found:
         from steelyard.comparison.logs import compare_log
 
         self.inputs.only_rows_and_columns()
@@ -299,7 +292,7 @@ class _Asked:
             if not given(option):
                 del settings[option]
         options = BattleOptions.of(settings)
-        return self._shown(compare_log(log, options, self.seed, workers))
+        return self._shown(compare_log(log, options, self.seed))
 
     def _shown(self, found: Comparison | BattleComparison | AutoRanking) -> _Found:
         found = replace(found, notes=tuple(map(spoken, found.notes)))

@@ -50,16 +50,9 @@ if TYPE_CHECKING:
 PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
 # What averages over domains have no part for, and what the tasks of a protocol decide besides.
 _NOT_BY_DOMAIN = frozenset(
-    (
-        "intervals",
-        "n_bootstrap",
-        "epsilon",
-        "threshold",
-        "pa_ties",
-        "keep_references",
-        "outliers",
-    )
-)
+    ("intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references", "outliers",
+     "details")
+)  # fmt: skip
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
     *("by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"),
 }
@@ -75,7 +68,7 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 @command(
     headings={
-        "What to weigh": "metrics by ties level group_by by_domain",
+        "What to weigh": "metrics by ties level group_by details by_domain",
         "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
         "intervals n_bootstrap",
         "What counts": "common keep_references sentinels outliers outlier_cutoff method epsilon "
@@ -105,6 +98,8 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
 @click.option("--ref", "refs", type=Names(), help="References that --corpus compares with.")
 @click.option("--protocol", type=Known(("da", "mqm", "esa")), help="Raw ratings among the "
               "inputs become the human score, as by steelyard human.")  # fmt: skip
+@click.option("--details", is_flag=True, help="Show how large a difference counts: the smallest "
+              "believable gap of every metric, and how often people agree.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
 @click.option("--preset", type=Known(PRESETS), help="Run the protocol of a shared task on "
               "the folder INPUT.")  # fmt: skip
@@ -131,6 +126,7 @@ def meta(
     Protocols (--preset, --benchmark) and --by-domain split over --jobs or a --cluster.
     """
     from steelyard.data.selection import chosen_metrics
+    from steelyard.metaevaluation.results import MetaEvaluation
 
     weighing, given = MetaOptions.take(settings), _Given(**settings)
     protocols = given.preset is not None or given.benchmark is not None or given.by_domain
@@ -174,7 +170,10 @@ def meta(
     if es is not None and weighing.metrics is not None:
         named = tuple(chosen_metrics(es, weighing.metrics, human=options.human))
     draw = partial(_draw, result, es, named, weighing.alpha)
-    table = result.table()
+    if isinstance(result, MetaEvaluation):
+        table = result.table(details=given.details)
+    else:
+        table = result.table()
     table = replace(table, notes=tuple(map(spoken, table.notes)))
     emit(result, [table], write_figures(plots, draw, output), then=_next(weighing, es))
 
@@ -241,6 +240,7 @@ class _Given:
     corpus: tuple[str, ...]
     refs: tuple[str, ...] | None
     protocol: str | None
+    details: bool
     by_domain: bool
     preset: str | None
     benchmark: Path | None

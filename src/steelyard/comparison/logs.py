@@ -26,8 +26,7 @@ from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
 from steelyard.comparison.results import RankedSystems
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.comparison.words import named
-from steelyard.core.options import check_instance, spelled
-from steelyard.core.parallel import Workers
+from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
@@ -121,7 +120,6 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     intervals: str | None = "unit",
     n_bootstrap: int = 1000,
     rng: Rng = 0,
-    workers: Workers | None = None,
 ) -> BattleComparison:
     """Compare systems by a log of battles.
 
@@ -130,8 +128,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     log
         A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
         unfold into battles; a file of another tool that holds battles; a folder of tables, or of
-        such files; several of them; a pandas, polars or Arrow frame; or a log in memory. Long
-        tables are counted out of core.
+        such files; several of them; a pandas, polars or Arrow frame; or a log in memory.
     left, right, outcome
         Columns, where they do not have one of the usual names.
     unit
@@ -162,8 +159,6 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         Whether units are resampled for 95 % intervals (None: no intervals), and how often.
     rng
         Seed of the draws.
-    workers
-        What long logs are counted and resampled on; the result does not depend on it.
 
     Examples
     --------
@@ -175,20 +170,18 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     (['A', 'C', 'B'], [0.442, 0.253, 0.305])
     """
     options = BattleOptions.of(locals() | {"where": selection(where)})
-    return compare_log(log, options, rng, workers)
+    return compare_log(log, options, rng)
 
 
 def compare_log(
     log: Path | str | Sequence[Path | str] | BattleLog,
     options: BattleOptions,
     rng: Rng,
-    workers: Workers | None,
 ) -> BattleComparison:
     """Compare systems by a log of battles, as :func:`compare_battles` does."""
-    check_instance(Workers, "Workers", optional=True, workers=workers)
     stream = generator(rng)
     in_order = any(AGGREGATIONS[name].in_order for name in options.by)
-    read = read_log(log, options, in_order=in_order, workers=workers)
+    read = read_log(log, options, in_order=in_order)
     counted, shared, inputs = read.counted, read.shared, read.inputs
     options = replace(options, orders=n_orders(options.orders, counted.n_battles))
     unit = log_unit(counted, options.unit, inputs)

@@ -14,20 +14,13 @@ from steelyard.comparison.scores import LEVEL
 from steelyard.core import provenance
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance
-from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.data.units import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
 from steelyard.formats import bigtables, frames, roles
 from steelyard.formats.judged.battlelogs import LogColumns, unfolded
-from steelyard.formats.judged.logcounts import (
-    CountedLog,
-    UnitParts,
-    from_log,
-    log_files,
-    read_counts,
-)
+from steelyard.formats.judged.logcounts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.streams import on_disk
 from steelyard.formats.view import FileView
@@ -36,7 +29,7 @@ from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.resampling.cluster_df import expanded_level, shrinkage
 from steelyard.stats.strength.bradleyterry import MOST_DENSE
 from steelyard.stats.strength.clustered_errors import strength_effect
-from steelyard.stats.strength.wins import UnitCounts, WinCounts, resampled_battles
+from steelyard.stats.strength.wins import WinCounts, resampled_battles
 
 BATTLE = "battle"  # the unit where each is independent of all others
 _CELLS = 8_000_000  # entries of resampled tables held at a time
@@ -76,14 +69,11 @@ class LogSample:
         return (np.inf if n is None else float(max(n - 1, 1))), 1.0
 
     def _sizes(self) -> Floats | None:
-        """Count the battles of units; None where these are battles, or single ones.
-
-        Units on disk are many, and taken as equal.
-        """
+        """Count the battles of units; None where these are battles, or single ones."""
         log = self.log
-        if log.n_units in (None, 1, log.n_battles):
+        if log.units is None or log.n_units in (None, 1, log.n_battles):
             return None
-        return log.units.sizes() if isinstance(log.units, UnitCounts) else np.ones(log.n_units)
+        return log.units.sizes()
 
     @property
     def n(self) -> int:
@@ -99,9 +89,6 @@ class LogSample:
         """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
         units = self.log.units
         step = max(1, _CELLS // max(1, self.n * self.n))
-        if isinstance(units, UnitParts):
-            yield from units.tables(self.n_resamples, step, rng)
-            return
         if units is not None:
             step = max(1, min(step, _DRAWN // max(1, units.n_units)))
         whole = None if units is not None else self.log.pairs.tables()
@@ -129,8 +116,6 @@ def read_log(
     options: BattleOptions,
     *,
     in_order: bool,
-    held: bool = False,
-    workers: Workers | None = None,
 ) -> ReadLog:
     """Count a log by the units that are asked for; see :func:`~.logcounts.read_counts`."""
     log = _of_frame(log, options)
@@ -151,13 +136,9 @@ def read_log(
     )
 
     def count(*, by_unit: bool) -> CountedLog:
-        drawn = options.intervals is not None
-        how: dict[str, Any] = {
-            "by_unit": by_unit, "in_order": in_order, "held": held, "drawn": drawn,
-        }  # fmt: skip
         if isinstance(log, BattleLog):
-            return from_log(log, **how)
-        return read_counts(log, columns, **how, workers=workers)
+            return from_log(log, by_unit=by_unit, in_order=in_order)
+        return read_counts(log, columns, by_unit=by_unit, in_order=in_order)
 
     counted = count(by_unit=options.unit != BATTLE)
     shared = counted.n_units
@@ -210,8 +191,7 @@ def log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitEf
         name = SEGMENT if of_segments else PROMPT
     if log.n_units == log.n_battles:
         return UnitEffect(name, log.n_units, 1.0)
-    if not isinstance(log.units, UnitCounts):  # which are on disk, in parts
-        return UnitEffect(name, log.n_units, float("nan"))
+    assert log.units is not None
     return replace(UnitEffect.of(name, log.n_units, strength_effect(log.units)), of_battles=True)
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from steelyard.comparison.twosystems import TwoSystems
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.provenance import InputFile
-from steelyard.data.agreement_curve import curve_of_set
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
 from steelyard.formats.worthfiles import read_worths, reference_worth
+from steelyard.metaevaluation.agreement_curve import curve_of_set
 from steelyard.stats.curves import AgreementCurve
 
 

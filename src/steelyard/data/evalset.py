@@ -7,7 +7,7 @@ Alignment, orientation and missing values are settled here, for all statistics.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -103,12 +103,14 @@ class ScoreTable:
         self,
         systems: Index | None = None,
         segments: Index | None = None,
+        documents: Index | None = None,
         **coarse: Floats | None,
     ) -> ScoreTable:
-        """Keep systems or segments; ``coarse`` replaces arrays that are not of segments."""
+        """Keep systems, segments, documents; ``coarse`` replaces arrays of neither."""
         arrays = {name: getattr(self, name) for name in _AXES} | coarse
         picked: dict[str, Any] = {n: _pick(array, systems, 0) for n, array in arrays.items()}
         picked["values"] = _pick(picked["values"], segments, 1)
+        picked["document_scores"] = _pick(picked["document_scores"], documents, 1)
         stats = self.statistics
         stats = None if stats is None else stats.select(systems, segments)
         return replace(self, **picked, statistics=stats)
@@ -123,6 +125,10 @@ def _pick(array: Floats | None, index: Index | None, axis: int) -> Floats | None
         run = slice(first, first + len(index))
         return array[run] if axis == 0 else array[:, run]
     return sealed(np.take(array, index, axis=axis))
+
+
+def _positions(names: Sequence[str], among: Sequence[str]) -> Index:
+    return np.array([among.index(name) for name in names], dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,22 +167,14 @@ class EvalSet:
     def __post_init__(self) -> None:
         self._check_types()
         self._check_shapes()
-        systems = sorted(self.systems)
+        systems, documents = tuple(sorted(self.systems)), self.documents
+        rows = None if systems == self.systems else _positions(systems, self.systems)
         segments, columns = self.segments.canonical()
-        rows = None
-        if systems != list(self.systems):
-            rows = np.array([self.systems.index(name) for name in systems], dtype=np.int64)
-        before = self.documents
+        set_fields(self, systems=systems, segments=segments)
         scores, outputs = self.scores, self.outputs
-        set_fields(self, systems=tuple(systems), segments=segments)
         if rows is not None or columns is not None:
-            order = np.array([before.index(name) for name in self.documents], dtype=np.int64)
-            scores = {
-                name: table._take(
-                    rows, columns, document_scores=_pick(table.document_scores, order, 1)
-                )
-                for name, table in scores.items()
-            }
+            order = _positions(self.documents, documents)
+            scores = {name: table._take(rows, columns, order) for name, table in scores.items()}
         if columns is not None:
             outputs = {name: tuple(texts[i] for i in columns) for name, texts in outputs.items()}
         for name, value in (("scores", scores), ("outputs", outputs), ("ratings", self.ratings)):
@@ -372,28 +370,24 @@ class EvalSet:
         segments = self.segments.take(index)
         # Stored scores of documents hold where no document lost a segment.
         total, kept = Counter(self.segments.documents), Counter(segments.documents)
-        whole = [i for i, name in enumerate(self.documents) if kept[name]]
         torn = any(name is None or n < total[name] for name, n in kept.items())
-        documents = None if torn else np.array(whole, dtype=np.int64)
-        at = self.domains.index(domain) if domain in self.domains else None
+        documents = np.flatnonzero([kept[name] > 0 for name in self.documents])
         scores = {}
         for name, table in self.scores.items():
-            by_domain = None if at is None else table.domain_scores
-            scores[name] = table._take(
-                segments=index,
-                system_scores=None if by_domain is None else by_domain[:, at],
-                domain_scores=None if by_domain is None or at is None else by_domain[:, [at]],
-                document_scores=None
-                if documents is None
-                else _pick(table.document_scores, documents, 1),
-            )
+            coarse: dict[str, Any] = {"system_scores": None, "domain_scores": None}
+            if domain in self.domains and table.domain_scores is not None:
+                at = self.domains.index(domain)
+                coarse["system_scores"] = table.domain_scores[:, at]
+                coarse["domain_scores"] = table.domain_scores[:, [at]]
+            if torn:
+                coarse["document_scores"] = None
+            scores[name] = table._take(None, index, documents, **coarse)
+        outputs = {name: tuple(texts[i] for i in columns) for name, texts in self.outputs.items()}
         return replace(
             self,
             segments=segments,
             scores=scores,
-            outputs={
-                name: tuple(texts[i] for i in columns) for name, texts in self.outputs.items()
-            },
+            outputs=outputs,
             ratings={name: r.select(segments=segments.ids) for name, r in self.ratings.items()},
         )
 

@@ -73,8 +73,8 @@ def _coverage(es: EvalSet) -> Messages:
             elif es.n_segments:
                 yield "note", f"'{name}' has system scores only"
             continue
-        known = ~np.isnan(table.values)
-        scored = np.asarray(known.any(axis=1))
+        present = ~np.isnan(table.values)
+        scored = np.asarray(present.any(axis=1))
         skipped = [
             system
             for i, system in enumerate(es.systems)
@@ -82,8 +82,8 @@ def _coverage(es: EvalSet) -> Messages:
         ]
         if skipped:
             yield "error", f"'{name}' does not score {_quoted(skipped)}, which humans judged"
-        expected = judged if judged.any() else known.any(axis=0, keepdims=True)
-        holes = int((expected & ~known & scored[:, None]).sum())
+        expected = judged if judged.any() else present.any(axis=0, keepdims=True)
+        holes = int((expected & ~present & scored[:, None]).sum())
         if holes:
             cells = f"{plural(holes, 'cell')}{' that humans judged' if judged.any() else ''}"
             yield "error", f"'{name}' lacks {cells} of the systems that it scores"
@@ -95,8 +95,8 @@ def _degenerate(es: EvalSet) -> Messages:
         name: table.values if table.has_segments else table.system_scores
         for name, table in es.scores.items()
     }
-    known = ((name, scores) for name, scores in values.items() if scores is not None)
-    for name, constant, twin in uninformative(known):
+    filled = ((name, scores) for name, scores in values.items() if scores is not None)
+    for name, constant, twin in uninformative(filled):
         if constant is not None:
             yield "warning", f"'{name}' is constant ({constant:g})"
         if twin is not None:
@@ -114,13 +114,13 @@ def uninformative(
     """
     seen: dict[tuple[float, int], list[tuple[str, Floats]]] = {}
     for name, values in scores:
-        known = values[~np.isnan(values)]
-        if not known.size:
+        present = values[~np.isnan(values)]
+        if not present.size:
             continue
-        constant = float(known[0]) if known.min() == known.max() else None
+        constant = float(present[0]) if present.min() == present.max() else None
         with np.errstate(over="ignore", invalid="ignore"):
-            total = float(known.sum())  # identical scores have the same sum
-        alike = seen.setdefault((total, known.size), [])
+            total = float(present.sum())  # identical scores have the same sum
+        alike = seen.setdefault((total, present.size), [])
         twins = (other for other, x in alike if np.array_equal(x, values, equal_nan=True))
         yield name, constant, next(twins, None)
         alike.append((name, values))
@@ -178,8 +178,8 @@ def _official(es: EvalSet) -> Messages:
         if table.system_scores is None or not table.has_segments:
             continue
         means = row_means(table.values)
-        known = ~(np.isnan(means) | np.isnan(table.system_scores))
-        if (np.argsort(means[known]) != np.argsort(table.system_scores[known])).any():
+        both = ~(np.isnan(means) | np.isnan(table.system_scores))
+        if (np.argsort(means[both]) != np.argsort(table.system_scores[both])).any():
             yield "note", f"'{name}': official system scores order systems unlike segment means"
 
 
@@ -206,18 +206,10 @@ def _outputs(es: EvalSet) -> Messages:
             yield "warning", f"system '{system}' has no output for {plural(missing, 'segment')}"
 
 
+_RUN = (_size, _names, _coverage, _degenerate, _twins, _orientation, _references, _float_noise,
+        _official, _outliers, _outputs)  # fmt: skip
 CHECKS: dict[str, Callable[[EvalSet], Messages]] = {
-    "size": _size,
-    "names": _names,
-    "coverage": _coverage,
-    "degenerate": _degenerate,
-    "twins": _twins,
-    "orientation": _orientation,
-    "references": _references,
-    "float-noise": _float_noise,
-    "official": _official,
-    "outliers": _outliers,
-    "outputs": _outputs,
+    run.__name__[1:].replace("_", "-"): run for run in _RUN
 }
 
 

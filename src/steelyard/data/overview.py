@@ -97,10 +97,6 @@ class Overview(Result):
         return [*self.es.notes, *(text for _, text in self._doubts())]
 
     @property
-    def _title(self) -> str:
-        return " ".join(n for n in (self.es.name, self.es.language_pair) if n)
-
-    @property
     def _domains(self) -> dict[str, int]:
         return dict(sorted(Counter(d for d in self.es.segments.domains or () if d).items()))
 
@@ -137,7 +133,8 @@ class Overview(Result):
         es = self.es
         size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
         kinds = f"{plural(len(es.human), 'human score')} and {plural(len(es.metrics), 'metric')}"
-        lines: list[Told] = [("settled", f"{self._title or 'The set'} holds {size}, {kinds}.")]
+        title = " ".join(part for part in (es.name, es.language_pair) if part) or "The set"
+        lines: list[Told] = [("settled", f"{title} holds {size}, {kinds}.")]
         doubts = self._doubts()
         lines += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
         if len(doubts) > _DOUBTS:
@@ -154,28 +151,24 @@ class Overview(Result):
     def __repr__(self) -> str:
         return one_line(self, f"of {self.es!r}")
 
-    def summary(self) -> str:
-        """Say it in a few lines."""
-        es = self.es
-        size = f"{plural(es.n_systems, 'system')}, {plural(es.n_segments, 'segment')}"
-        kinds = f"{plural(len(es.human), 'human score')}, {plural(len(es.metrics), 'metric')}"
-        return "\n".join([printable(f"{self._title or 'set'}: {size}, {kinds}"), self._details()])
-
     def _details(self) -> str:
         """Name the files, systems, domains, references and ratings of the set."""
         es = self.es
         read = taken_alike([file.taken_for() for file in es.inputs], _ALL, _ALL)
         lines = [*(f"read: {line}" for line in read), f"systems: {', '.join(es.systems)}"]
-        known = [plural(len(es.documents), "document")] if es.documents else []
-        known += [f"outputs of {plural(len(es.outputs), 'system')}"] if es.outputs else []
-        if self._domains:
-            known.append("domains " + ", ".join(f"{d} ({n})" for d, n in self._domains.items()))
-        if es.references:
-            known.append(f"references {', '.join(es.references)}")
-        for name, ratings in es.ratings.items():
-            raters = plural(len(ratings.raters), "rater")
-            known.append(f"{plural(len(ratings), 'rating')} '{name}' by {raters}")
-        return "\n".join(map(printable, [*lines, "; ".join(known)] if known else lines))
+        domains = ", ".join(f"{name} ({n})" for name, n in self._domains.items())
+        parts = [
+            plural(len(es.documents), "document") if es.documents else "",
+            f"outputs of {plural(len(es.outputs), 'system')}" if es.outputs else "",
+            f"domains {domains}" if domains else "",
+            f"references {', '.join(es.references)}" if es.references else "",
+            *(
+                f"{plural(len(r), 'rating')} '{name}' by {plural(len(r.raters), 'rater')}"
+                for name, r in es.ratings.items()
+            ),
+        ]
+        lines.append("; ".join(part for part in parts if part))
+        return "\n".join(printable(line) for line in lines if line)
 
     def pieces(self) -> list[Table | str]:
         """Return what the set holds, and the table of scores."""
@@ -183,16 +176,9 @@ class Overview(Result):
 
     def table(self) -> Table:
         """Return a row per score, human scores first."""
-        columns = [
-            Column("score"),
-            Column("kind"),
-            Column("sees"),
-            Column("better"),
-            Column("min", mixed=True),
-            Column("max", mixed=True),
-            Column("missing %", digits=1),
-            Column("ties %", digits=1),
-        ]
+        columns = [Column(name) for name in ("score", "kind", "sees", "better")]
+        columns += [Column(name, mixed=True) for name in ("min", "max")]
+        columns += [Column(name, digits=1) for name in ("missing %", "ties %")]
         columns += [Column(f"r with {self.human}", digits=3)] if self.human else []
         rows: list[tuple[Cell, ...]] = []
         for facts in sorted(self.scores, key=lambda facts: (facts.table.kind, facts.name)):
@@ -227,8 +213,8 @@ def score_facts(name: str, table: ScoreTable, gold: ScoreTable | None) -> ScoreF
             means = gold.system_means() * (1 if gold.higher_is_better else -1)
             correlation, n = cell_pearson(table.system_means(), means)
     missing = np.isnan(shown)
-    known = shown[~missing]
-    low, high = (known.min(), known.max()) if known.size else (np.nan, np.nan)
+    scored = shown[~missing]
+    low, high = (scored.min(), scored.max()) if scored.size else (np.nan, np.nan)
     share = float(missing.mean()) if shown.size else float("nan")
     ties = _tie_share(shown)
     return ScoreFacts(name, table, float(low), float(high), share, ties, correlation, n)
@@ -263,8 +249,8 @@ def direction_warnings(name: str, table: ScoreTable) -> list[str]:
     """Ask about a direction that nobody stated and that the name speaks against."""
     if table.direction_given or not table.higher_is_better or not sounds_lower(name):
         return []
-    known = table.values[~np.isnan(table.values)]
-    if known.size and (known <= 0).all() and (known < 0).any():
+    values = table.values[~np.isnan(table.values)]
+    if values.size and (values <= 0).all() and (values < 0).any():
         return []  # what is never positive was turned round already
     asking = f'lower_is_better=["{name}"], or higher_is_better=["{name}"] to say that it is meant'
     return [f"'{name}' sounds as if lower were better; taken as higher is better: {asking}"]

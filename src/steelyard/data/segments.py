@@ -134,9 +134,9 @@ class Segments:
         return column
 
     def __repr__(self) -> str:
-        known = [name for name in COLUMNS if getattr(self, name) is not None]
-        known += [f"reference {name}" for name in self.references] + list(self.metadata)
-        held = f", with {named(known, 5)}" if known else ""
+        columns = [name for name in COLUMNS if getattr(self, name) is not None]
+        columns += [f"reference {name}" for name in self.references] + list(self.metadata)
+        held = f", with {named(columns, 5)}" if columns else ""
         return one_line(self, f"of {plural(len(self), 'item')}: {named(self.ids)}{held}")
 
     def __len__(self) -> int:

@@ -32,11 +32,7 @@ Bools = NDArray[np.bool_]
 
 
 def column_of(unit: str | int) -> str | None:
-    """Return the column that a unit is named after, None where it is a word or a number.
-
-    >>> column_of("topic"), column_of("document"), column_of("5"), column_of("document+rater")
-    ('topic', None, None, None)
-    """
+    """Return the column that a unit is named after, None where it is a word or a number."""
     name = str(unit).removesuffix(f"+{RATER}")  # judgements know their rater without a column
     return None if name in (*_WORDS, *_SYNONYMS) or name.isdecimal() else name
 
@@ -65,11 +61,7 @@ def too_few(n: int, name: str) -> str:
 
 
 def least_p(n: int) -> str:
-    """Say how small p-values of so many units can be, where that is not small enough.
-
-    >>> least_p(5), least_p(6)
-    ('; no p-value can be below 0.031, two-sided 0.062', '')
-    """
+    """Say how small p-values of fewer than six units can be."""
     least = 2.0**-n
     return f"; no p-value can be below {least:.2g}, two-sided {2 * least:.2g}" if n < 6 else ""
 
@@ -169,50 +161,44 @@ class UnitEffect:
         """Count the units in words."""
         return counted(self.n, self.name)
 
-    def _ends(self) -> str:
-        return "" if np.isnan(self.low) else f" ({self.low:.1f} to {self.high:.1f})"
-
     def shown(self) -> str:
         """Return the design effect with its interval as text."""
         if np.isnan(self.design_effect):
             return "design effect unknown"
-        return f"design effect {self.design_effect:.1f}{self._ends()}"
+        return f"design effect {self.design_effect:.1f}{self._ends}"
+
+    @property
+    def _ends(self) -> str:
+        return "" if np.isnan(self.low) else f" ({self.low:.1f} to {self.high:.1f})"
+
+    @property
+    def _singles(self) -> str:
+        return "independent battles" if self.of_battles else "independent segments"
 
     def summary(self) -> str:
-        """Say what was taken as independent in a sentence.
-
-        >>> UnitEffect("document", 52, 1.62, 1.1, 2.4).summary()
-        'Tests and intervals take 52 documents as independent: the variance of a difference is 1.6
-        times (1.1 to 2.4) that of independent segments (design effect).'
-        """
-        text = f"Tests and intervals take {self.counted()} as independent"
-        if self.coarser is None:
-            return f"{text}{self._variance('is')}."
-        of = f", although these are of {self.coarser.counted()}"
-        return f"{text}{of}{self.coarser._variance('would be')}."
-
-    def _variance(self, verb: str) -> str:
-        """Say what units do to a variance; nothing where each is a single segment."""
-        if self.design_effect == 1.0:
-            return ""
-        if np.isnan(self.design_effect):
-            return " (what that changes is not known)"
-        single = "battles" if self.of_battles else "segments"
-        times = f"{self.design_effect:.1f} times{self._ends()} that of independent {single}"
-        return f": the variance of a difference {verb} {times} (design effect)"
+        """Say what was taken as independent in a sentence."""
+        text, measured, verb = f"{self.counted()} as independent", self, "is"
+        if self.coarser is not None:
+            text += f", although these are of {self.coarser.counted()}"
+            measured, verb = self.coarser, "would be"
+        effect = measured.design_effect
+        if np.isnan(effect):
+            text += " (what that changes is not known)"
+        elif effect != 1.0:
+            times = f"{effect:.1f} times{measured._ends} that of {measured._singles}"
+            text += f": the variance of a difference {verb} {times} (design effect)"
+        return f"Tests and intervals take {text}."
 
     def sentence(self) -> str:
-        """Say it in one line."""
+        """Say it in a note below a table."""
         text = f"unit: {self.counted()}, taken as independent"
         if self.coarser is not None:
             return f"{text} although of {self.coarser.counted()}: {self.coarser.shown()}"
-        if self.design_effect == 1.0:
-            return text
-        text = f"{text}; {self.shown()}"
-        if np.isnan(self.effective) or self.design_effect <= 1:
-            return text
-        single = "battles" if self.of_battles else "segments"
-        return f"{text}, as much as {self.effective:,.0f} independent {single} tell"
+        if self.design_effect != 1.0:
+            text += f"; {self.shown()}"
+        if self.design_effect > 1 and not np.isnan(self.effective):
+            text += f", as much as {self.effective:,.0f} {self._singles} tell"
+        return text
 
 
 def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
@@ -231,16 +217,21 @@ def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
     natural, problem = _natural_units(segments, used)
     if name == AUTO and natural is not None and natural.n >= FEWEST:
         return natural
+    if name == AUTO and problem:
+        why = f"{problem}: segments are taken as independent, which those of a document are not"
+        return Units(SEGMENT, int(used.sum()), warnings=(why,))
     if name in (AUTO, SEGMENT):
-        singles = Units(SEGMENT, int(used.sum()))
-        if name == AUTO and problem:
-            why = f"{problem}: segments are taken as independent, which those of a document are not"
-            return replace(singles, warnings=(why,))
-        return _with_warnings(singles, natural, used)
-    if name.isdecimal():
+        units = Units(SEGMENT, int(used.sum()))
+    elif name.isdecimal():
         runs = np.arange(len(segments), dtype=np.int64) // int(name)
-        title = f"{int(name)} segments" if int(name) > 1 else SEGMENT
-        return _with_warnings(_coded(title, runs, used), natural, used)
+        units = _coded(f"{int(name)} segments" if int(name) > 1 else SEGMENT, runs, used)
+    else:
+        units = _column_units(segments, name, used)
+    return _with_warnings(units, natural, used)
+
+
+def _column_units(segments: Segments, name: str, used: Bools) -> Units:
+    """Return the units that a column of the segments names."""
     columns: dict[str, Texts | None] = {
         **segments.metadata,
         segments.document_column or DOCUMENT: segments.documents,
@@ -250,7 +241,7 @@ def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
     }
     if name not in columns:
         raise UsageError(
-            f"unit '{unit}': expected auto, segment, document, prompt, domain, a number of "
+            f"unit '{name}': expected auto, segment, document, prompt, domain, a number of "
             'segments, or a column of the input (columns={"doc": NAME} reads one)'
         )
     column = columns[name] or (None,) * len(segments)
@@ -258,8 +249,8 @@ def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
     if missing:
         some = f" ({missing:,} of {int(used.sum()):,} have none)" if missing < used.sum() else ""
         what = f"{DOCUMENT if name == segments.document_column else name}s"
-        raise UsageError(f'unit="{unit}": the {what} of the segments are not known{some}')
-    return _with_warnings(_coded(name, _codes(column), used), natural, used)
+        raise UsageError(f'unit="{name}": the {what} of the segments are not known{some}')
+    return _coded(name, _codes(column), used)
 
 
 def _missing(column: Sequence[str | None] | None, used: Bools) -> int:
@@ -296,26 +287,32 @@ def _natural_units(segments: Segments, used: Bools) -> tuple[Units | None, str]:
 
 def _with_warnings(units: Units, natural: Units | None, used: Bools) -> Units:
     """Warn of units that are few, or that cut what the data knows to belong together."""
-    warnings = []
+    few = ""
     if units.few and units.n < 2:
-        warnings.append(f"{units.too_few()} for a test or an interval")
+        few = f"{units.too_few()} for a test or an interval"
     elif units.few:
         few = f"{units.too_few()} for anything but exact tests, and any interval is rough"
-        warnings.append(few + least_p(units.n))
-    if natural is None or natural.codes is None:
-        return replace(units, warnings=tuple(warnings))
-    codes = np.arange(len(used)) if units.codes is None else units.codes
-    pairs = natural.codes[used] * (int(codes.max(initial=0)) + 1) + codes[used]
-    if len(np.unique(pairs)) == natural.n:
-        return replace(units, warnings=tuple(warnings))
+        few += least_p(units.n)
+    warnings = (few,) if few else ()
+    if natural is None or not _cuts(units, natural, used):
+        return replace(units, warnings=warnings)
     cut = (
         f"{units.counted()} are taken as independent, but cut {natural.counted()}: p-values and "
         f"intervals are too small where segments of a {natural.name} are alike"
     )
     if natural.n < FEWEST:
         cut += f"; {natural.too_few()} for anything but exact tests"
-    warnings.append(f'{cut} (unit="{natural.name}")')
-    return replace(units, coarser=natural, warnings=tuple(warnings))
+    cut += f' (unit="{natural.name}")'
+    return replace(units, coarser=natural, warnings=(*warnings, cut))
+
+
+def _cuts(units: Units, natural: Units, used: Bools) -> bool:
+    """Return whether any natural unit is spread over several units."""
+    if natural.codes is None:
+        return False
+    codes = np.arange(len(used)) if units.codes is None else units.codes
+    pairs = natural.codes[used] * (int(codes.max(initial=0)) + 1) + codes[used]
+    return len(np.unique(pairs)) != natural.n
 
 
 def rater_groups(ratings: Ratings, systems: Sequence[str], segments: Sequence[str]) -> Counts:

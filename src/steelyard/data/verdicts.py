@@ -49,17 +49,17 @@ class Opinion:
     runs: Floats | None = None
 
     def __repr__(self) -> str:
-        rows = f"{int(self.said.sum()):,} of {plural(len(self), 'row')}"
+        rows = f"{int(self.answered.sum()):,} of {plural(len(self), 'row')}"
         return one_line(self, f"of {named([self.name])} on {rows}")
 
     def __len__(self) -> int:
         return len(self.value)
 
     @property
-    def said(self) -> Bools:
+    def answered(self) -> Bools:
         """Which rows have a verdict that was understood."""
-        known = ~np.isnan(self.value)
-        return known if self.label is None else known | (self.label >= 0)
+        numeric = ~np.isnan(self.value)
+        return numeric if self.label is None else numeric | (self.label >= 0)
 
     @property
     def categorical(self) -> bool:
@@ -140,7 +140,7 @@ class Verdicts:
     @property
     def labelled(self) -> Bools:
         """Which rows have a human verdict."""
-        rows = [np.zeros(len(self), dtype=bool), *(rater.said for rater in self.raters)]
+        rows = [np.zeros(len(self), dtype=bool), *(rater.answered for rater in self.raters)]
         return np.asarray(np.any(rows, axis=0))
 
     def judge(self, name: str) -> Opinion:

@@ -184,8 +184,8 @@ def weigh(
     position = position_of(verdicts, people, judge, level, unparsed)
     systems = system_level(verdicts, people, read)
     effects, said = effects_of(verdicts, people, judge, own or {}, systems, level)
-    said_by_both = people.said & ~np.isnan(read.value)
-    left_out = (labels == MISSING) & ~judge.said
+    said_by_both = people.answered & ~np.isnan(read.value)
+    left_out = (labels == MISSING) & ~judge.answered
     return JudgeCard(
         name=judge.name,
         n=agreement.accuracy.n if agreement is not None else int(said_by_both.sum()),
@@ -221,7 +221,7 @@ def _told(judge: Opinion, unparsed: str) -> Codes:
 
 def _with_numbers(verdicts: Verdicts, judge: Opinion, labels: Codes) -> Opinion:
     """Give verdicts that are wrong because they can't be read a number that says nothing."""
-    unread = (labels == UNPARSED) & ~judge.said
+    unread = (labels == UNPARSED) & ~judge.answered
     neutral = 0.5 if verdicts.kind == "pairs" else mean_verdict(judge.value)
     return replace(judge, value=np.where(unread, neutral, judge.value))
 

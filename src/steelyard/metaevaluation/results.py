@@ -230,9 +230,12 @@ class MetaEvaluation(Result):
         rows = tuple(tuple(own[key] for key in keys) for own in shown)
         return Table("", tuple(Column(key) for key in keys), rows).to_frame(backend)
 
-    def table(self) -> Table:
-        """Give the leaderboard: a row per metric, ordered by the first meta-metric."""
-        board = _Board(self)
+    def table(self, *, details: bool = False) -> Table:
+        """Give the leaderboard: a row per metric, ordered by the first meta-metric.
+
+        ``details`` adds how large a difference counts: gaps of metrics, and what the best is worth.
+        """
+        board = _Board(self, details=details)
         rows = [board.row(metric) for metric in board.metrics]
         rules: frozenset[int] = frozenset()
         if board.ranked:
@@ -255,9 +258,9 @@ class _Board:
     metrics rest on less than people judged.
     """
 
-    def __init__(self, found: MetaEvaluation) -> None:
+    def __init__(self, found: MetaEvaluation, *, details: bool) -> None:
         results = found.results
-        self.whole = found
+        self.whole, self.details = found, details
         self.digits = found.digits()
         self.names = list(dict.fromkeys(r.by for r in results))
         self.first = self.names[0]
@@ -271,7 +274,8 @@ class _Board:
         self.swayed = {r.by for r in results if r.without_outliers is not None}
         every = set(self.sizes.values())
         self.differ = len(every) > 1 or any(self._lacks(*size) for size in every)
-        self.gaps = {name: gap.gap.value for name, gap in found.gaps.items() if gap.gap.known}
+        gaps = found.gaps if details else {}
+        self.gaps = {name: gap.gap.value for name, gap in gaps.items() if gap.gap.known}
 
     def _lacks(self, n_systems: int | None, n_cells: int | None) -> bool:
         """Tell whether a metric has less than people judged (none at all is no gap: no level)."""
@@ -353,8 +357,7 @@ class _Board:
             notes.append(told + (same if whole.resampled == RATER else size))
         if self.gaps:
             notes.append(_about_gaps(whole.gaps))
-        # How large a difference counts; the place of all that is measured of differences.
-        worth = whole.worth
+        worth = whole.worth if self.details else None
         notes += [] if worth is None else [f"a difference: {worth.needed_sentence()}"]
         return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]
 

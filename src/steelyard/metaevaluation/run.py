@@ -17,10 +17,9 @@ from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import RATER, SEGMENT, Units, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.bestworth import worth_of_best
 from steelyard.metaevaluation.cube import Data, Run, prepare, the_human, the_metrics
+from steelyard.metaevaluation.differences import gaps_of, worth_of_best
 from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
-from steelyard.metaevaluation.gaps import gaps_of
 from steelyard.metaevaluation.leftout import beside, without
 from steelyard.metaevaluation.levels import check_levels, item_units, pooled
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions

@@ -381,7 +381,7 @@ def _leaderboard(content: Content, writer: Writer) -> Section | None:
             f"How well each metric agrees with {meta.human}. Metrics that share a rank are not "
             "told apart by the tests; which of them agrees more with people stays open."
         ),
-        writer.table(meta.table(), "Leaderboard of metrics"),
+        writer.table(meta.table(details=True), "Leaderboard of metrics"),
         writer.terms(*(result.by for result in meta.results), "without", "alike", "gap"),
         *writer.charts([("chart-metrics", forest, "")]),
         writer.side_by_side(beside),

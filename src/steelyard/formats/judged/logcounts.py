@@ -1,113 +1,37 @@
-"""Battle logs as count arrays: what statistics need of a log, however long it is.
+"""Battle logs as count arrays: what statistics need of a log.
 
-Short logs are read whole (:mod:`steelyard.formats.judged.battlelogs`); long ones, all Parquet, and
-folders of logs are counted out of core (:mod:`steelyard.formats.judged.biglogs`), on several
-workers where there are some. All ways give the same arrays. A log with units (prompts, segments) is
-counted per unit, too: in memory as far as it is short or has weights, else in parts on disk, in
-bounded memory. ``docs/design/big-logs.md`` says why. Logs of other tools are short, and unfolded
-in memory (:mod:`steelyard.formats.judged.foreignlogs`).
+Short text is read whole (:mod:`steelyard.formats.judged.battlelogs`); long text, all Parquet and
+folders of logs go through DuckDB, which turns names into codes. Either way battles become integer
+arrays, and everything is counted in memory. Logs of other tools are short, and unfolded in memory
+(:mod:`steelyard.formats.judged.foreignlogs`).
 """
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
-import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core import provenance
 from steelyard.core.errors import InputError, UsageError
-from steelyard.core.parallel import Workers
 from steelyard.core.provenance import InputFile
 from steelyard.data.judgements import BattleLog
 from steelyard.formats import bigtables, files, roles, tables
-from steelyard.formats.judged import battlelogs, biglogs
-from steelyard.formats.judged.battlelogs import LogColumns
-from steelyard.formats.judged.biglogs import DrawTask, GatherTask, RowTask, scanned
+from steelyard.formats.bigtables import Column, Scan
+from steelyard.formats.cells import sql_blank, sql_number
+from steelyard.formats.duck import literal
+from steelyard.formats.judged import battlelogs
+from steelyard.formats.judged.battlelogs import BattleColumns, LogColumns
 from steelyard.formats.judged.foreignlogs import read_foreign
 from steelyard.formats.streams import kept, on_disk
-from steelyard.stats.arrays import Floats
-from steelyard.stats.resampling.keyed import KeyedUnits
-from steelyard.stats.strength.wins import (
-    Battles,
-    PairWins,
-    UnitCounts,
-    WinCounts,
-    battle_pairs,
-    pair_tables,
-)
+from steelyard.stats.strength.wins import MOST_WEIGHT, Battles, PairWins, UnitCounts, battle_pairs
 
-_LONG = 8_000_000  # bytes of text from which a log is counted out of core, packed or not
-_MANY = 50_000  # battles up to which units are held in memory, and drawn with replacement
-_PART = 2_000_000  # battles of a part
-_ROWS = 10_000_000  # rows of a task: 13 bytes of each are held
-_TOGETHER = 1_000_000  # rows of files that are a task together
-_FILE = 10_000  # rows that take as long as to open a file
-_ROW = 20  # bytes of a battle in a text, about
-_PACKED = 8  # times that gzip packs it
-_APART = 32  # bits that codes of units are moved up by, to be keys
-_HELD = 250_000_000  # bytes of resamples of all tasks together
+_LONG = 8_000_000  # bytes of text from which DuckDB reads a log, packed or not
 _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
-
-
-class UnitParts:
-    """Counts by unit in parts on disk.
-
-    Parameters
-    ----------
-    stack, folder
-        Where the parts are; the stack is closed when the object is gone.
-    pairs
-        Wins and ties of the whole log.
-    parts
-        What :func:`biglogs.gather_part` gave for each.
-    workers, about
-        What resamples are drawn on, and what they depend on.
-    """
-
-    def __init__(
-        self,
-        stack: ExitStack,
-        folder: Path,
-        pairs: PairWins,
-        parts: Sequence[Mapping[str, Any]],
-        workers: Workers,
-        about: Mapping[str, Any],
-    ) -> None:
-        self.pairs, self.folder, self.workers, self.about = pairs, folder, workers, about
-        self.parts = tuple(k for k, own in enumerate(parts) if own["units"])
-        self.n_units = sum(own["units"] for own in parts)
-        self._ahead = tuple(sum(own[side] for own in parts) for side in ("first", "second"))
-        weakref.finalize(self, stack.close)
-
-    def ahead(self) -> tuple[Floats, Floats]:
-        """Count the units in which the first, and in which the second of each pair won more."""
-        return self._ahead
-
-    def tables(self, n_resamples: int, step: int, rng: np.random.Generator) -> Iterator[WinCounts]:
-        """Draw resamples, so many tables at a time."""
-        seed = int(rng.integers(2**64, dtype=np.uint64))
-        pairs = self.pairs
-        size = len(pairs.i)
-        for first in range(0, n_resamples, step):
-            few = min(step, n_resamples - first)
-            groups = int(np.clip(_HELD // (24 * few * size), 1, len(self.parts)))
-            tasks = [
-                DrawTask(self.parts[k::groups], self.folder, size, first, few, seed)
-                for k in range(groups)
-            ]
-            found = self.workers.run(
-                biglogs.draw_parts, tasks, step=f"resamples-{seed}-{first}-{few}", about=self.about
-            )
-            won, lost, tied = sum(found).swapaxes(0, 1)
-            yield pair_tables(pairs.i, pairs.j, pairs.n, won, lost, tied)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,17 +41,16 @@ class CountedLog:
     Attributes
     ----------
     systems
-        Names, sorted; all arrays use their places as codes.
+        Names, sorted; all arrays use their positions as codes.
     n_battles, n_units
-        How many battles there are, and how many prompts or segments they share (None: not known).
+        How many battles there are, and how many prompts or segments they share (None: unknown).
     pairs
         Wins and ties of the pairs that met.
     units
         The same by unit; for logs without units but with weights, a battle is a unit. None for
         logs with neither: ``pairs`` holds whole battles then.
     played, unit
-        The battles in the order of time, or else of the file, where asked for; and their units, if
-        these are held in memory.
+        The battles in the order of time, or else of the file, where asked for; and their units.
     form
         What the file was taken for.
     inputs, notes
@@ -140,7 +63,7 @@ class CountedLog:
     n_battles: int
     n_units: int | None
     pairs: PairWins
-    units: UnitCounts | UnitParts | None
+    units: UnitCounts | None
     played: Battles | None = None
     unit: NDArray[np.int32] | None = None
     form: str = "battle log"
@@ -150,7 +73,7 @@ class CountedLog:
 
 
 def log_files(path: Path) -> list[Path]:
-    """Give the files of a log: itself, or the tables in a folder by their names.
+    """Return the files of a log: itself, or the tables in a folder by their names.
 
     What else is in a folder is refused, but for notes (``.md``) and names with a dot or an
     underscore in front: to leave out a file silently is to leave out battles.
@@ -159,23 +82,23 @@ def log_files(path: Path) -> list[Path]:
         if not on_disk(path).exists():
             raise InputError("no such file", path=path)
         return [path]
-    found = sorted(
-        each
-        for each in path.iterdir()
-        if not (each.name.startswith((".", "_")) or files.suffix(each) == "md")
+    logs = sorted(
+        file
+        for file in path.iterdir()
+        if not (file.name.startswith((".", "_")) or files.suffix(file) == "md")
     )
     expected = f"expected files {', '.join(_SUFFIXES)}"
-    if not found:
+    if not logs:
         raise InputError(f"folder without a log: {expected}", path=path)
     stems: dict[str, Path] = {}
-    for each in found:
-        if not each.is_file() or files.suffix(each) not in _SUFFIXES:
-            what = "a folder" if each.is_dir() else "no log" if each.exists() else "a broken link"
-            raise InputError(f"{what} in a folder of logs: {expected}", path=each)
-        twin = stems.setdefault(each.name.lower().removesuffix(".gz").rpartition(".")[0], each)
-        if twin is not each:
-            raise InputError(f"the same log twice? {twin.name} is there, too", path=each)
-    return found
+    for file in logs:
+        if not file.is_file() or files.suffix(file) not in _SUFFIXES:
+            what = "a folder" if file.is_dir() else "no log" if file.exists() else "a broken link"
+            raise InputError(f"{what} in a folder of logs: {expected}", path=file)
+        twin = stems.setdefault(file.name.lower().removesuffix(".gz").rpartition(".")[0], file)
+        if twin is not file:
+            raise InputError(f"the same log twice? {twin.name} is there, too", path=file)
+    return logs
 
 
 @kept()
@@ -185,9 +108,6 @@ def read_counts(
     *,
     by_unit: bool = True,
     in_order: bool = False,
-    held: bool = False,
-    drawn: bool = True,
-    workers: Workers | None = None,
 ) -> CountedLog:
     """Count the battles of a log or of rankings, in any kind of table.
 
@@ -202,47 +122,35 @@ def read_counts(
     by_unit
         Count by unit, too, where the log has units.
     in_order
-        Give the battles in their order, too.
-    held
-        Hold the units of battles in memory, however many there are.
-    drawn
-        Whether resamples of the units may be asked for; without them, many units are counted and
-        forgotten.
-    workers
-        What long logs are counted on.
+        Return the battles in their order, too.
     """
-    given = [Path(one) for one in ([log] if isinstance(log, (str, Path)) else log)]
-    columns, workers = columns or LogColumns(), workers or Workers()
-    how: dict[str, Any] = {
-        "by_unit": by_unit, "in_order": in_order, "held": held, "drawn": drawn,
-    }  # fmt: skip
-    foreign = read_foreign(given, columns)
+    inputs = [Path(path) for path in ([log] if isinstance(log, (str, Path)) else log)]
+    columns = columns or LogColumns()
+    foreign = read_foreign(inputs, columns)
     if foreign is not None:
-        own = from_log(foreign.value, **how, form=foreign.form)
-        return replace(own, inputs=foreign.files, notes=foreign.notes)
-    paths = [own for path in given for own in log_files(path)]
-    asked = workers.cluster is not None or workers.resume is not None
-    if asked or len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
-        seen = [on_disk(each) for each in paths]  # as other processes see them
+        counted = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
+        return replace(counted, inputs=foreign.files, notes=foreign.notes)
+    paths = [file for path in inputs for file in log_files(path)]
+    if len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
+        copies = [on_disk(path) for path in paths]
         try:
-            long = _LongLog(seen, columns, workers)
-            counted = long.counted(**how)
+            tabled = _read_tables(copies, columns, by_unit=by_unit, in_order=in_order)
         except InputError as error:
-            if error.path != str(seen[0]) or seen[0] == given[0]:
+            if error.path != str(copies[0]) or copies[0] == inputs[0]:
                 raise
-            raise InputError(error.message, path=given[0], line=error.line) from None
-        if counted is not None:
-            return counted
-    whole, form = _read(paths[0], columns)
-    return from_log(whole, **how, form=form)
+            raise InputError(error.message, path=inputs[0], line=error.line) from None
+        if tabled is not None:
+            return tabled
+    whole, form = _read_short(paths[0], columns)
+    return from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
 
 
 def _is_long(path: Path) -> bool:
-    found = on_disk(path)
-    return found.is_file() and found.stat().st_size >= _LONG and not bigtables.is_list(path)
+    file = on_disk(path)
+    return file.is_file() and file.stat().st_size >= _LONG and not bigtables.is_list(path)
 
 
-def _read(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
+def _read_short(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
     table = tables.read(path, is_text=columns.is_text)
     columns.check(table.columns, path)
     table = columns.selected(table)
@@ -258,8 +166,6 @@ def from_log(
     *,
     by_unit: bool = True,
     in_order: bool = False,
-    held: bool = False,
-    drawn: bool = True,
     form: str = "battle log",
 ) -> CountedLog:
     """Count the battles of a log that is in memory.
@@ -271,247 +177,215 @@ def from_log(
     >>> counted.pairs.wins_i.tolist(), counted.pairs.ties.tolist()
     ([1.0], [1.0])
     """
-    rows = Battles(log.left, log.right, log.outcome, len(log.systems), log.weight)
+    battles = Battles(log.left, log.right, log.outcome, len(log.systems), log.weight)
     unit = log.unit if by_unit else None
     n_units = None if unit is None or log.units is None else len(log.units)
+    pairs, units = _counts(battles, unit)
     played = None
-    order: NDArray[np.int64] | slice = slice(None)
     if in_order:
-        if log.time is not None:
-            order = np.argsort(log.time, kind="stable")  # what has no time comes last
-        played = rows.take(order)
-    units: UnitCounts | UnitParts | None
-    many = len(rows) > _MANY and not held
-    if unit is not None and log.units is not None and many and _whole(rows):
-        pairs, units = _hashed(rows, log.units if drawn else None, unit)
-        unit = None
-    else:
-        pairs, units = _counts(rows, unit)
-    in_play = None if unit is None or not in_order else unit[order]
-    found = CountedLog(log.systems, len(rows), n_units, pairs, units, played, in_play, form)
-    return replace(found, timed=log.time is not None)
+        order = slice(None) if log.time is None else np.argsort(log.time, kind="stable")
+        played, unit = battles.take(order), None if unit is None else unit[order]
+    return CountedLog(
+        log.systems,
+        len(battles),
+        n_units,
+        pairs,
+        units,
+        played,
+        unit if in_order else None,
+        form,
+        timed=log.time is not None,
+    )
 
 
-def _counts(rows: Battles, unit: NDArray[Any] | None) -> tuple[PairWins, UnitCounts | None]:
-    if unit is None and _whole(rows):
-        return battle_pairs(rows), None
+def _counts(battles: Battles, unit: NDArray[Any] | None) -> tuple[PairWins, UnitCounts | None]:
+    if unit is None and _is_whole(battles):
+        return battle_pairs(battles), None
     if unit is None:  # sums of parts of a win must not depend on the order of the file
-        weight = np.ones(len(rows)) if rows.weight is None else rows.weight
-        rows = rows.take(np.lexsort((weight, rows.outcome, rows.right, rows.left)))
-        unit = np.arange(len(rows), dtype=np.int32)
-    units = UnitCounts.of(rows, unit)
+        weight = np.ones(len(battles)) if battles.weight is None else battles.weight
+        order = np.lexsort((weight, battles.outcome, battles.right, battles.left))
+        battles = battles.take(order)
+        unit = np.arange(len(battles), dtype=np.int32)
+    units = UnitCounts.of(battles, unit)
     return units.pairs(), units
 
 
-def _whole(rows: Battles) -> bool:
+def _is_whole(battles: Battles) -> bool:
     """Tell whether every battle is a win, a loss or a tie and counts once."""
-    doubled = 2 * rows.outcome
-    same = rows.weight is None or bool((rows.weight == 1).all())
-    return same and bool((doubled == np.rint(doubled)).all())
+    doubled = 2 * battles.outcome
+    once = battles.weight is None or bool((battles.weight == 1).all())
+    return once and bool((doubled == np.rint(doubled)).all())
 
 
-def _hashed(
-    rows: Battles, names: Sequence[str] | None, unit: NDArray[np.int32]
-) -> tuple[PairWins, UnitParts]:
-    """Count by unit as in a long file: in a part, the only one; None for units never drawn."""
-    rows = Battles(rows.left, rows.right, rows.outcome, rows.n)
-    pairs = battle_pairs(rows)
-    if names is None:
-        keys = np.arange(int(unit.max(initial=-1)) + 1, dtype=np.uint64) << np.uint64(_APART)
-    else:
-        keys = np.array([unit_key(name) for name in names], dtype=np.uint64)
-    units = KeyedUnits.of(rows, keys[unit], pairs.codes)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="steelyard-")))
-        part = biglogs.keep_part(0, None if names is None else folder, rows, units)
-        return pairs, UnitParts(stack.pop_all(), folder, pairs, [part], Workers(), {})
+# ------------------------------------------------------------------------- through DuckDB
 
 
-def unit_key(name: str) -> int:
-    """Give 64 bits that stand for the name of a unit, the same everywhere and ever.
-
-    Examples
-    --------
-    >>> unit_key("prompt 1")
-    7519847551312787572
-    """
-    digest = hashlib.md5(name.encode("utf-8", "surrogatepass"), usedforsecurity=False).digest()
-    return int.from_bytes(digest[8:], "little")
+_JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
+_WRONG = f"l = r OR o IS NULL OR no_time OR NOT coalesce(w BETWEEN 0 AND {MOST_WEIGHT!r}, false)"
 
 
-class _LongLog:
-    """Logs counted out of core: rows by task, then units by part."""
+class _LogTable(NamedTuple):
+    """A log that is open for SQL: its rows, how many there are, whether all are whole battles."""
 
-    def __init__(self, paths: Sequence[Path], columns: LogColumns, workers: Workers) -> None:
-        self.paths = [workers.visible(path) for path in paths]
-        self.columns, self.workers = columns, workers
-        self.about: dict[str, Any] = {}
-
-    def counted(
-        self, *, by_unit: bool, in_order: bool, held: bool, drawn: bool
-    ) -> CountedLog | None:
-        """Count everything; None for rankings, which are no battles yet."""
-        if self.workers.resume is not None:
-            named = self.columns
-            self.about = {
-                "inputs": [[path.name, provenance.sha256([path])] for path in self.paths],
-                "columns": [*named.named, *named.where, *named.ignore],
-                "by_unit": by_unit,
-                "drawn": drawn,
-            }
-        with self._folder("rows") as folder:
-            tasks = self._tasks(folder if by_unit else None, drawn=drawn)
-            found = self.workers.run(biglogs.count_rows, tasks, step="battles", about=self.about)
-            if len(self.paths) == 1 and "rankings" in found[0]:
-                return None
-            self._check(tasks, found)
-            size = sum(own["size"] for own in found)
-            whole = all(own["whole"] for own in found)
-            known = by_unit and self._has_units(tasks, found)
-            systems = sorted({name for own in found for name in own["systems"]})
-            code = {name: k for k, name in enumerate(systems)}
-            codes = [np.array([code[name] for name in own["systems"]], np.int32) for own in found]
-            pairs = _merged(found, codes, len(systems)) if whole else None
-            if known and pairs is not None and size > _MANY and not held:
-                units = self._units(tasks, codes, pairs, drawn=drawn)
-                played = self._played(len(systems)) if in_order else None
-                return CountedLog(tuple(systems), size, units.n_units, pairs, units, played)
-        return self._held(tuple(systems), size, pairs, by_unit=known, in_order=in_order)
-
-    @contextmanager
-    def _folder(self, name: str) -> Iterator[Path]:
-        """Give a folder for files that tasks leave to later ones."""
-        if self.workers.resume is None:
-            with tempfile.TemporaryDirectory(prefix="steelyard-") as folder:
-                yield Path(folder)
-        else:
-            kept = self.workers.resume.absolute() / name
-            files.make_folder(kept)
-            yield kept
-
-    def _tasks(self, folder: Path | None, *, drawn: bool) -> list[RowTask]:
-        """Take so many rows for a task, of one long Parquet file or of several short files."""
-        chosen: list[tuple[list[Path], tuple[int, int] | None]] = []
-        total, room = 0, 0
-        with bigtables.session() as connection:
-            for path in self.paths:
-                known = bigtables.n_rows(path, connection)
-                size = _guessed(path) if known is None else known
-                total += size
-                if known is not None and known > _ROWS:
-                    ends = range(0, known, _ROWS)
-                    chosen += [([path], (at, min(at + _ROWS, known))) for at in ends]
-                    room = 0
-                elif size < room:
-                    chosen[-1][0].append(path)
-                    room -= size + _FILE
-                else:
-                    chosen.append(([path], None))
-                    room = _TOGETHER - size
-        alone = len(chosen) == 1 or (
-            self.workers.jobs in (1, None) and self.workers.cluster is None
-        )
-        fewest = _MANY if len(chosen) == 1 else 0
-        parts = max(1, -(-total // _PART))
-        # What tells units apart in one database need not do so in another.
-        shared = len(chosen) > 1 or self.workers.resume is not None
-        return [
-            RowTask(tuple(paths), self.columns, rows, folder and folder / str(k), parts, fewest,
-                    drawn, shared, None if alone else 1)
-            for k, (paths, rows) in enumerate(chosen)
-        ]  # fmt: skip
-
-    def _check(self, tasks: Sequence[RowTask], found: Sequence[dict[str, Any]]) -> None:
-        """Refuse what is no log of battles."""
-        for task, own in zip(tasks, found, strict=True):
-            if "rankings" in own:
-                raise InputError("rankings in a folder of logs of battles", path=own["rankings"])
-            if "bad" in own:
-                file, row = own["bad"]
-                biglogs.explain(task.paths[file], self.columns, row)
-        if not any(own["size"] for own in found):
-            whole = self.paths[0] if len(self.paths) == 1 else self.paths[0].parent
-            raise self.columns.no_rows(whole)
-
-    def _has_units(self, tasks: Sequence[RowTask], found: Sequence[dict[str, Any]]) -> bool:
-        having: dict[bool, Path] = {}
-        for task, own in zip(tasks, found, strict=True):
-            having |= dict(zip(own["units"], task.paths, strict=True))
-        if len(having) > 1:
-            raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
-        return True in having
-
-    def _units(
-        self,
-        tasks: Sequence[RowTask],
-        codes: Sequence[NDArray[np.int32]],
-        pairs: PairWins,
-        *,
-        drawn: bool,
-    ) -> UnitParts:
-        """Gather the battles of each unit from wherever they are."""
-        sources = tuple(
-            (task.folder, own)
-            for task, own in zip(tasks, codes, strict=True)
-            if task.folder is not None
-        )
-        with ExitStack() as stack:
-            folder = stack.enter_context(self._folder("units"))
-            met = pairs.codes
-            parts = [
-                GatherTask(k, folder, sources, met, pairs.n, drawn) for k in range(tasks[0].parts)
-            ]
-            found = self.workers.run(biglogs.gather_part, parts, step="units", about=self.about)
-            if sum(own["battles"] for own in found) != pairs.met.sum():
-                raise biglogs.gone(sources[0][0].parent)
-            return UnitParts(stack.pop_all(), folder, pairs, found, self.workers, self.about)
-
-    def _held(
-        self,
-        systems: tuple[str, ...],
-        size: int,
-        pairs: PairWins | None,
-        *,
-        by_unit: bool,
-        in_order: bool,
-    ) -> CountedLog:
-        """Hold the battles in memory, as far as there is more to count than the pairs."""
-        n = len(systems)
-        units, n_units, played, unit = None, None, None, None
-        timed = False
-        if by_unit or in_order or pairs is None:
-            with scanned(self.paths, self.columns) as scan:
-                scan.systems()
-                n_units = scan.units() if by_unit else None
-                if by_unit or pairs is None:
-                    pairs, units = _counts(*scan.battles(n, by_unit=by_unit))
-                if in_order:
-                    played, unit = scan.battles(n, by_unit=by_unit, in_time=True)
-                    timed = any(own.time is not None for own in scan.names)
-        assert pairs is not None
-        found = CountedLog(systems, size, n_units, pairs, units, played, unit)
-        return replace(found, timed=timed)
-
-    def _played(self, n: int) -> Battles:
-        with scanned(self.paths, self.columns) as scan:
-            scan.systems()
-            return scan.battles(n, by_unit=False, in_time=True)[0]
+    sql: str
+    names: BattleColumns
+    size: int
+    whole: bool
 
 
-def _guessed(path: Path) -> int:
-    """Guess the number of battles in a text."""
-    size = path.stat().st_size // _ROW
-    return size * _PACKED if files.is_packed(path) else size
+def _read_tables(
+    paths: Sequence[Path], columns: LogColumns, *, by_unit: bool, in_order: bool
+) -> CountedLog | None:
+    """Count logs, one after the other as one log; None for rankings, which are no battles yet."""
+    several = len(paths) > 1
+    into = "CREATE TEMP TABLE log AS" if several else "CREATE TEMP VIEW log AS"
+    logs: list[_LogTable] = []
+    with bigtables.session() as connection, ExitStack() as stack:
+        for path in paths:
+            scan = stack.enter_context(bigtables.opened(path, columns.wants, connection))
+            columns.check(scan.names, path)
+            if columns.are_rankings(scan.header()):
+                if not several:
+                    return None
+                raise InputError("rankings in a folder of logs of battles", path=path)
+            logs.append(_checked(scan, columns, len(logs)))
+            connection.execute(f"{into} {logs[-1].sql}")
+            into = "INSERT INTO log"
+            if several:
+                stack.close()  # there may be more files than a process can hold open
+        if not any(log.size for log in logs):
+            raise columns.no_rows(paths[0].parent if several else paths[0])
+        by_unit = by_unit and _have_units(paths, logs)
+        return _counted(connection, logs, by_unit=by_unit, in_order=in_order)
 
 
-def _merged(
-    found: Sequence[dict[str, Any]], codes: Sequence[NDArray[np.int32]], n: int
-) -> PairWins:
-    """Add up the counts of tasks, whose systems have codes of their own."""
-    counts = [own["counts"] for own in found]
-    left, right = (
-        np.concatenate([code[own[side]] for code, own in zip(codes, counts, strict=True)])
-        for side in ("a", "b")
+def _have_units(paths: Sequence[Path], logs: Sequence[_LogTable]) -> bool:
+    having = {log.names.unit is not None: path for path, log in zip(paths, logs, strict=True)}
+    if len(having) > 1:
+        raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
+    return True in having
+
+
+def _counted(
+    connection: Any, logs: Sequence[_LogTable], *, by_unit: bool, in_order: bool
+) -> CountedLog:
+    """Count the view ``log`` by codes of systems and units, both in the order of their names."""
+    size, whole = sum(log.size for log in logs), all(log.whole for log in logs)
+    n = _number(connection, "system", "SELECT l AS name FROM log UNION SELECT r FROM log")
+    names = connection.execute("SELECT name FROM system ORDER BY code").fetchall()
+    systems = tuple(name for (name,) in names)
+    if whole and not (by_unit or in_order):
+        alike = connection.execute(
+            "SELECT a.code AS a, b.code AS b, o, CAST(count(*) AS DOUBLE) AS w "
+            f"FROM {_JOINED} GROUP BY ALL"
+        ).fetchnumpy()
+        pairs = battle_pairs(Battles(alike["a"], alike["b"], alike["o"], n, alike["w"]))
+        return CountedLog(systems, size, None, pairs, None)
+    shown = ["a.code AS a", "b.code AS b", "(2 * o)::UTINYINT AS o" if whole else "o"]
+    if not whole and any(log.names.weight is not None for log in logs):
+        shown.append("w")
+    source, n_units = _JOINED, None
+    if by_unit:
+        n_units = _number(connection, "unit", "SELECT DISTINCT u AS name FROM log")
+        source += " JOIN unit v ON v.name = u"
+        shown.append("v.code AS v")
+    order = " ORDER BY t NULLS LAST, file, row" if in_order else " ORDER BY file, row"
+    exact = whole and not in_order  # sums of whole numbers are the same in any order
+    rows = connection.execute(
+        f"SELECT {', '.join(shown)} FROM {source}{'' if exact else order}"
+    ).fetchnumpy()
+    outcome = rows["o"] / 2 if whole else rows["o"]
+    battles = Battles(rows["a"], rows["b"], outcome, n, rows.get("w"))
+    pairs, units = _counts(battles, rows.get("v"))
+    counted = CountedLog(systems, size, n_units, pairs, units)
+    if not in_order:
+        return counted
+    timed = any(log.names.time is not None for log in logs)
+    return replace(counted, played=battles, unit=rows.get("v"), timed=timed)
+
+
+def _number(connection: Any, table: str, names: str) -> int:
+    """Make a table of names and their codes; return how many there are."""
+    connection.execute(
+        f"CREATE TEMP TABLE {table} AS SELECT name, CAST(row_number() OVER (ORDER BY name) - 1 "
+        f"AS INTEGER) AS code FROM ({names})"
     )
-    outcome, number = (np.concatenate([own[name] for own in counts]) for name in ("o", "w"))
-    return battle_pairs(Battles(left, right, outcome, n, number))
+    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
+
+
+def _checked(scan: Scan, columns: LogColumns, file: int) -> _LogTable:
+    """Name the columns of a battle (l, r, o, w, t, u), and refuse the first row that is none."""
+    names = columns.find(scan.header())
+    sql = _battles_sql(scan, columns, names, file)
+    size, wrong, whole = scan.connection.execute(
+        f"SELECT count(*), coalesce(bool_or({_WRONG}), false), "
+        f"coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM ({sql})"
+    ).fetchone()
+    if wrong or any(_has_blank(scan, sql, name) for name in "lru"):
+        bad = " OR ".join([_WRONG, *(sql_blank(name) for name in "lru")])
+        (row,) = scan.connection.execute(f"SELECT min(row) FROM ({sql}) WHERE {bad}").fetchone()
+        _explain(scan, names, row)
+    return _LogTable(sql, names, size, whole)
+
+
+def _battles_sql(scan: Scan, columns: LogColumns, names: BattleColumns, file: int) -> str:
+    left, right = scan.columns[names.left], scan.columns[names.right]
+    outcome, weight, time, unit = (
+        None if name is None else scan.columns[name] for name in names[2:]
+    )
+    shown = [
+        f"{file} AS file",
+        "file_row_number AS row",
+        f"{left.text()} AS l",
+        f"{right.text()} AS r",
+        f"{'1.0::DOUBLE' if outcome is None else _outcome_sql(outcome)} AS o",
+        f"{'1.0::DOUBLE' if weight is None else weight.number()} AS w",
+        f"{'NULL::DOUBLE' if time is None else time.number()} AS t",
+        f"{literal('u') if unit is None else unit.text()} AS u",
+        f"{'false' if time is None else _unreadable_sql(time)} AS no_time",
+    ]
+    chosen = [f"{scan.columns[name].text()} = {literal(value)}" for name, value in columns.where]
+    where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
+    return f"SELECT {', '.join(shown)} FROM {scan.source}{where}"
+
+
+def _outcome_sql(column: Column) -> str:
+    """SQL of an outcome as a number in 0..1; NULL if it is none."""
+    value = column.number() if column.is_number else sql_number(column.text())
+    share = f"CASE WHEN {value} BETWEEN 0 AND 1 THEN {value} END"
+    if column.is_number:
+        return share
+    words = " ".join(
+        f"WHEN {literal(word)} THEN {value}" for word, value in battlelogs.WORDS.items()
+    )
+    return f"CASE {column.text()} {words} ELSE {share} END"
+
+
+def _unreadable_sql(column: Column) -> str:
+    """SQL that tells whether a cell holds something, but no number."""
+    return f"{column.number()} IS NULL AND NOT ({column.missing()})"
+
+
+def _has_blank(scan: Scan, sql: str, name: str) -> bool:
+    """Tell whether a column has a blank name: few begin like one, so few are looked at."""
+    (blank,) = scan.connection.execute(
+        f"SELECT coalesce(bool_or({sql_blank(name)}), false) FROM ({sql}) "
+        f"WHERE {name} IS NULL OR {name} < '!' OR {name} >= chr(127)"
+    ).fetchone()
+    return bool(blank)
+
+
+def _explain(scan: Scan, names: BattleColumns, row: int) -> None:
+    """Let the reader of short logs say what is wrong with a battle."""
+    shown = [name for name in names if name is not None]
+    if names.time is not None and not _is_plain(scan.columns[names.time]):
+        shown.remove(names.time)
+    table = scan.row(row, shown)
+    left, right = (None, None) if names.outcome is None else names[:2]
+    battlelogs.read(table, LogColumns(left, right, names.outcome, names.unit))
+    table.fail("not a battle", 0)
+
+
+def _is_plain(column: Column) -> bool:
+    """Tell whether a column holds text or numbers, which a small table can hold, too."""
+    return column.is_number or column.kind in ("VARCHAR", "JSON")

@@ -149,7 +149,7 @@ def told(opinions: Sequence[Opinion], n: int, *, judges: bool) -> list[str]:
     """Say how much was not understood, and on how many rows nothing was said."""
     notes = []
     for own in opinions:
-        silent = int((~own.said & ~own.unparsed).sum())
+        silent = int((~own.answered & ~own.unparsed).sum())
         odd = int(own.unparsed.sum())
         if own.other_order is not None:
             odd += int((own.other_order < MISSING).sum())

@@ -176,7 +176,7 @@ def _systems(gathered: Gathered, kind: str) -> tuple[tuple[str, ...], Codes | No
 
 def _check_joined(gathered: Gathered, judges: Sequence[Opinion], raters: Sequence[Opinion]) -> None:
     """Refuse tables of which none is about what another one is about."""
-    theirs, ours = (np.logical_or.reduce([own.said for own in both]) for both in (raters, judges))
+    theirs, ours = (np.any([each.answered for each in group], axis=0) for group in (raters, judges))
     if (theirs & ours).any() or not theirs.any() or not ours.any():
         return
     own = [sheet for sheet in gathered.sheets if not sheet.judged] or [*gathered.sheets]

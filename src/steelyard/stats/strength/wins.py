@@ -17,7 +17,7 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, group_sums, ratio, row_means
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    from scipy.sparse import csc_array
 
 Codes = NDArray[np.integer[Any]]
 _EXACT = 2**24  # single precision counts exactly up to here
@@ -265,6 +265,17 @@ def pair_codes(battles: Battles) -> NDArray[np.int64]:
     return low.astype(np.int64) * battles.n + high
 
 
+def _numbered(codes: NDArray[np.int64], n: int) -> tuple[Counts, NDArray[np.int32]]:
+    """Return the pairs that met, sorted, and the number of the pair of each battle."""
+    if n > _MOST_TABLED:
+        keys, pair = np.unique(codes, return_inverse=True)
+        return keys, pair.astype(np.int32)
+    met = np.zeros(n * n, dtype=bool)
+    met[codes] = True
+    number = np.cumsum(met, dtype=np.int32) - np.int32(1)
+    return np.flatnonzero(met), number[codes]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitCounts:
     """Wins and ties of a log by what its battles share, a prompt or a segment.
@@ -285,21 +296,26 @@ class UnitCounts:
     n_units: int
     i: NDArray[np.int64]
     j: NDArray[np.int64]
-    cells: csr_array
+    cells: csc_array
 
     @classmethod
     def of(cls, battles: Battles, unit: Codes) -> UnitCounts:
         """Count by unit; ``unit`` holds a code from 0 for every battle."""
-        from scipy.sparse import csr_array
+        from scipy.sparse import csc_array
 
         n_units = int(unit.max(initial=-1)) + 1
-        keys, pair = np.unique(pair_codes(battles), return_inverse=True)
+        keys, pair = _numbered(pair_codes(battles), battles.n)
         first = np.where(battles.left > battles.right, 1 - battles.outcome, battles.outcome)
-        shares = np.concatenate(_shares(first, battles.weight))
-        used = np.flatnonzero(shares)
-        rows = np.concatenate([pair, pair + len(keys), pair + 2 * len(keys)])[used]
-        columns = np.tile(unit, 3)[used]
-        cells = csr_array((shares[used], (rows, columns)), shape=(3 * len(keys), n_units))
+        kind = np.where(first == 0.5, 2, first == 0).astype(np.int32)
+        share = np.where(kind == 0, first, 1.0)
+        cell = pair + kind * np.int32(len(keys))
+        split = np.flatnonzero((kind == 0) & (first < 1))  # parts of a win for either side
+        cell = np.concatenate([cell, cell[split] + np.int32(len(keys))])
+        share = np.concatenate([share, 1 - first[split]])
+        if battles.weight is not None:
+            share *= np.concatenate([battles.weight, battles.weight[split]])
+        columns = np.concatenate([unit, unit[split]])
+        cells = csc_array((share, (cell, columns)), shape=(3 * len(keys), n_units))
         return cls(battles.n, n_units, keys // battles.n, keys % battles.n, cells)
 
     def pairs(self) -> PairWins:

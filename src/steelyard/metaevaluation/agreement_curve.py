@@ -33,8 +33,8 @@ def system_pairs(
     group = ["" if groups is None else groups.get(name, "") for name in es.systems]
     code = np.unique(group, return_inverse=True)[1]
     first, second = pairs_within(code)
-    known = ~np.isnan(means[first] - means[second])
-    first, second = first[known], second[known]
+    scored = ~np.isnan(means[first] - means[second])
+    first, second = first[scored], second[scored]
     sets = code[first]
     p = np.full(len(first), np.nan)
     if gold.has_segments:
