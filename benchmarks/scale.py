@@ -1,12 +1,11 @@
 """What a unit of work costs, and whether it costs the same when there is much of it.
 
-    python benchmarks/scale.py [--largest 1e8] [--sentences 5e6] [--folder DIR] [--only NAME]
+    python benchmarks/scale.py [--largest 1e8] [--folder DIR] [--only NAME]
 
-Three kinds of work, by factors of ten: battles counted and resampled (100 systems, 10 battles a
-prompt, 100 resamples, Parquet), sentences linked (KoBE in shards, JSON lines, a source and one
-output each), and resamples of a meta-evaluation (swaps of 20 metrics on 12 systems and 500
-segments, soft pairwise accuracy). All data are made here. Every size is a process of its own, on
-one core and with one BLAS thread.
+Two kinds of work, by factors of ten: battles counted and resampled (100 systems, 10 battles a
+prompt, 100 resamples, Parquet), and resamples of a meta-evaluation (swaps of 20 metrics on 12
+systems and 500 segments, soft pairwise accuracy). All data are made here. Every size is a process
+of its own, on one core and with one BLAS thread.
 
 ``CPU s`` is the whole work (of battles: with the Bradley-Terry fits), with the time to start taken
 off. ``us each`` is that by unit; of battles, it is the time to count and draw them beyond that of a
@@ -50,16 +49,6 @@ if n > 10_000:
 told.update(each=each, fixed=fixed)
 start()
 assert compare_battles(sys.argv[1], by="bt", n_bootstrap=100).n_battles == n
-"""
-SENTENCES = """
-from pathlib import Path
-from steelyard.formats.textshards import find_shards
-from steelyard.kobe.scale import score_shards
-few = Path(sys.argv[1]).with_name("sentences-few.jsonl")
-score_shards(find_shards([few], 50_000), ("de", "en"))  # loads tables of names, lemmas, languages
-start()
-found = score_shards(find_shards([Path(sys.argv[1])], 50_000), ("de", "en"))
-assert found.report.n_segments == int(sys.argv[2])
 """
 RESAMPLES = """
 import numpy as np
@@ -113,21 +102,6 @@ def make_battles(n: int, path: Path) -> None:
         )
 
 
-def make_sentences(n: int, path: Path) -> None:
-    """Write sentences with two cities, a date and a number; every one is different."""
-    names = {"Wien": "Vienna", "Paris": "Paris", "München": "Munich", "Köln": "Cologne",
-             "Prag": "Prague", "Rom": "Rome", "Lissabon": "Lisbon"}  # fmt: skip
-    pairs = list(names.items())
-    with path.open("w", encoding="utf-8") as stream:
-        for k in range(n):
-            (here, a), (there, b) = pairs[k % 7], pairs[(k * k + k // 7) % 7]
-            day, people = k % 27 + 1, 20 + k
-            src = f"Am {day}. März fuhren {people} Leute mit dem Zug von {here} nach {there}."
-            out = f"On {day} March {people} people went by train from {a} to {b}."
-            row = {"seg": str(k), "src": src, "out": {"A": out}}
-            stream.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
 def measure(script: str, path: Path, n: int) -> dict[str, Any]:
     environment = os.environ | dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"
@@ -169,17 +143,15 @@ def table(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--largest", type=float, default=1e7, help="battles of the longest log")
-    parser.add_argument("--sentences", type=float, default=1e5, help="sentences of the largest set")
     parser.add_argument(
         "--resamples", type=float, default=1e5, help="resamples of the longest test"
     )
     parser.add_argument("--folder", type=Path, help="where the data are made; by default in /tmp")
-    parser.add_argument("--only", choices=["battles", "sentences", "resamples"])
+    parser.add_argument("--only", choices=["battles", "resamples"])
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.folder) as made:
         for title, script, make, largest in (
             ("battles", BATTLES, make_battles, given.largest),
-            ("sentences", SENTENCES, make_sentences, given.sentences),
             ("resamples", RESAMPLES, None, given.resamples),
         ):
             if given.only in (None, title):

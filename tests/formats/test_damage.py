@@ -334,7 +334,7 @@ class Records:
     def place(self, folder: Path) -> Path:
         """Give the path of a copy, with the files beside it that say what the system is."""
         for path in (SAMPLES / self.name).parent.glob("*.json"):
-            if path.name.startswith(("results_", "run_spec")):
+            if path.name.startswith("results_"):
                 shutil.copy(path, folder)
         return folder / Path(self.name).name
 
@@ -372,10 +372,6 @@ def of_turn(record: Any, _: int) -> set[str]:
     return {f"{record['question_id']}/{record['turn']}", str(record["question_id"])}
 
 
-def of_event(record: Any, _: int) -> set[str]:
-    return {record.get("sample_id", ALL)}  # the first line names the system
-
-
 def of_pearmut(record: Any, _: int) -> set[str]:
     items = record.get("item", [])
     if record["annotation"] == "__RESET__":
@@ -385,7 +381,6 @@ def of_pearmut(record: Any, _: int) -> set[str]:
 
 INSPECT = "inspect/logs-json/2026-11-17T00-07-57-00-00_made-up_TDBuEtiqEWcfjoyx73SNWs.json"
 DEEPEVAL = "deepeval/results-alpha/test_run_20261117_002207.json"
-HELM = "helm/runs/v1/made_up_qa:subject=land,method=multiple_choice_joint,model=made-up_alpha"
 LM_EVAL = "lm-eval/out/made-up-org__model-1/samples_made_up_{}_2026-11-17T00-16-45.330923.jsonl"
 ALPACA = "alpaca-eval/results/beta/{}/annotations.json"
 ARENA_HARD = "arena-hard/arena-hard-v{}/model_judgment/made-judge/alpha.jsonl"
@@ -402,11 +397,8 @@ RECORDS = (
     Records("chatbot-arena/kaggle-lmsys.csv", cell(3)),
     Records("comet/xcomet-two.json", place(0), ("sysA.txt",), by_place=True),
     Records(DEEPEVAL, key("name"), ("testCases",)),
-    Records("evals/2601010000AAAA_made-up-alpha_made-up-match.jsonl", of_event),
-    Records("evals/2601010000AAAA_made-up-alpha_made-up-modelgraded.jsonl", of_event),
     Records("fastchat/model_judgment/made-judge_pair.jsonl", of_turn),
     Records("fastchat/model_judgment/made-judge_single.jsonl", of_turn),
-    Records(f"{HELM}/per_instance_stats.json", key("instance_id")),
     Records(INSPECT, key("id"), ("samples",)),
     Records("label-studio/export-pairs.csv", cell(8)),
     Records("label-studio/export-pairs.json", lambda r, _: {str(r["data"]["segment"])}),
@@ -421,7 +413,6 @@ RECORDS = (
     Records("pearmut/data/annotations/made_up_esa.jsonl", of_pearmut, wider=("user_id", "item_i")),
     Records("promptfoo/out.json", key("testIdx"), ("results", "results"), PROMPTFOO),
     Records("promptfoo/out.jsonl", key("testIdx"), wider=PROMPTFOO),
-    Records("subset2evaluate/items.jsonl", key("i")),
     Records("wmt-qe23/task2.de-en.gold.tsv", cell(2)),
     Records("wmt-unified/genmt-humeval.jsonl", lambda r, _: {r["doc_id"].rpartition("_#_")[2]}),
     Records("wmt25/task1.tsv", cell(1)),
@@ -522,7 +513,6 @@ def test_the_order_of_records_does_not_matter(sample: Records, tmp_path: Path) -
         return
     records = sample.read()
     head = 1 if Path(sample.name).suffix in TABLES and records[0][0] in HEADERS else 0
-    head += sample.name.startswith("evals")  # its first line says what it is
     turned = [*records[:head], *reversed(records[head:])]
     path = sample.write(sample.place(tmp_path), turned)
     assert facts(read_any(path, reading(sample.name))[1]) == facts(known()[sample.name])

@@ -1,9 +1,8 @@
-"""Files at the edges: packed shards, sets without segments, names that DuckDB takes, full disks."""
+"""Files at the edges: sets without segments, names that DuckDB takes, full disks."""
 
 from __future__ import annotations
 
 import errno
-import gzip
 import json
 from pathlib import Path
 
@@ -14,30 +13,9 @@ import pytest
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
 from steelyard.demo.folder import write_files
-from steelyard.formats.textshards import find_shards, read_rows
 
 
-def packed(path: Path, n: int) -> Path:
-    path.write_bytes(gzip.compress("".join(f"text {k}\n" for k in range(n)).encode()))
-    return path
-
-
-def test_packed_texts_of_unequal_length_are_one_line(tmp_path: Path) -> None:
-    source, output = packed(tmp_path / "a.src.gz", 3), packed(tmp_path / "a.en.gz", 2)
-    with pytest.raises(InputError, match=r"a.en.gz:3: 2 lines, but .*a.src.gz has 3"):
-        find_shards([output], 2, source=source)
-
-
-def test_packed_texts_beside_plain_ones(tmp_path: Path) -> None:
-    source = tmp_path / "a.src"
-    source.write_text("eins\nzwei\ndrei\n")
-    (shard,) = find_shards([packed(tmp_path / "a.en.gz", 3)], 2, source=source)
-    rows = list(read_rows(shard))
-    assert [row.source for row in rows] == ["eins", "zwei", "drei"]
-    assert [list(row.outputs.values()) for row in rows] == [["text 0"], ["text 1"], ["text 2"]]
-
-
-@pytest.mark.parametrize("form", ["long", "wide", "subset2evaluate", "text", "unified"])
+@pytest.mark.parametrize("form", ["long", "wide", "text", "unified"])
 def test_scores_of_whole_systems_have_no_segments_to_write(
     tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

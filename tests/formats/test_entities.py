@@ -1,9 +1,10 @@
-"""Entity annotations: JSON lines, and the files and folders of the KoBE release."""
+"""Entity annotations: JSON lines, and folders of the KoBE release at any level."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import save
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
-from steelyard.formats.folders import koberelease
-from steelyard.formats.reading import read_any
+from steelyard.cli.main import run
+from steelyard.core.errors import UsageError
+from steelyard.formats import entities
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.reading import Reading, read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]
@@ -127,10 +130,24 @@ def test_systems_must_have_the_same_lines(tmp_path: Path, refusal: Refusal) -> N
 
 # The release.
 
+NEWSTEST = "annotations/wmt19-submitted-data/newstest2019"
+
 
 def released(*texts: str) -> dict[str, Any]:
     mention = {"begin": 0, "end": 1, "id": "/m/1", "text": "x"}
     return {"annotated_sentence": [{"sentence": t, "entities": [mention]} for t in texts]}
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Path:
+    for pair, texts in (("ru-en", "ab"), ("de-en", "abc")):
+        folder = tmp_path / "data" / NEWSTEST / pair
+        folder.mkdir(parents=True)
+        source, target = pair.split("-")
+        for name in (f".A.{pair}", f".online-B.0.{pair}", f"-{source}en-src.{source}",
+                     f"-{source}en-ref.{target}"):  # fmt: skip
+            written(folder / f"newstest2019{name}", released(*texts))
+    return tmp_path / "data"
 
 
 @pytest.mark.parametrize(
@@ -138,6 +155,7 @@ def released(*texts: str) -> dict[str, Any]:
     [
         ("newstest2019.Facebook_FAIR.6724.ru-en", "Facebook_FAIR.6724"),
         ("newstest2019.A.ru-en.json", "A"),
+        ("newstest2019.A.ru-en.json.gz", "A"),
         ("newstest2019-ruen-src.ru.json", "src"),
         ("newstest2019-ruen-ref.en", "ref"),
         ("mysystem.json", "mysystem"),
@@ -145,59 +163,100 @@ def released(*texts: str) -> dict[str, Any]:
     ],
 )
 def test_released_file(tmp_path: Path, name: str, system: str) -> None:
-    found = read(written(tmp_path / name, released("a", "b")))
+    path = written(tmp_path / name, released("a", "b"))
+    if name.endswith("gz"):
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    found = read(path)
     assert list(found.systems) == [system]
     assert [s.text for s in found.systems[system]] == ["a", "b"]
     assert found.systems[system][0].mentions == (EntityMention("/m/1", 0, 1, "x"),)
 
 
-def test_packed_release_has_the_same_name(tmp_path: Path) -> None:
-    path = tmp_path / "newstest2019.A.ru-en.json.gz"
-    path.write_bytes(gzip.compress(json.dumps(released("a")).encode()))
-    assert list(read(path).systems) == ["A"]
+@pytest.mark.parametrize("level", [".", "annotations", NEWSTEST, f"{NEWSTEST}/ru-en"])
+def test_found_at_any_level_above(release: Path, level: str) -> None:
+    form, found, _ = read_any(release / level, Reading(lp="ru-en"))
+    assert form == "KoBE release"
+    assert set(found.systems) == {"A", "online-B.0", "src", "ref"}
+    assert (found.n_segments, found.language_pair) == (2, "ru-en")
+    assert found.inputs[0].path.endswith("ru-en")
 
 
-def test_released_folder(tmp_path: Path) -> None:
-    written(tmp_path / "newstest2019.A.ru-en", released("a", "b"))
-    written(tmp_path / "newstest2019.B.1.ru-en", released("c", "d"))
-    written(tmp_path / "newstest2019-ruen-ref.en", released("e", "f"))
-    (tmp_path / ".hidden").write_text("x")
-    found = koberelease.read_folder(tmp_path)
-    assert {name: [s.text for s in own] for name, own in found.systems.items()} == {
-        "A": ["a", "b"],
-        "B.1": ["c", "d"],
-        "ref": ["e", "f"],
-    }
+def test_the_pair_is_chosen_where_there_are_several(
+    release: Path, refusal: Refusal, capsys: pytest.CaptureFixture[str]
+) -> None:
+    leaf = release / NEWSTEST / "de-en"
+    assert entities.read_folder(leaf).language_pair == "de-en"
+    with pytest.raises(UsageError, match=r"no language pair 'ru-en'; .*Known: de-en"):
+        entities.read_folder(leaf, "ru-en")
+    assert run(["score", str(release), "--metric", "kobe"]) == 2
+    assert "2 language pairs: de-en, ru-en; choose one with --lp" in capsys.readouterr().err
+    shutil.copytree(leaf, release / "more" / "de-en")
+    assert "two folders of de-en" in refusal(entities.read_folder, release)
 
 
-def test_bad_folders(tmp_path: Path, refusal: Refusal) -> None:
-    refusal(koberelease.read_folder, tmp_path)
-    written(tmp_path / "newstest2019.A.ru-en", released("a", "b"))
-    written(tmp_path / "newstest2019.B.ru-en", released("c"))
-    message = refusal(koberelease.read_folder, tmp_path)
-    assert "number of sentences" in message
+def test_annotations_are_no_scores(release: Path, refusal: Refusal) -> None:
+    assert "raw judgements (KoBE release), not scores" in refusal(release, lp="ru-en")
 
 
-def test_two_files_of_one_system(tmp_path: Path, refusal: Refusal) -> None:
-    written(tmp_path / "newstest2019.A.ru-en", released("a", "b"))
-    written(tmp_path / "newstest2020.A.ru-en", released("c", "d"))
-    message = refusal(koberelease.read_folder, tmp_path)
-    assert "'A'" in message
+def test_other_files_are_passed_over(release: Path, tmp_path: Path, refusal: Refusal) -> None:
+    folder = release / NEWSTEST / "de-en"
+    before = entities.read_folder(folder)
+    for name in ("0README.md", "LICENSE", ".hidden", "zz.json"):
+        (folder / name).write_text('{"a": 1}\n')
+    found = entities.read_folder(folder)
+    assert (found, found.inputs) == (before, before.inputs)
+    assert found.notes == (
+        f"{folder}: passed over 0README.md, LICENSE, zz.json: not of the KoBE release",
+    )
+    (tmp_path / "none").mkdir()
+    assert "newstest2019.SYSTEM.LP" in refusal(entities.read_folder, tmp_path / "none")
 
 
 @pytest.mark.parametrize(
-    "value",
+    ("name", "content", "words"),
     [
-        {"annotated_sentence": 5},
-        {"annotated_sentence": [5]},
-        {"annotated_sentence": [{"entities": []}]},
-        {"annotated_sentence": [{"sentence": 5, "entities": []}]},
-        {"annotated_sentence": [{"sentence": "s", "entities": [5]}]},
+        ("newstest2019.C.de-en", released("c"), "number of sentences"),
+        ("newstest2020.A.de-en", released("c", "d", "e"), "'A'"),
+        ("newstest2019.C.de-en", {"sentences": []}, "no 'annotated_sentence'"),
+        ("newstest2019.C.de-en", {"annotated_sentence": 5}, "'annotated_sentence'"),
+        ("newstest2019.C.de-en", {"annotated_sentence": [5]}, "sentence 1: "),
+        ("newstest2019.C.de-en", {"annotated_sentence": [{"entities": []}]}, "sentence 1: "),
+        ("newstest2019.C.de-en", {"annotated_sentence": [
+            {"sentence": "x"}, {"sentence": "y", "entities": [5]}]}, "sentence 2: 'entities'"),
+        ("newstest2019.C.de-en", {"annotated_sentence": [
+            {"sentence": "x", "entities": [{"begin": 5, "end": 1, "id": "x"}]}]}, "[5, 1]"),
     ],
-)
-def test_bad_release(tmp_path: Path, refusal: Refusal, value: Any) -> None:
-    path = written(tmp_path / "x.json", value)
-    assert refusal(read_any, path).startswith(str(path))
+)  # fmt: skip
+def test_bad_releases(name: str, content: Any, words: str, release: Path, refusal: Refusal) -> None:
+    folder = release / NEWSTEST / "de-en"
+    written(folder / name, content)
+    message = refusal(entities.read_folder, folder)
+    assert message.startswith(str(folder))
+    assert words in message
+
+
+def test_files_that_are_not_there(release: Path, refusal: Refusal) -> None:
+    path = release / NEWSTEST / "de-en" / "newstest2019.C.de-en"
+    path.symlink_to("nowhere")
+    message = refusal(entities.read_folder, path.parent)
+    assert message == f"{path}: is a link to a file that is not there"
+
+
+def test_a_name_that_is_no_text(release: Path, refusal: Refusal) -> None:
+    folder = release / NEWSTEST / "de-en"
+    try:
+        (folder / "newstest2019.A.de-en").rename(folder / "newstest2019.\udcff.de-en")
+    except OSError:
+        pytest.skip("this file system has such names for no file")
+    assert "the name holds '\\udcff'" in refusal(entities.read_folder, folder)
+
+
+def test_mentions_without_an_id_are_told_once(release: Path) -> None:
+    folder = release / NEWSTEST / "ru-en"
+    for path in folder.iterdir():
+        path.write_text(path.read_text().replace("/m/1", "", 1))
+    notes = entities.read_folder(folder).notes
+    assert notes == (f"{folder}: 4 mentions without an id left out",)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
@@ -209,7 +268,14 @@ def annotated(draw: st.DrawFn) -> Sentence:
     place = st.integers(0, len(text.encode()))
     spans = [sorted((draw(place), draw(place))) for _ in range(draw(st.integers(0, 3)))]
     found = [
-        EntityMention(draw(texts.filter(str.strip)), begin, end, draw(st.none() | texts))
+        EntityMention(
+            draw(texts.filter(str.strip)),
+            begin,
+            end,
+            draw(st.none() | texts),
+            draw(st.none() | texts),
+            tuple(draw(st.lists(texts, max_size=2))),
+        )
         for begin, end in spans
     ]
     return Sentence(text, tuple(found))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ import pytest
 from steelyard import load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.logs import archives
+from steelyard.formats.archives import zstd
 
 SAMPLE = next((Path(__file__).parent / "samples" / "inspect" / "logs-eval").glob("*Tm83*"))
 HEADER = json.dumps({"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}})
@@ -61,16 +62,6 @@ def test_a_plain_one_is_read(log):
     assert load(_zip(log, GOOD, zipfile.ZIP_STORED))["s"].values == 1
 
 
-def test_a_bomb_that_says_what_it_is(tmp_path, refusal):
-    path = tmp_path / "a.eval"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", HEADER)
-        archive.writestr("summaries.json", SUMMARIES)
-    _patched(path, "summaries.json", CENTRAL, size=3 << 30)
-    message = refusal(path)
-    assert "summaries.json unpacks to 3,221,225,472 bytes, beyond the 67,108,864" in message
-
-
 def test_more_is_read_where_it_is_asked_for(tmp_path, refusal, monkeypatch):
     large = SUMMARIES.ljust((64 << 20) + 1)
     path = _zip(tmp_path / "a.eval", {"header.json": HEADER, "summaries.json": large})
@@ -91,25 +82,20 @@ def test_a_bomb_of_gzip(tmp_path, refusal, monkeypatch):
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, 93])
-def test_a_bomb_that_lies(method, tmp_path, refusal, monkeypatch):
+def test_a_bomb_that_lies(method, tmp_path, refusal):
     """It is stopped one byte after what it promised, whatever it would unpack to."""
     content = b" " * (64 << 20)
     path = _zip(tmp_path / "a.eval", {"header.json": HEADER, "summaries.json": content})
     if method == 93:
-        packed = archives._zstandard().compress(content)
-        path = _raw(path, packed, method, crc=zlib.crc32(content))
+        path = _raw(path, zstd.compress(content), method, crc=zlib.crc32(content))
     _patched(path, "summaries.json", CENTRAL, size=100)
-    seen: list[int] = []
-    unpack = archives._unpacked
-
-    def watched(data, member):
-        seen.append(len(found := unpack(data, member)))
-        return found
-
-    monkeypatch.setattr(archives, "_unpacked", watched)
-    expected = "summaries.json unpacks to more than the 100 bytes that the archive says"
-    assert refusal(path) == f"{path}: {expected}"
-    assert max(seen) < 1000
+    del content
+    tracemalloc.start()
+    message = refusal(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert message.startswith(f"{path}: summaries.json unpacks to more than the 100 bytes")
+    assert peak < 4 << 20
 
 
 def _raw(path: Path, packed: bytes, method: int, crc: int) -> Path:
@@ -121,15 +107,27 @@ def _raw(path: Path, packed: bytes, method: int, crc: int) -> Path:
 
 
 def test_many_members_that_are_too_much_together(tmp_path, refusal, monkeypatch):
-    journal = {f"_journal/summaries/{i}.json": SUMMARIES.ljust(400) for i in range(10)}
+    journal = {f"_journal/summaries/{i}.json": SUMMARIES.ljust(1 << 20) for i in range(17)}
     path = _zip(tmp_path / "a.eval", {"header.json": HEADER} | journal)
-    monkeypatch.setattr(archives, "LIMIT", 2000)
-    assert "the 2,000 that are read of an archive" in refusal(path)
+    monkeypatch.setenv("STEELYARD_UNPACKED_MB", "1")
+    assert "_journal/summaries/15.json unpacks to 1,048,576 bytes" in refusal(path)
 
 
-def test_encrypted(log, refusal):
-    _patched(log, "header.json", CENTRAL, flags=1)
-    assert refusal(log) == f"{log}: refused: the member 'header.json' is encrypted"
+@pytest.mark.parametrize(
+    ("member", "field", "value", "words"),
+    [
+        ("header.json", "flags", 1, "'header.json' is encrypted"),
+        ("summaries.json", "offset", 0, "lies over another one"),
+        ("summaries.json", "packed", 100_000, "'summaries.json' lies over another one"),
+        ("header.json", "crc", 1, "header.json: damaged"),
+        ("summaries.json", "size", 1000, "unpacks to less than the 1,000 bytes"),
+        ("summaries.json", "size", 3 << 30, "beyond the 67,108,864 of a member"),
+        ("summaries.json", "method", 14, "summaries.json: damaged (packed by method 14"),
+    ],
+)
+def test_a_directory_that_lies(member, field, value, words, log, refusal):
+    _patched(log, member, CENTRAL, **{field: value})
+    assert words in refusal(log)
 
 
 def test_two_members_of_one_name(tmp_path, refusal):
@@ -139,16 +137,6 @@ def test_two_members_of_one_name(tmp_path, refusal):
         with pytest.warns(UserWarning, match="Duplicate"):
             archive.writestr("header.json", HEADER)
     assert refusal(path) == f"{path}: refused: the archive has two members named 'header.json'"
-
-
-def test_members_over_each_other(log, refusal):
-    _patched(log, "summaries.json", CENTRAL, offset=0)
-    assert "lies over another one" in refusal(log)
-
-
-def test_a_member_that_reaches_into_the_directory(log, refusal):
-    _patched(log, "summaries.json", CENTRAL, packed=100_000)
-    assert "'summaries.json' lies over another one" in refusal(log)
 
 
 @pytest.mark.parametrize(
@@ -183,11 +171,6 @@ def test_cut_off(keep, tmp_path, refusal):
     assert refusal(path).startswith(f"{path}: damaged or truncated archive")
 
 
-def test_wrong_checksum(log, refusal):
-    _patched(log, "header.json", CENTRAL, crc=1)
-    assert refusal(log) == f"{log}: header.json: damaged (its checksum is wrong)"
-
-
 def test_wrong_bytes_of_zstandard(tmp_path, refusal):
     data = bytearray(SAMPLE.read_bytes())
     with zipfile.ZipFile(SAMPLE) as archive:
@@ -196,16 +179,6 @@ def test_wrong_bytes_of_zstandard(tmp_path, refusal):
     path = tmp_path / "a.eval"
     path.write_bytes(data)
     assert "summaries.json: damaged" in refusal(path)
-
-
-def test_less_than_it_says(log, refusal):
-    _patched(log, "summaries.json", CENTRAL, size=1000)
-    assert "unpacks to less than the 1,000 bytes" in refusal(log)
-
-
-def test_another_method(tmp_path, refusal):
-    path = _zip(tmp_path / "a.eval", GOOD, zipfile.ZIP_LZMA)
-    assert "header.json: damaged (packed by method 14, expected 0, 8 or 93)" in refusal(path)
 
 
 def test_no_header_where_it_should_be(log, refusal):
@@ -283,7 +256,6 @@ def test_random_damage_is_never_a_traceback(tmp_path):
 
 
 def test_several_frames_of_zstandard(tmp_path):
-    zstd = archives._zstandard()
     packed = zstd.compress(SUMMARIES[:20].encode()) + zstd.compress(SUMMARIES[20:].encode())
     path = _raw(tmp_path / "a.eval", packed, 93, zlib.crc32(SUMMARIES.encode()))
     _patched(path, "summaries.json", CENTRAL, size=len(SUMMARIES))
@@ -291,6 +263,6 @@ def test_several_frames_of_zstandard(tmp_path):
 
 
 def test_millions_of_tiny_frames(tmp_path, refusal):
-    packed = archives._zstandard().compress(b"") * 200_000
+    packed = zstd.compress(b"") * 200_000
     path = _raw(tmp_path / "a.eval", packed, 93, 0)
-    assert refusal(path) == f"{path}: summaries.json: damaged (more than 1,000 frames)"
+    assert refusal(path) == f"{path}: summaries.json: damaged (more than 100 frames)"

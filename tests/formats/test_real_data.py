@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from steelyard import BattleLog, EvalSet, Rankings, Ratings, load, save
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.reading import Reading, read_any
 
 pytestmark = pytest.mark.thorough

@@ -191,13 +191,6 @@ def test_a_named_pipe_is_read_anew_by_each_call(tmp_path):
         writer.join()
 
 
-def test_shards_of_a_stream_are_refused(tmp_path, pipe, capsys):
-    command = ["score", pipe(b"{}\n"), "--metric", "kobe", "--shards", str(tmp_path / "shards"),
-               "--src-lang", "de", "--tgt-lang", "en"]  # fmt: skip
-    assert run(command) == 2
-    assert "is a stream" in capsys.readouterr().err
-
-
 def test_no_room_for_the_copy_is_one_line(monkeypatch, tmp_path, capsys):
     stdin(monkeypatch, WIDE.encode())
     with monkeypatch.context() as patched:

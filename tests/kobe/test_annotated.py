@@ -20,9 +20,9 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
-from steelyard.formats.entityfiles import write as write_lines
-from steelyard.kobe.annotations import AnnotatedLinker
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.entities import write as write_lines
+from steelyard.kobe.annotations import AnnotatedLinker, read_annotations
 from steelyard.kobe.explaining import explain
 from steelyard.kobe.linking import foreign
 from steelyard.kobe.mention import Mention
@@ -282,14 +282,9 @@ def test_outputs_alone_can_not_be_scored(
     assert "give the folder of the language pair" in capsys.readouterr().err
 
 
-def test_files_of_single_systems_are_put_together(tmp_path: Path, capsys) -> None:
-    sy.save(
-        EntityAnnotations(
-            annotated({"src": ["ab"], "A": ["a"], "B": ["b"]}).systems, language_pair="de-en"
-        ),
-        tmp_path,
-        to="kobe-release",
-    )
+def test_files_of_single_systems_are_put_together(write_release, tmp_path: Path, capsys) -> None:
+    made = annotated({"src": ["ab"], "A": ["a"], "B": ["b"]})
+    write_release(EntityAnnotations(made.systems, language_pair="de-en"), tmp_path)
     paths = sorted(str(path) for path in (tmp_path / "de-en").iterdir())
     assert run(["score", *paths, "--metric", "kobe", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["systems"] == {
@@ -316,20 +311,23 @@ def test_other_metrics_and_human_scores_beside_annotations(tmp_path: Path, capsy
     assert json.loads(capsys.readouterr().out)["systems"] == ["A", "B"]
 
 
-def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) -> None:
+def test_annotated_texts_score_as_the_texts(
+    small_kb, write_release, tmp_path: Path, capsys
+) -> None:
     base = ["--kb", str(small_kb.path)]
     texts = [DEMO, "--where", "lp=de-en", "--lp", "de-en"]
-    for out in ("links", "links.jsonl"):
-        assert run(["kb", "annotate", *texts, *base, "--out", str(tmp_path / out), "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
-        assert told["mentions"]["copycat"] < told["mentions"]["careful"]
+    links = str(tmp_path / "links.jsonl")
+    assert run(["kb", "annotate", *texts, *base, "--out", links, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["mentions"]["copycat"] < told["mentions"]["careful"]
+    write_release(read_annotations(links, "de-en"), tmp_path / "release")
     reports = []
     ways = (
         [*texts, *base],
-        [str(tmp_path / "links")],
-        [str(tmp_path / "links.jsonl")],
-        [*texts, "--links", str(tmp_path / "links")],
-        [*texts, "--set", f"kobe.links={tmp_path / 'links.jsonl'}"],
+        [str(tmp_path / "release")],
+        [links],
+        [*texts, "--links", str(tmp_path / "release")],
+        [*texts, "--set", f"kobe.links={links}"],
     )
     for way in ways:
         assert run(["score", *way, "--metric", "kobe", "--all", "--json"]) == 0
@@ -362,7 +360,7 @@ def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) ->
         more = texts_lost.keys() - links_lost.keys()
         assert {system for _, system in more} <= {"copycat"}
         assert {one: n for one, n in texts_lost.items() if one not in more} == links_lost
-    assert run(["kb", "annotate", *texts, *base, "--out", str(tmp_path / "links")]) == 2
+    assert run(["kb", "annotate", *texts, *base, "--out", links]) == 2
     assert "--force overwrites it" in capsys.readouterr().err
 
 
@@ -374,19 +372,19 @@ def test_what_can_not_be_annotated(small_kb, tmp_path: Path, capsys) -> None:
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     call = ["kb", "annotate", str(path), "--kb", str(small_kb.path), "--lp", "de-en", "--out"]
-    assert run([*call, str(tmp_path / "x")]) == 2
+    assert run([*call, str(tmp_path / "x.jsonl")]) == 2
     assert "'B' lacks 1 output" in capsys.readouterr().err
-    assert run([*call, str(tmp_path / "x"), "--drop-systems", "B"]) == 0
-    assert run([*call[:5], "--out", str(tmp_path / "y")]) == 2
+    assert run([*call, str(tmp_path / "x.jsonl"), "--drop-systems", "B"]) == 0
+    assert run([*call[:5], "--out", str(tmp_path / "y.jsonl")]) == 2
     assert "--src-lang and --tgt-lang" in capsys.readouterr().err
-    assert run([*call, str(tmp_path / "z"), "--set", "bleu.tokenize=intl"]) == 2
+    assert run([*call, str(tmp_path / "z.jsonl"), "--set", "bleu.tokenize=intl"]) == 2
     assert run([*call, ""]) == 2
     assert "--out" in capsys.readouterr().err
     other = ["--src-lang", "fr", "--tgt-lang", "en"]
-    for command in ([*call, str(tmp_path / "z")], ["score", *call[2:-1], "--metric", "kobe"]):
+    for command in ([*call, str(tmp_path / "z.jsonl")], ["score", *call[2:-1], "--metric", "kobe"]):
         assert run([*command, *other]) == 2
         assert "expected the same languages" in capsys.readouterr().err
-    assert not (tmp_path / "z").exists()
+    assert not (tmp_path / "z.jsonl").exists()
 
 
 @pytest.mark.parametrize(
@@ -395,7 +393,15 @@ def test_what_can_not_be_annotated(small_kb, tmp_path: Path, capsys) -> None:
      "against=refA", "counted=entities", "links=x"],
 )  # fmt: skip
 def test_options_that_have_no_part_in_annotations(own_linker, setting, tmp_path, capsys) -> None:
-    call = ["kb", "annotate", *own_linker, "--out", str(tmp_path / "x"), "--set", f"kobe.{setting}"]
+    call = [
+        "kb",
+        "annotate",
+        *own_linker,
+        "--out",
+        str(tmp_path / "x.jsonl"),
+        "--set",
+        f"kobe.{setting}",
+    ]
     assert run(call) == 2
     error = capsys.readouterr().err
     assert f"option {setting.partition('=')[0]} (" in error
@@ -415,10 +421,10 @@ def test_texts_that_annotations_have_no_place_for(own_linker, change, words, tmp
     row = {"seg": 1, "src": "Wien", "refs": {"ref": "Vienna"}, "out": {"A": "Vienna", "B": "Rome"}}
     rows = [row, {**row, "seg": 2, **change}]
     Path(own_linker[0]).write_text("".join(json.dumps(one) + "\n" for one in rows))
-    more = ["--set", "kobe.linker=capitals:ready", "--out", str(tmp_path / "x")]
+    more = ["--set", "kobe.linker=capitals:ready", "--out", str(tmp_path / "x.jsonl")]
     assert run(["kb", "annotate", *own_linker, *more]) == 2
     assert words in capsys.readouterr().err
-    assert not (tmp_path / "x").exists()
+    assert not (tmp_path / "x.jsonl").exists()
 
 
 def test_the_reference_that_is_meant_is_written(own_linker, tmp_path: Path, capsys) -> None:
@@ -431,7 +437,9 @@ def test_the_reference_that_is_meant_is_written(own_linker, tmp_path: Path, caps
         assert run(["kb", "annotate", *own_linker, *more]) == 0
         found = [json.loads(line) for line in out.read_text().splitlines()]
         assert [one["sentence"] for one in found if one["system"] == "ref"] == [text]
-    assert run(["kb", "annotate", str(out), "--lp", "de-en", "--out", str(tmp_path / "x")]) == 2
+    assert (
+        run(["kb", "annotate", str(out), "--lp", "de-en", "--out", str(tmp_path / "x.jsonl")]) == 2
+    )
     assert f"{out}: holds entity annotations, expected texts" in capsys.readouterr().err
 
 
@@ -523,7 +531,7 @@ def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, cap
     found = json.loads(capsys.readouterr().out)
     assert found["systems"] == {"A": {"kobe": 100.0}, "B": {"kobe": 50.0}}
     assert "lid:sentence|weights:uniform|capitals:1" in found["signatures"]["kobe"]
-    links = tmp_path / "links"
+    links = tmp_path / "links.jsonl"
     assert (
         run(["kb", "annotate", *own_linker, "--set", f"kobe.linker={name}", "--out", str(links)])
         == 0

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats.entityfiles import EntityAnnotations, Sentence
-from steelyard.formats.entityfiles import EntityMention as Written
+from steelyard.formats.entities import EntityAnnotations, Sentence
+from steelyard.formats.entities import EntityMention as Written
 from steelyard.kobe.annotations import (
     AnnotatedLinker,
     SpacyLinker,

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from steelyard import save
 from steelyard.cli.main import run
 from steelyard.core.errors import ShapeError
-from steelyard.formats.entityfiles import EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.mention import Mention, entity_statistics
 
@@ -73,14 +72,14 @@ def test_stats_of_the_authors_annotations(shared: Path, capsys: pytest.CaptureFi
     assert sum(k * n for k, n in found["histogram"]) == 11416
 
 
-def test_stats_of_a_release_at_any_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_stats_of_a_release_at_any_level(write_release, tmp_path: Path, capsys):
     pytest.importorskip("altair")
     vienna = EntityMention("Q1741", 0, 4)
     for pair, n in (("de-en", 2), ("fr-de", 3)):
         sentences = tuple(Sentence("Wien", (vienna,) * i) for i in range(n))
         made = EntityAnnotations({"src": sentences, "ref": sentences, "A": sentences})
         folder = tmp_path / "data" / "annotations" / "newstest2019"
-        save(replace(made, language_pair=pair), folder, to="kobe-release")
+        write_release(replace(made, language_pair=pair), folder)
     out = tmp_path / "entities.svg"
     assert run(["kb", "stats", str(tmp_path / "data"), "--json", "--out", str(out)]) == 0
     first, second = json.loads(capsys.readouterr().out)["sets"]

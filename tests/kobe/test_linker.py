@@ -11,7 +11,7 @@ import pytest
 
 import steelyard.demo
 from steelyard.core.errors import UsageError
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.wordforms import base_forms, ordinary, stem

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import DegenerateError, ShapeError, UsageError
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.annotations import linked
 from steelyard.kobe.linking.linkedtexts import that_count
 from steelyard.kobe.matching import (

@@ -287,8 +287,8 @@ def formats(output: OutputOptions) -> None:
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="IN... OUT")
 @click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
-              "submission-sys, unified, standalone or subset2evaluate; errors, ratings, rankings, "
-              "battles or entities for judgements; by default OUT's suffix decides.")  # fmt: skip
+              "submission-sys, unified or standalone; errors, ratings, rankings, battles "
+              "or entities for judgements; by default OUT's suffix decides.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite what is there.")
 @click.option("--anonymise-raters", is_flag=True, help="Call raters rater1, rater2, ...")
 @click.option("--rater-key", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",

@@ -44,7 +44,7 @@ COMMANDS = {
     "info": ("steelyard.cli.kb:info", "Show what a knowledge base holds."),
     "link": (f"{_TEXTS}:link", "Show the entities of a text."),
     "stats": (f"{_TEXTS}:stats", "Count the entities of texts or annotations."),
-    "annotate": (f"{_TEXTS}:annotate", "Write the entities of texts as the KoBE release does."),
+    "annotate": (f"{_TEXTS}:annotate", "Write the entities of texts as JSON lines."),
 }
 
 

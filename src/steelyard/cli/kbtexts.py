@@ -30,11 +30,10 @@ from steelyard.cli.values import FileName, Known
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.table import Column, Table
 from steelyard.core.text import plural
-from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.formats.entityfiles import EntityAnnotations
+    from steelyard.formats.entities import EntityAnnotations
     from steelyard.kobe.linking.linker import DictionaryLinker
     from steelyard.kobe.mention import EntityStatistics, Mentions
 
@@ -155,15 +154,15 @@ def _counts(
     notes: list[str],
 ) -> Iterator[EntityStatistics]:
     """Count the entities of an input; what was left out of annotations is put to the notes."""
-    from steelyard.formats.entityfiles import EntityAnnotations
-    from steelyard.formats.folders import koberelease
+    from steelyard.formats import entities
+    from steelyard.formats.entities import EntityAnnotations
     from steelyard.formats.reading import read_any
 
     name = Path(path).name.split(".")[0]
-    folders = koberelease.annotated_folders(Path(path)) if Path(path).is_dir() else {}
+    folders = entities.annotated_folders(Path(path)) if Path(path).is_dir() else {}
     if folders:
         for lp, folder in folders.items():
-            release = koberelease.read_folder(folder)
+            release = entities.read_folder(folder)
             notes += release.notes
             yield _of_annotations(lp, release, str(folder))
         return
@@ -268,16 +267,13 @@ _ANNOTATE = (
 
 @command(
     shape=TEXTS,
-    examples=(
-        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links",
-        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
-    ),
+    examples=("steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
 @as_object("how", AnnotateOptions, _ANNOTATE)
 @_BASE
 @input_options
-@partial(settled_options, folder=True)
+@partial(settled_options, suffixes=TABLES)
 def annotate(
     inputs: tuple[str, ...],
     how: AnnotateOptions,
@@ -285,21 +281,20 @@ def annotate(
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
-    """Link sources, outputs and a reference, and write the links as the KoBE release does.
+    """Link sources, outputs and a reference, and write the links as JSON lines.
 
-    TEXTS is a text file or an mt-metrics-eval folder. DIR then has LP/newstest2019.SYSTEM.LP for
-    each system and LP/newstest2019-XXYY-src.XX and -ref.YY, which steelyard score DIR --metrics
-    kobe takes: the scores are those of the texts. Mentions of outputs that are not in the target
-    language are left out. --out FILE.jsonl writes JSON lines instead, with the ids of segments.
+    TEXTS is a text file or an mt-metrics-eval folder. The file is what steelyard score FILE
+    --metrics kobe takes: the scores are those of the texts. Mentions of outputs that are not in the
+    target language are left out.
     """
     from steelyard.formats.save import save
     from steelyard.kobe.annotating import annotate as annotations_of
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.options import KobeOptions
 
-    need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links --lp de-en")
+    need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
     if output.out is None:
-        raise UsageError("--out is missing: the folder to write links into")
+        raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
     options = with_languages(options, how.src_lang, how.tgt_lang)
     given = settings_of(how.settings)
     for name in given:
@@ -316,20 +311,17 @@ def annotate(
         raise UsageError("--kb has no part where another linker is named")
     base_of = None if asked.linker is not None else KnowledgeBase.open(located(base))
     found = annotations_of(es, source, target, base_of, asked, reference=how.reference)
-    lines = files.suffix(output.out) in TABLES
-    if lines and output.out.exists() and not how.force:
+    if output.out.exists() and not how.force:
         raise UsageError(f"{output.out} exists already; --force overwrites it")
-    save(found, output.out, to="entities" if lines else "kobe-release", overwrite=how.force)
+    save(found, output.out, to="entities")
     warnings = list(es.notes)
     others = [name for name in es.references if name != (how.reference or es.references[0])]
     if others:
         kept = how.reference or es.references[0]
-        warnings.append(
-            f"{kept} is written as ref; the layout has no place for {', '.join(others)}"
-        )
+        warnings.append(f"{kept} is written as ref; the file has no place for {', '.join(others)}")
     mentions = {n: sum(len(s.mentions) for s in own) for n, own in found.systems.items()}
     result = {
-        "path": str(output.out if lines else output.out / str(es.language_pair)),
+        "path": str(output.out),
         "language_pair": es.language_pair,
         "kb": None if base_of is None else base_of.signature,
         "sentences": found.n_segments,

@@ -1,4 +1,4 @@
-"""``steelyard score``: what metrics say of translations, at once or part after part."""
+"""``steelyard score``: what metrics say of translations."""
 
 from __future__ import annotations
 
@@ -12,16 +12,13 @@ import click
 from steelyard.cli import following
 from steelyard.cli.emit import (
     emit,
-    note,
     plot_option,
     shown_progress,
     wanted_figures,
-    workers_with_progress,
     write_figures,
 )
 from steelyard.cli.helping import TEXTS, command
 from steelyard.cli.options import (
-    CLUSTER,
     FIGURES,
     SUFFIXES,
     TABLES,
@@ -35,14 +32,13 @@ from steelyard.cli.options import (
     with_languages,
 )
 from steelyard.cli.texts import TextOptions, text_options
-from steelyard.cli.values import FileName, Parsed
+from steelyard.cli.values import FileName
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.kobe.findings import KobeReport
-    from steelyard.kobe.scale import ShardedKobe
     from steelyard.scoring.run import Scores
 
 PLOTS = ("categories", "people")
@@ -50,25 +46,12 @@ _BESIDE = frozenset(("explain", "every", "min_confidence", "system_scores", "plo
 _WRITTEN = tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES)))
 
 
-class _Share(Parsed):
-    """One of several shares, as I/N."""
-
-    name = "I/N"
-
-    def parse(self, text: str) -> tuple[int, int]:
-        """Split at the slash."""
-        mine, _, of = text.partition("/")
-        if not (mine.isdecimal() and of.isdecimal() and 1 <= int(mine) <= int(of)):
-            raise ValueError(f"'{text}' is not of the form I/N, with I from 1 to N")
-        return int(mine), int(of)
-
-
 @dataclass(frozen=True)
 class ScoreOptions:
-    """The languages, what is written beside scores, and how texts are split into shards.
+    """The languages, and what is written beside scores.
 
     ``every`` alarm is shown, or those from ``min_confidence`` on; by default those that are sure
-    enough. ``shards`` is where counts of shards are kept, ``shard`` which share of them is wanted.
+    enough.
     """
 
     src_lang: str | None
@@ -77,30 +60,19 @@ class ScoreOptions:
     every: bool
     min_confidence: float | None
     system_scores: Path | None
-    shards: Path | None
-    shard: tuple[int, int] | None
-    shard_size: int
-    cluster: str | None
 
-    def check(self, texts: TextOptions, plot: tuple[str, ...] | None) -> None:
+    def check(self, texts: TextOptions) -> None:
         """Refuse what does not go together."""
         of_kobe = {"--explain": self.explain is not None, "--all": self.every,
                    "--min-confidence": self.min_confidence is not None}  # fmt: skip
         for option in (option for option, asked in of_kobe.items() if asked):
             if not texts.kobe:
                 raise UsageError(f"{option} is for kobe, which --metrics does not name")
-            if self.shards is not None:
-                raise UsageError(f"{option}: shards keep counts, not what became of each entity")
         if self.every and self.min_confidence is not None:
             raise UsageError("--all and --min-confidence: expected one of them")
         if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
             kinds = " ".join(f".{kind}" for kind in TABLES)
             raise UsageError(f"--system-scores {self.system_scores}: expected one of {kinds}")
-        for option, value in (("--shard", self.shard), ("--cluster", self.cluster)):
-            if self.shards is None and value is not None:
-                raise UsageError(f"{option}: expected --shards DIR, too")
-        if self.shards is not None and plot is not None:
-            raise UsageError("--plot: shards keep counts, there is nothing to draw from")
 
 
 _SCORE = (
@@ -118,14 +90,6 @@ _SCORE = (
     click.option("--system-scores", type=click.Path(path_type=Path, dir_okay=False),
                  metavar="FILE", help="Write the scores of systems as a table (.csv .tsv .jsonl "
                  ".parquet), which meta --level sys reads."),
-    click.option("--shards", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-                 help="For texts of any size (kobe): count part after part, keep the counts in "
-                 "this folder, go on from there."),
-    click.option("--shard", type=_Share(), help="Count only this share of the parts, as one of an "
-                 "array of jobs; when all are there, the command without it adds them up."),
-    click.option("--shard-size", type=click.IntRange(min=1), default=50_000, show_default=True,
-                 metavar="N", help="Lines of a shard."),
-    CLUSTER,
 )  # fmt: skip
 
 
@@ -134,7 +98,6 @@ _SCORE = (
         "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings",
         "Metrics from elsewhere": "score_files commands cache",
         "Names and numbers (kobe)": "kb links explain every min_confidence",
-        "Texts of any size (kobe)": "shards shard shard_size cluster",
         "Further files to write": "system_scores",
     },
     shape=TEXTS,
@@ -151,7 +114,7 @@ _SCORE = (
 @as_object("how", ScoreOptions, _SCORE)
 @plot_option(PLOTS)
 @input_options
-@partial(settled_options, suffixes=_WRITTEN, splits=True)
+@partial(settled_options, suffixes=_WRITTEN)
 def score(
     inputs: tuple[str, ...],
     texts: TextOptions,
@@ -169,13 +132,8 @@ def score(
     segments, which compare and meta read; otherwise the table.
     """
     need_inputs(inputs, "steelyard score --ref ref.en a.en b.en --metrics bleu,chrf")
-    how.check(texts, plot)
+    how.check(texts)
     options = with_languages(options, how.src_lang, how.tgt_lang)
-    if how.shards is not None:
-        sharded = _score_in_shards(inputs, texts, options, how, output)
-        if sharded is not None:
-            emit(sharded, sharded.tables(), output)
-        return
     plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])
     es, links = texts.load(inputs, options)
     with shown_progress("scoring", output):
@@ -212,48 +170,6 @@ def _next(found: Scores) -> str | None:
     if found.evalset.n_systems < 2 or not own <= known:
         return None
     return following.another("compare", keep=own)
-
-
-def _score_in_shards(
-    inputs: tuple[str, ...],
-    texts: TextOptions,
-    options: InputOptions,
-    how: ScoreOptions,
-    output: OutputOptions,
-) -> ShardedKobe | None:
-    """Count all shards and add them up, or only some of them (None)."""
-    if texts.metric != ("kobe",) or texts.commands or texts.score_files:
-        raise UsageError("--shards is for --metrics kobe, alone")
-    source, _, target = (options.lp or "").partition("-")
-    if not (source and target):
-        raise UsageError("--shards: name the languages by --src-lang and --tgt-lang")
-    unused = {"--human": options.human, "--systems": options.systems, "--where": options.where,
-              "--drop-systems": options.drop_systems, "--domain": options.domain,
-              "--ignore": options.ignore}  # fmt: skip
-    for option, value in unused.items():
-        if value:
-            raise UsageError(f"{option}: shards are counted as they are")
-    if output.out is not None and files.suffix(output.out) in ("jsonl", "parquet"):
-        raise UsageError(f"--out {output.out}: shards have no scores of segments; expected a table "
-                         f"(.json .csv .md), not {' '.join(TABLES)}")  # fmt: skip
-    from steelyard.core.parallel import Workers
-    from steelyard.formats.textshards import find_shards
-    from steelyard.kobe.scale import score_shards
-    from steelyard.scoring.fidelity import Kobe
-
-    metric = Kobe(**texts.options_of("kobe"))
-    found = find_shards([Path(name) for name in inputs], how.shard_size, source=texts.src,
-                        references=texts.ref, allow_empty=texts.allow_empty)  # fmt: skip
-    workers = Workers(output.jobs, how.cluster, how.shards)
-    with workers_with_progress("linking", workers, output) as shown:
-        result = score_shards(
-            found, (source, target), texts.kb, metric.options, workers=shown, only=how.shard
-        )
-    if result is None and how.shard is not None:
-        mine, of = how.shard
-        n = len(range(mine - 1, len(found), of))
-        note(f"share {mine} of {of}: {n} of {len(found)} shards are in {workers.resume}", output)
-    return result
 
 
 def _draw(found: Scores, human: str | None, name: str) -> Any:

@@ -16,7 +16,7 @@ from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.formats.entityfiles import EntityAnnotations
+    from steelyard.formats.entities import EntityAnnotations
     from steelyard.scoring.metric import Metric
     from steelyard.scoring.run import Scores
 
@@ -161,7 +161,7 @@ def _load_or_annotations(
 ) -> tuple[EvalSet, EntityAnnotations | None]:
     """Load inputs; of entity annotations among them, the texts are a set, and they come along."""
     from steelyard.data.evalset import EvalSet
-    from steelyard.formats.entityfiles import EntityAnnotations, merged
+    from steelyard.formats.entities import EntityAnnotations, merged
     from steelyard.formats.load import JudgementsError
 
     try:

@@ -15,7 +15,7 @@ from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.data.selection import with_metrics
 from steelyard.data.units import AUTO, column_of
 from steelyard.formats import files, frames, guessing, registry, roles
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable

@@ -47,6 +47,7 @@ class RawTable:
     notes: tuple[str, ...] = ()  # what was left out or assumed so far
     path_of: Callable[[int], Path] | None = field(repr=False, default=None)  # rows of several files
     needed: Mapping[str, str] = field(default_factory=dict)  # roles, and what to say without one
+    metadata: frozenset[str] = frozenset()  # columns that describe items and are never scores
 
     def __contains__(self, column: str) -> bool:
         return column in self.columns
@@ -204,6 +205,7 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         notes=_gathered(parts),
         path_of=lambda row: place[row][0].path,
         needed={role: said for part in parts for role, said in part.needed.items()},
+        metadata=frozenset(name for part in parts for name in part.metadata),
     )
 
 

@@ -18,7 +18,7 @@ from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files, frames, guessing, registry, roles, tables
 from steelyard.formats.cells import label
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import (
     FileFormat,
     Foreign,

@@ -6,7 +6,7 @@ To add one, write its file and put its object here, before any that would recogn
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NoReturn
@@ -14,16 +14,18 @@ from typing import NoReturn
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.text import listed
 from steelyard.formats import (
-    entityfiles,
+    arenas,
+    entities,
+    evallogs,
     files,
+    metricscores,
     plaintext,
     roles,
     scoretables,
     submission,
     tables,
 )
-from steelyard.formats.arenas import alpacaeval, arenahard, chatbotarena, fastchat
-from steelyard.formats.folders import koberelease, mtme, native
+from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import (
     FileFormat,
     Foreign,
@@ -45,15 +47,14 @@ from steelyard.formats.judged import (
     wmt25tasks,
     wmtqe,
 )
-from steelyard.formats.logs import deepeval, helm, inspectai, lmeval, openaievals, promptfoo
+from steelyard.formats.plugins import installed
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.toolscores import comet, metricx, sacrebleujson, subset2evaluate, wmtautorank
 from steelyard.formats.view import FileView
 
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
-    koberelease.FORMAT,
+    entities.RELEASE,
     unified.FORMAT,
     standalone.FORMAT,
     pearmut.FORMAT,
@@ -65,32 +66,13 @@ FORMATS: tuple[Format, ...] = (
     labelstudio.PAIRS,
     labelstudio.ERRORS,
     labelstudio.RATINGS,
-    entityfiles.FORMAT,
+    entities.FORMAT,
     appraise.FORMAT,
     appraise.SCORES,
     googlemqm.FORMAT,
-    fastchat.FORMAT,
-    fastchat.PAIRS,
-    arenahard.FORMAT,
-    chatbotarena.FORMAT,
-    chatbotarena.KAGGLE,
-    alpacaeval.FORMAT,
-    comet.FORMAT,
-    comet.OUTPUT,
-    comet.SYSTEMS,
-    metricx.FORMAT,
-    sacrebleujson.FORMAT,
-    sacrebleujson.SYSTEMS,
-    sacrebleujson.LINES,
-    sacrebleujson.LINE,
-    subset2evaluate.FORMAT,
-    wmtautorank.FORMAT,
-    inspectai.FORMAT,
-    lmeval.FORMAT,
-    promptfoo.FORMAT,
-    deepeval.FORMAT,
-    helm.FORMAT,
-    openaievals.FORMAT,
+    *arenas.FORMATS,
+    *metricscores.FORMATS,
+    *evallogs.FORMATS,
     plaintext.FORMAT,
     errorlists.FORMAT,
     battlelogs.RANKINGS,
@@ -116,7 +98,7 @@ OTHER_NAMES = {
     **dict.fromkeys(("errors",), "error list"),
     **dict.fromkeys(("mqm",), "Google MQM"),
     **dict.fromkeys(("esa",), "Appraise"),
-    **dict.fromkeys(("comet", "comet-score"), "COMET output"),
+    **dict.fromkeys(("comet", "comet-score"), "COMET scores"),
     **dict.fromkeys(("metricx",), "MetricX output"),
     **dict.fromkeys(("sacrebleu",), "sacreBLEU scores"),
     **dict.fromkeys(
@@ -126,8 +108,6 @@ OTHER_NAMES = {
     **dict.fromkeys(("inspect", "inspect-ai"), "Inspect log"),
     **dict.fromkeys(("promptfoo",), "promptfoo results"),
     **dict.fromkeys(("deepeval",), "DeepEval test run"),
-    **dict.fromkeys(("helm",), "HELM run"),
-    **dict.fromkeys(("openai-evals", "openai"), "OpenAI evals log"),
     **dict.fromkeys(("alpaca-eval", "alpacaeval"), "AlpacaEval annotations"),
     **dict.fromkeys(("arena-hard",), "Arena-Hard judgments"),
     **dict.fromkeys(("mt-bench", "fastchat"), "FastChat scores"),
@@ -138,10 +118,16 @@ _DEPTH = 5  # folders in folders that are looked into
 
 def named(name: str) -> Format:
     """Give a format by its name, for those who know better than what files look like."""
-    known = {form.name: form for form in FORMATS if readable(form)}
+    known = {form.name: form for form in (*installed(), *FORMATS) if readable(form)}
     if name not in known:
         raise UsageError(f'no format "{name}" can be read; {hint(name, known, OTHER_NAMES)}')
     return known[name]
+
+
+def _every() -> Iterator[Format]:
+    """Yield our formats, then those of installed packages, which are looked for only then."""
+    yield from FORMATS
+    yield from installed()
 
 
 def readable(form: Format) -> bool:
@@ -152,14 +138,14 @@ def readable(form: Format) -> bool:
 def of_file(view: FileView) -> FileFormat | None:
     """Give the format of a file or folder; None if it can only be a table, or a folder of runs."""
     folder = files.is_folder(view.path)
-    candidates = (f for f in FORMATS if isinstance(f, FileFormat) and f.folder == folder)
+    candidates = (f for f in _every() if isinstance(f, FileFormat) and f.folder == folder)
     return next((f for f in candidates if f.sees(view)), None)
 
 
 def of_table(table: RawTable) -> MarkedFormat:
     """Give the format of a table."""
     has = roles.present(table)  # it looks at cells: once for all formats
-    known = [form for form in FORMATS if isinstance(form, MarkedFormat)]
+    known = (form for form in _every() if isinstance(form, MarkedFormat))
     found = next((form for form in known if form.marked_by(has)), None)
     return refuse_table(table) if found is None else found
 
@@ -224,7 +210,7 @@ def logs_in(
 
 
 def _foreign() -> list[Foreign]:
-    return [form for form in FORMATS if isinstance(form, Foreign)]
+    return [form for form in _every() if isinstance(form, Foreign)]
 
 
 def foreign(view: FileView) -> Foreign | None:

@@ -75,7 +75,7 @@ def _without_epochs(table: RawTable) -> RawTable:
     rows = list(first.values())
     columns: dict[str, Cells] = {}
     for name, cells in rest.columns.items():
-        if roles.is_text(name):
+        if roles.is_text(name) or name in table.metadata:
             columns[name] = [cells[row] for row in rows]
         else:
             columns[name] = _means(rest.scores(name), group, len(rows))

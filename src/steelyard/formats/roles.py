@@ -311,7 +311,8 @@ def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, .
             rest = dict.fromkeys(name for name in rest if name not in own)
     texts = any(_is_object(table, name) for name in (OUTPUTS, REFERENCES) if name in table)
     if not (judged or texts):
-        scores = tuple(table.given.get(name, name) for name in rest if not is_text(name))
+        named = [name for name in rest if not is_text(name) and name not in table.metadata]
+        scores = tuple(table.given.get(name, name) for name in named)
         found["score" if SYSTEM[0] in table else "system"] = scores
     return tuple((role, own) for role, own in found.items() if own)
 

@@ -13,7 +13,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_choice, check_flag, check_instance
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import Format
 from steelyard.formats.judged import battlelogs, directassessment
 from steelyard.formats.judged.gathering import means
@@ -95,7 +95,7 @@ def save(
     """Write a set or judgements, whole or not at all; gives back what the format had no place for.
 
     ``to`` is one of ``native mtme long wide system text submission submission-sys unified
-    standalone subset2evaluate`` for sets, or of ``errors ratings rankings battles entities`` for
+    standalone`` for sets, or of ``errors ratings rankings battles entities`` for
     judgements; by default the suffix decides: a folder is mt-metrics-eval, ``.parquet`` native,
     other tables are long. ``human`` names the ratings to write, where a format
     holds those of one name and the set has several. With ``anonymise_raters`` raters are called

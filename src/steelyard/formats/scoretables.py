@@ -95,6 +95,22 @@ def _per_segment(table: RawTable, column: str, n: int, segment: NDArray[Any]) ->
     return tuple(values)
 
 
+def _agreed(
+    table: RawTable, columns: Sequence[str], n: int, segment: NDArray[Any]
+) -> dict[str, Texts]:
+    """Fold metadata to one text per segment; a column that differs between systems is dropped."""
+    agreed: dict[str, Texts] = {}
+    for column in columns:
+        values: list[str | None] = [None] * n
+        for code, text in zip(segment.tolist(), table.texts(column), strict=True):
+            if text is not None and values[code] not in (None, text):
+                break
+            values[code] = text if values[code] is None else values[code]
+        else:
+            agreed[column] = tuple(values)
+    return agreed
+
+
 def _first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
     """Give the rows (first, second) of the earliest code that occurs twice, or None."""
     order = np.argsort(codes, kind="stable")
@@ -137,8 +153,11 @@ def read_long(table: RawTable) -> EvalSet:
             f"{table.already(first, second)}",
             second,
         )
-    segments = described.read(table, ids, segment)
-    known = {SYSTEM[0], segment_column, output, *described.names}
+    metadata = [name for name in table.columns if name in table.metadata]
+    segments = replace(
+        described.read(table, ids, segment), metadata=_agreed(table, metadata, len(ids), segment)
+    )
+    known = {SYSTEM[0], segment_column, output, *described.names, *metadata}
     scores = {}
     for name in table.columns:
         if name not in known:

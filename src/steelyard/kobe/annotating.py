@@ -10,7 +10,7 @@ from steelyard.core.options import check_instance, check_text
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Texts
-from steelyard.formats.entityfiles import SIDES, EntityAnnotations, EntityMention, Sentence
+from steelyard.formats.entities import SIDES, EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.linkedtexts import (
@@ -46,8 +46,7 @@ def annotate(
     """Link sources, outputs and one reference of a set as KoBE does.
 
     Mentions of outputs that are not in the target language are left out, so that scores of these
-    annotations are those of the texts. ``steelyard.save(found, folder, to="kobe-release")`` writes
-    them in the layout of the authors' release.
+    annotations are those of the texts. ``steelyard.save(found, "links.jsonl")`` writes them.
 
     Parameters
     ----------

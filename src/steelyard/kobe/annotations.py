@@ -14,9 +14,8 @@ from typing import Any
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
-from steelyard.formats import files
-from steelyard.formats.entityfiles import EntityAnnotations, Sentence
-from steelyard.formats.folders import koberelease
+from steelyard.formats import entities, files
+from steelyard.formats.entities import EntityAnnotations, Sentence
 from steelyard.formats.reading import Reading, read_all
 from steelyard.kobe.mention import Id, Mention, Mentions
 
@@ -29,7 +28,7 @@ def read_annotations(path: str | Path, lp: str | None = None) -> EntityAnnotatio
     """
     place = Path(path)
     if files.is_folder(place):
-        return koberelease.read_folder(place, lp)
+        return entities.read_folder(place, lp)
     (found,) = read_all([place], Reading(lp=lp))
     if not isinstance(found.value, EntityAnnotations):
         raise InputError(
@@ -49,9 +48,9 @@ def mentions_of(sentence: Sentence) -> Mentions:
 
     Examples
     --------
-    >>> from steelyard.formats import entityfiles
+    >>> from steelyard.formats import entities
     >>> begin = len("Köln und ".encode())  # the release counts it in bytes
-    >>> vienna = entityfiles.EntityMention("/m/0fhp9", begin, begin + 4)
+    >>> vienna = entities.EntityMention("/m/0fhp9", begin, begin + 4)
     >>> sentence = Sentence("Köln und Wien", (vienna,))
     >>> mentions_of(sentence)[0][:4]
     (9, 13, 'Wien', '/m/0fhp9')
@@ -148,8 +147,8 @@ class AnnotatedLinker:
 
     Examples
     --------
-    >>> from steelyard.formats import entityfiles
-    >>> vienna = entityfiles.EntityMention("Q1741", 3, 7)
+    >>> from steelyard.formats import entities
+    >>> vienna = entities.EntityMention("Q1741", 3, 7)
     >>> one = EntityAnnotations({"src": (Sentence("In Wien", (vienna,)),)})
     >>> AnnotatedLinker([one]).link(["In Wien"], "de", "en")[0][0].text
     'Wien'

@@ -62,7 +62,7 @@ class ShownAlarms:
     Parameters
     ----------
     what
-        The texts whose alarms are shown; None where single findings are not kept, as of shards.
+        The texts whose alarms are shown; None where single findings are not kept.
     least
         The confidence; None is the one for what there is to compare with.
     """

@@ -15,9 +15,8 @@ from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.formats import tables
-from steelyard.formats.entityfiles import SIDES, EntityAnnotations
-from steelyard.formats.folders import koberelease
+from steelyard.formats import entities, tables
+from steelyard.formats.entities import SIDES, EntityAnnotations
 from steelyard.formats.rawtable import RawTable
 from steelyard.kobe.annotations import linked, read_annotations
 from steelyard.kobe.matching import Kobe, match, statistics
@@ -209,7 +208,7 @@ def _directions(places: Places, pairs: Sequence[str]) -> Iterator[tuple[str, Dir
     for pair in pairs:
         lines = places.file(sample_of(pair))
         if pair in released:
-            yield pair, Direction.of(pair, koberelease.read_folder(released[pair], pair))
+            yield pair, Direction.of(pair, entities.read_folder(released[pair], pair))
         elif lines is not None:
             yield pair, Direction.of(pair, read_annotations(lines), sample=pair == SAMPLE)
         else:
@@ -218,12 +217,12 @@ def _directions(places: Places, pairs: Sequence[str]) -> Iterator[tuple[str, Dir
 
 def _released(places: Places) -> dict[str, Path]:
     """Find the folders of directions: of the release by its name, or of a folder that is one."""
-    folder = places.folder(*RELEASES, holds=lambda path: bool(koberelease.annotated_folders(path)))
+    folder = places.folder(*RELEASES, holds=lambda path: bool(entities.annotated_folders(path)))
     if folder is not None:
-        return koberelease.annotated_folders(folder)
+        return entities.annotated_folders(folder)
     for root in places.roots:
         if root.is_dir():
-            found = koberelease.annotated_folders(root)
+            found = entities.annotated_folders(root)
             own = {lp: path for lp, path in found.items() if path in (root, root / lp)}
             if own:
                 return own

@@ -11,7 +11,7 @@ from steelyard.core.errors import InputError, UsageError, need_extra
 from steelyard.core.options import check_text
 from steelyard.core.provenance import InputFile
 from steelyard.data.evalset import EvalSet
-from steelyard.formats.entityfiles import SIDES, EntityAnnotations
+from steelyard.formats.entities import SIDES, EntityAnnotations
 from steelyard.scoring.metric import Scored, chosen_references
 
 if TYPE_CHECKING:

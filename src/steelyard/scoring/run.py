@@ -16,7 +16,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
-from steelyard.formats.entityfiles import EntityAnnotations
+from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.load import JudgementsError, Source, as_evalset
 from steelyard.scoring import words
 from steelyard.scoring.metric import Metric, Report, make_metric

@@ -35,9 +35,12 @@ def read(path: Path) -> EvalSet:
     footer = parquet.read_footer(path, KEY)
     if footer is None:
         raise InputError("not a native Steelyard file", path=path)
-    columns, _ = parquet.read_columns(path, is_text=roles.is_text)
     try:
         about = json.loads(footer)
+        texts = set(about.get("metadata", ()))
+        columns, _ = parquet.read_columns(
+            path, is_text=lambda name: name in texts or roles.is_text(name)
+        )
         if about["version"] > VERSION:
             raise InputError(f"written by a newer version (format {about['version']})", path=path)
         if about.pop("sha256") != _digest(columns, about):
@@ -60,8 +63,9 @@ def _assemble(columns: dict[str, Any], about: dict[str, Any], path: Path) -> Eva
         name.removeprefix(prefix): first(name) for name in columns if name.startswith(prefix)
     }
     [names] = roles.ACCEPTED
+    metadata = {name: first(name) for name in about.get("metadata", ())}
     segments = Segments(
-        ids, first("doc"), first("domain"), first("source"), references, first(names)
+        ids, first("doc"), first("domain"), first("source"), references, first(names), metadata
     )
     scores = {}
     for name, facts in about["scores"].items():
@@ -129,6 +133,7 @@ def write(es: EvalSet, path: Path) -> None:
         "systems": es.systems,
         "segments": es.segments.ids,
         "outputs": list(es.outputs),
+        "metadata": list(es.segments.metadata),
         "scores": {
             name: {
                 "kind": table.kind,

@@ -17,11 +17,6 @@ from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.view import FileView
 
 _OWN = (battlelogs.FORMAT, battlelogs.RANKINGS)
-_FOREIGN = tuple(
-    form
-    for form in registry.FORMATS
-    if isinstance(form, Foreign) and issubclass(form.gives, BattleLog)
-)
 
 
 def read_foreign(given: Sequence[Path], columns: LogColumns) -> Read | None:
@@ -30,7 +25,7 @@ def read_foreign(given: Sequence[Path], columns: LogColumns) -> Read | None:
     The beginnings of files show what they are: logs of ours may be too long to be looked through.
     """
     form = None if columns.form is None else registry.named(columns.form)
-    if form is not None and form not in (*_OWN, *_FOREIGN):
+    if form is not None and form not in _OWN and not _holds_battles(form):
         raise UsageError(f'format="{form.name}" is no log of battles')
     if form in _OWN or any((columns.left, columns.right, columns.outcome)):
         return None
@@ -51,10 +46,14 @@ def read_foreign(given: Sequence[Path], columns: LogColumns) -> Read | None:
 def _logs_of(path: Path, form: Format | None) -> list[Path]:
     """Give the logs of other tools that a path is, or that lie in it."""
     if not files.is_folder(path):
-        return [path] if (form or registry.foreign(FileView(path))) in _FOREIGN else []
+        return [path] if _holds_battles(form or registry.foreign(FileView(path))) else []
     paths = [view.path for _, view in registry.logs_in(path, form, BattleLog)]
     _refuse_mixed(path, paths)
     return paths
+
+
+def _holds_battles(form: Format | None) -> bool:
+    return isinstance(form, Foreign) and issubclass(form.gives, BattleLog)
 
 
 def _refuse_mixed(folder: Path, known: Sequence[Path]) -> None:

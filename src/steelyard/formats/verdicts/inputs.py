@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.formats import files, frames, registry, tables
-from steelyard.formats.arenas import arenahard, fastchat
-from steelyard.formats.arenas.arenabattles import JUDGE, OUTCOME, judge_of
+from steelyard.formats import arenas, files, frames, registry, tables
+from steelyard.formats.arenas import JUDGE, OUTCOME, judge_of
 from steelyard.formats.format import Foreign, ForeignFormat, ForeignTable
 from steelyard.formats.rawtable import RawTable, from_rows, stacked
 from steelyard.formats.reading import Reading
@@ -61,9 +60,9 @@ def _table(source: Any) -> RawTable:
 
 
 def _unfolded(form: Foreign, view: FileView) -> RawTable:
-    if form is fastchat.PAIRS:
+    if form is arenas.fastchat_pairs:
         return _in_both_orders(view, _fastchat_row)
-    if form is arenahard.FORMAT:
+    if form is arenas.arena_hard_judgments:
         return _in_both_orders(view, _arena_hard_row)
     if isinstance(form, ForeignFormat):
         return form.unfold(view)
@@ -116,14 +115,15 @@ def _fastchat_row(record: Record) -> dict[str, Any]:
 
 def _arena_hard_row(record: Record) -> dict[str, Any]:
     """Take the model for the left one; the first game shows the baseline first."""
-    games = record.list("games")
-    if len(games) != 2:
-        record.fail(f"'games' has {len(games)}, expected 2")
-    said = [arenahard.outcome_of(record, place, game) for place, game in enumerate(games)]
+    games = zip(record.elements("games"), arenas.games_of(record), strict=True)
+    said = [
+        _word(outcome[0]) if outcome is not None else None if game is None else "no verdict"
+        for game, outcome in games
+    ]
     named = record.get("baseline") is not None
     return {
         "item": record.name("uid" if "uid" in record.values else "question_id"),
         JUDGE: judge_of(record), "left": record.name("model"),
-        "right": record.name("baseline") if named else arenahard.BASELINE,
-        "category": record.text("category"), WINNERS[0]: _word(said[1]), WINNERS[1]: _word(said[0]),
+        "right": record.name("baseline") if named else arenas.BASELINE,
+        "category": record.text("category"), WINNERS[0]: said[1], WINNERS[1]: said[0],
     }  # fmt: skip

@@ -11,7 +11,7 @@ from steelyard.core.options import bad_value
 from steelyard.core.progress import each
 from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
-from steelyard.formats.entityfiles import SIDES
+from steelyard.formats.entities import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.languages import LanguageFilter, normalise, scripts
 from steelyard.kobe.linking.foreign import named_linker

@@ -1,1 +1,0 @@
-"""Battles and verdicts as arenas, and benchmarks with a judge, write them."""

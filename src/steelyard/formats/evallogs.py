@@ -1,0 +1,708 @@
+"""Logs of tools that evaluate language models: lm-eval, Inspect, promptfoo, DeepEval.
+
+A row is an item that a model answered. An item that was answered several times has an epoch each,
+which the long table averages.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from steelyard.core.errors import shown_path
+from steelyard.core.table import dumps
+from steelyard.core.text import listed, plural
+from steelyard.formats import archives, files, repeats, roles
+from steelyard.formats.cells import brief, skipping
+from steelyard.formats.foreign import BETTER_HIGH, TRUTH, Log, Row, foreign
+from steelyard.formats.rawtable import RawTable, Stated
+from steelyard.formats.record import Record, Start, document, records, within
+from steelyard.formats.scoretables import LONG
+from steelyard.formats.view import FileView
+
+
+def _note_judges(log: Log, judges: list[str]) -> None:
+    if judges:
+        log.note(f"scores that a model gave: {listed(judges, 6)}")
+
+
+def _dotted(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{prefix}.{name}": value for name, value in values.items()}
+
+
+# Inspect ------------------------------------------------------------------------------------------
+
+#: Inspect's own scale: correct, partly, incorrect, no answer; and the words it takes for truth.
+_GRADES = {**TRUTH, "C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "no": 0.0}
+_CUT = 1000  # characters; a text of a summary that is as long may be cut
+_FAILED = "failed run"  # what a log without a usable sample has instead of rows
+_HEADERS = ("header.json", "_journal/start.json")  # of a run that ended, and that broke off
+
+
+def _is_inspect(view: FileView) -> bool:
+    """Tell an archive, or a document with a model, a task and a status."""
+    if view.kind == "eval" or archives.is_zip(view.path):
+        return True  # any other archive is refused by name
+    if '"eval"' not in view.head or not view.has("version", "status", "eval"):
+        return False  # the head, since other logs are too large to be parsed for this
+    run = (view.record or {})["eval"]
+    return isinstance(run, dict) and "model" in run and "task" in run
+
+
+@dataclass(frozen=True)
+class _InspectLog:
+    """A log of Inspect, wherever it was read from; summaries may have cut texts."""
+
+    header: Record
+    samples: list[Record]
+    are_summaries: bool = False
+    broke_off: bool = False
+
+    def failure(self) -> str | None:
+        """Say how a run ended that did not succeed, None for others."""
+        status = self.header.words("status") or "unknown"
+        if not self.broke_off and status in ("success", "unknown"):
+            return None
+        ending = "broke off" if self.broke_off else f"ended with status {status}"
+        n_planned = self._n_planned()
+        of = plural(len(self.samples), "sample")
+        if n_planned is not None:
+            of = f"{len(self.samples):,} of {plural(n_planned, 'sample')}"
+        return f"the run {ending} after {of}"
+
+    def _n_planned(self) -> int | None:
+        """Return how many samples the run should have had, over all epochs."""
+        run = self.header.if_object("eval")
+        dataset, epochs = run.if_object("dataset"), run.if_object("config").get("epochs")
+        ids = dataset.get("sample_ids")
+        total = len(ids) if isinstance(ids, list) and ids else dataset.get("samples")
+        if type(total) is not int or not total >= 1:
+            return None
+        return total * epochs if type(epochs) is int and epochs > 1 else total
+
+
+def _inspect_document(view: FileView) -> _InspectLog:
+    header = document(view)
+    log = _InspectLog(header, list(within(view, "samples")))
+    if header.get("samples") is None and log.failure() is None:
+        view.fail("holds no samples (Inspect wrote it without them)")
+    return log
+
+
+def _inspect_archive(view: FileView) -> _InspectLog:
+    """Read summaries of samples; a run that broke off may have only the samples themselves."""
+    if not archives.is_zip(view.path):
+        view.fail("is no zip archive, as logs named .eval are")
+    with archives.opened(view.path) as archive:
+        name = next((name for name in _HEADERS if name in archive), None)
+        if name is None:
+            members = f"neither {' nor '.join(_HEADERS)}"
+            view.fail(f"is a zip archive, but no log of Inspect: it has {members}")
+        header = Record.of(view, None, archive.json(name), f"{name}/")
+        several = ["summaries.json"]
+        if several[0] not in archive:
+            several = sorted(archive.names("_journal/summaries/"), key=_member_number)
+        samples = [
+            sample
+            for member in several
+            for sample in Record(view, None, {member: archive.json(member)}).objects(member)
+        ]
+        if not several:
+            members = archive.names("samples/")
+            samples = [Record.of(view, None, archive.json(m), f"{m}/") for m in members]
+    return _InspectLog(header, samples, are_summaries=True, broke_off=name != _HEADERS[0])
+
+
+def _member_number(name: str) -> tuple[int, str]:
+    number = re.search(r"(\d{1,9})\.json$", name)
+    return (int(number[1]) if number else 0, name)
+
+
+def _without_failed_runs(table: RawTable) -> RawTable:
+    """Leave out runs without a usable sample; refuse them where there are no others."""
+    failures = table.columns.get(_FAILED)
+    if failures is None:
+        return table
+    rows = [row for row, failure in enumerate(failures) if failure is None]
+    paths = [table.path if table.path_of is None else table.path_of(r) for r in range(table.n_rows)]
+    messages = [
+        f"{shown_path(path)}: {failure}"
+        for path, failure in zip(paths, failures, strict=True)
+        if failure is not None
+    ]
+    if not rows:
+        table.fail(listed(messages, 6).removeprefix(f"{table.place}: "))
+    kept = table.take(rows).without([_FAILED])
+    return replace(kept, notes=(*table.notes, *messages))
+
+
+@foreign(
+    "Inspect log",
+    LONG,
+    grades=_GRADES,
+    names={"system": "eval.model", "segment": "id", "task": "eval.task"},
+    recognise=_is_inspect,
+    files=("*.eval", "*.json"),
+    settle=_without_failed_runs,
+    known_by=".eval archive, or JSON with version, status, eval and samples",
+    example='{"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}, '
+    '"samples": [{"id": 1, "epoch": 1, "scores": {"match": {"value": "C"}}}]}\n',
+    example_name="2026-11-17T00-16-45_t_abc.json",
+)
+def inspect_log(log: Log) -> Iterator[Row]:
+    """Yield a row per sample and epoch, with a score per scorer or part of its value."""
+    is_archive = log.view.kind == "eval" or archives.is_zip(log.view.path)
+    held = _inspect_archive(log.view) if is_archive else _inspect_document(log.view)
+    run = held.header.object("eval")
+    config = run.inner("config")
+    system = log.system(run.words("model"), "file", "'eval.model' names none")
+    task = run.words("task") or "task"
+    n_void = n_unscored = 0
+    rows = []
+    for sample in held.samples:
+        scores = _inspect_scores(sample.inner("scores"))
+        # A run may be told to score samples that failed.
+        failed = sample.get("error") is not None and not (
+            scores and config.get("score_on_error") is True
+        )
+        is_void = failed or sample.get("invalidation") is not None
+        n_void += is_void
+        n_unscored += not is_void and not scores
+        target = sample.text_if_any("target") or None
+        row = log.row(
+            sample,
+            {} if is_void else scores,
+            {
+                **_dotted("metadata", sample.if_object("metadata").values),
+                "input": sample.words("input"),
+                "target": sample.words("target"),
+            },
+            system=system,
+            segment=sample.name("id"),
+            task=task,
+            epoch=sample.name("epoch", 1),
+            output=sample.if_object("output").text_if_any("completion"),
+            reference=None if held.are_summaries and len(target or "") >= _CUT else target,
+        )
+        rows.append(row)
+    failure = held.failure()
+    if failure is not None and n_void + n_unscored == len(rows):
+        yield log.row(None, **{_FAILED: failure})
+        return
+    yield from rows
+    log.note("samples failed or were declared invalid: their scores are missing", n_void)
+    log.note("samples have no scores", n_unscored)
+    if failure is not None:
+        log.note(failure)
+    if held.header.get("invalidated") is True:
+        log.note("the log was declared invalid")
+    reducers = config.get("epochs_reducer")
+    others = [str(r) for r in reducers if r != "mean"] if isinstance(reducers, list) else []
+    if others:
+        log.note(f"Inspect reduced epochs by {listed(others)}; here scores are means over epochs")
+    _note_judges(log, list(_inspect_judges(run.get("scorers"))))
+
+
+def _inspect_scores(scorers: Record) -> dict[str, Any]:
+    """Return the values by scorer, or by scorer and part where a value has several."""
+    scores: dict[str, Any] = {}
+    for name in scorers.values:
+        value = scorers.object(name).get("value")
+        scores |= _dotted(name, value) if isinstance(value, dict) else {name: value}
+    return scores
+
+
+def _inspect_judges(scorers: object) -> Iterator[str]:
+    """Yield the scorers with the models that graded, as far as the header names them."""
+    for scorer in scorers if isinstance(scorers, list) else ():
+        options = scorer.get("options") if isinstance(scorer, dict) else None
+        models = options.get("model") if isinstance(options, dict) else None
+        several = models if isinstance(models, list) else [models]
+        plain = [model.get("model") if isinstance(model, dict) else model for model in several]
+        names = [name for name in plain if isinstance(name, str)]
+        if names:
+            yield f"'{scorer.get('name')}' by {listed(names)}"
+
+
+# lm-evaluation-harness ----------------------------------------------------------------------------
+
+_SAMPLES_FILE = re.compile(
+    r"samples_(?P<task>.+?)(_(?P<time>\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d[.\d]*))?\.jsonl"
+)
+_HASH, _FILTER = "doc_hash", "filter"
+#: Keys of a row that are no metrics, where a row does not name its metrics (before 0.4.5).
+_NO_METRICS = frozenset(
+    ("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter", "metrics",
+     "doc_hash", "prompt_hash", "target_hash", "schema")
+)  # fmt: skip
+
+
+def _answer(responses: object) -> str | None:
+    """Return the answer of a model that wrote one; those that weigh choices have numbers."""
+    while isinstance(responses, list) and responses:
+        responses = responses[0]
+        is_pair = isinstance(responses, list) and len(responses) == 2
+        if is_pair and str(responses[1]) in ("True", "False"):  # type: ignore[index]
+            return None
+    return responses if isinstance(responses, str) else None
+
+
+def _apart_by_filter(table: RawTable) -> RawTable:
+    """Name scores by their filters in tasks whose files do not all have the same."""
+    filters, tasks = table.columns.get(_FILTER), table.columns["task"]
+    if filters is None:
+        return table
+    table = table.without([_FILTER])
+    by_task: dict[Any, set[Any]] = defaultdict(set)
+    for task, name in zip(tasks, filters, strict=True):
+        by_task[task].add(name)
+    mixed = {task for task, names in by_task.items() if len(names) > 1}
+    if not mixed:
+        return table
+    texts = {_HASH, "file", "folder", *table.metadata, *filter(roles.is_text, table.columns)}
+    columns: dict[str, Any] = {n: cells for n, cells in table.columns.items() if n in texts}
+    facts: dict[str, Stated] = {}
+    for metric, cells in table.columns.items():
+        for row, cell in enumerate(() if metric in texts else cells):
+            if cell is None:
+                continue
+            apart = tasks[row] in mixed and filters[row] is not None
+            score = f"{metric},{filters[row]}" if apart else metric
+            columns.setdefault(score, [None] * table.n_rows)[row] = cell
+            if metric in table.facts:
+                facts[score] = table.facts[metric]
+    notes = (
+        f"files of task '{task}' have different filters: scores are called METRIC,FILTER"
+        for task in sorted(mixed)
+    )
+    return replace(table, columns=columns, facts=facts, notes=(*table.notes, *notes))
+
+
+def _same_documents(table: RawTable) -> RawTable:
+    """Refuse documents that have one number and are not the same in all runs."""
+    unknown = [None] * table.n_rows
+    hashes, tasks = table.columns.get(_HASH, unknown), table.columns.get("task", unknown)
+    first: dict[tuple[Any, Any], int] = {}
+    for row, key in enumerate(zip(tasks, table.columns["segment"], strict=True)):
+        earlier = row if hashes[row] is None else first.setdefault(key, row)
+        if hashes[earlier] != hashes[row]:
+            table.fail(
+                f"doc_id '{key[1]}' is another document than {table.place_of(earlier)}: its "
+                f"{_HASH} differs ({skipping(_HASH)} compares them all the same, "
+                f'columns={{"segment": "{_HASH}"}} those that agree)',
+                row,
+            )
+    return repeats.folded(table.without([_HASH]))
+
+
+@foreign(
+    "lm-evaluation-harness samples",
+    replace(LONG, prepare=_same_documents),
+    names={"system": "model_name of the results", "segment": "doc_id", "task": "name of the file"},
+    keys=("doc_id", "resps", "filtered_resps"),
+    files=("samples_*.jsonl*",),
+    settle=_apart_by_filter,
+    known_by="samples_TASK_TIME.jsonl: doc_id, resps and filtered_resps",
+    example='{"doc_id": 0, "resps": [["six"]], "filtered_resps": ["six"], "filter": "none", '
+    '"metrics": ["acc"], "acc": 1.0}\n',
+    example_name="model-1/samples_task_2026-11-17T00-16-45.330923.jsonl",
+)
+def lm_eval_samples(log: Log) -> Iterator[Row]:
+    """Yield a row per document; every filter (a way to read the answer) has scores of its own.
+
+    Samples do not name the model: that stands in the results of the same folder and time.
+    """
+    match = _SAMPLES_FILE.fullmatch(log.view.name)
+    task, time = (match["task"], match["time"]) if match else (log.view.stem, None)
+    results = Record(log.view, None, log.view.beside(f"results_{time}.json") if time else {})
+    system = log.system(results.words("model_name"), "folder", "no results beside it name a model")
+    first: dict[str, tuple[int, dict[str, Any], dict[str, Any]]] = {}  # line, cells, metadata
+    scores: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)  # by document and filter
+    for record in log.records():
+        item, filter_name = record.name("doc_id"), record.name("filter", "none")
+        if item not in first:
+            output, target = _answer(record.get("resps")), record.text_if_any("target")
+            reference = target if output is not None else None  # else it numbers a choice
+            cells = {"output": output, "reference": reference, _HASH: record.words(_HASH)}
+            first[item] = (record.line, cells, _dotted("doc", record.if_object("doc").values))
+        if filter_name in scores[item]:
+            line = f"stands on line {first[item][0]} already"
+            record.fail(f"doc_id '{item}' with filter '{filter_name}' {line}")
+        metrics = [key for key in record.values if key not in _NO_METRICS]
+        metrics = record.texts("metrics") if "metrics" in record.values else metrics
+        scores[item][filter_name] = {metric: record.get(metric) for metric in metrics}
+    filters = {name for by_filter in scores.values() for name in by_filter}
+    only = next(iter(filters)) if len(filters) == 1 else None  # it goes without saying
+    higher = results.if_object("higher_is_better").if_object(task).values
+    for item, (line, cells, metadata) in first.items():
+        named: dict[str, Any] = {}
+        for filter_name, values in scores[item].items():
+            for metric, value in values.items():
+                score = metric if only is not None else f"{metric},{filter_name}"
+                named[score] = value
+                if isinstance(higher.get(metric), bool):
+                    log.facts[score] = Stated(higher_is_better=higher[metric])
+        names = {"system": system, "segment": item, "task": task, _FILTER: only}
+        yield log.row(line, named, metadata, **names, **cells)
+
+
+# promptfoo ----------------------------------------------------------------------------------------
+
+_OF_RESULT = ("promptIdx", "testIdx", "testCase", "provider", "success", "score")
+_EARLY = ('"evalId"', '"gradingResult"', '"provider"')  # one of them stands near the beginning
+_PROVIDER_ERROR = 2  # of failureReason; 1 is an assertion that failed
+_CSV_BLOCK = ["Status", "Score", "Named Scores"]
+_TEST = "test"  # what a test is, until all files are together
+_LONGEST_PROMPT = 40  # characters that name a system
+
+
+@dataclass(frozen=True)
+class _Result:
+    """What a provider answered to a test with a prompt."""
+
+    start: Start
+    column: object  # the pair of a provider and a prompt
+    provider: str
+    prompt: str
+    number: int | None  # of the test, the same for all systems; old files have none
+    test: str  # what the test is, the same for its repeats
+    variables: Mapping[str, Any]
+    source: str | None
+    output: str | None
+    scores: Mapping[str, Any]
+    problem: str = ""  # "error" or "unasserted" if nothing was measured
+    judges: frozenset[str] = frozenset()
+
+
+def _is_table(view: FileView) -> bool:
+    return not files.is_json(view.head, view.kind)
+
+
+def _is_promptfoo(view: FileView) -> bool:
+    """Tell a document of results, a line of it, or its table."""
+    if _is_table(view):
+        return f",{','.join(_CSV_BLOCK)}," in view.head
+    if not any(key in view.head for key in _EARLY):
+        return False  # other logs are too large to be parsed for this
+    results = (view.record or {}).get("results")
+    return view.has(*_OF_RESULT) or (
+        isinstance(results, dict) and view.has("config") and "results" in results
+    )
+
+
+def _written(value: Any, record: Record) -> str:
+    try:
+        return dumps(value, indent=None)
+    except RecursionError:
+        record.fail("the test is nested too deeply")
+
+
+def _source(variables: Mapping[str, Any], record: Record) -> str | None:
+    """Return what was asked: it must be the same in all runs that are compared."""
+    only = next(iter(variables.values())) if len(variables) == 1 else None
+    if isinstance(only, str):
+        return only or None
+    return _written(dict(variables), record) if variables else None
+
+
+def _promptfoo_scores(score: Any, success: Any, named: Mapping[str, Any]) -> dict[str, Any]:
+    """Keep named scores apart from those that every result has."""
+    common = {"score": score, "success": success}
+    return common | {f"{n} (named)" if n in common else n: value for n, value in named.items()}
+
+
+def _result(record: Record) -> _Result:
+    provider_fields = record.if_object("provider")
+    provider = (
+        record.words("provider") or provider_fields.words("label") or provider_fields.words("id")
+    )
+    if provider is None:
+        record.wrong("provider", "one with a label or an id")
+    prompt = record.inner("prompt").words("label") or record.words("promptId") or ""
+    case = record.inner("testCase")
+    variables = (case if isinstance(case.get("vars"), dict) else record).inner("vars").values
+    column, assertions = record.get("promptIdx"), case.get("assert")
+    return _Result(
+        start=record.start,
+        column=column if isinstance(column, int) else (provider, prompt),
+        provider=provider,
+        prompt=prompt,
+        number=record.whole("testIdx"),
+        test=_written([variables, case.get("description"), assertions], record),
+        variables=variables,
+        source=_source(variables, record),
+        output=record.if_object("response").text_if_any("output"),
+        scores=_promptfoo_scores(
+            record.get("score"), record.get("success"), record.inner("namedScores").values
+        ),
+        problem=_problem(record, assertions),
+        judges=frozenset(_promptfoo_judges(assertions)),
+    )
+
+
+def _problem(record: Record, assertions: object) -> str:
+    reason = record.get("failureReason")
+    failed = reason is None and record.get("error") and not record.get("gradingResult")
+    if reason == _PROVIDER_ERROR or failed:
+        return "error"
+    parts = record.if_object("gradingResult").get("componentResults")
+    return "" if parts or assertions else "unasserted"
+
+
+def _promptfoo_judges(assertions: object) -> Iterator[str]:
+    """Yield the models that assertions ask, each with what it judges."""
+    for assertion in assertions if isinstance(assertions, list) else ():
+        judge = assertion.get("provider") if isinstance(assertion, dict) else None
+        judge = judge.get("id") if isinstance(judge, dict) else judge
+        if isinstance(judge, str) and judge.strip():
+            metric = assertion.get("metric")
+            has_name = isinstance(metric, str) and metric.strip()
+            yield f"'{metric if has_name else assertion.get('type')}' by {judge}"
+
+
+def _csv_results(view: FileView) -> Iterator[_Result]:
+    """Read the table: variables of the test, then a block of columns for every system."""
+    (_, header), *lines = view.csv()
+    starts = [i for i in range(len(header)) if header[i + 1 : i + 4] == _CSV_BLOCK]
+    ends = [*starts[1:], len(header)]
+    if not starts:
+        view.fail("expected the columns Status, Score and Named Scores after that of a prompt", 1)
+    for number, (line, cells) in enumerate(lines):
+        if len(cells) != len(header):
+            view.fail(f"{len(cells)} cells, expected {len(header)} as in the header", line)
+        variables = dict(zip(header[: starts[0]], cells, strict=False))
+        description = variables.pop("Description", "")
+        for start, end in zip(starts, ends, strict=True):
+            title = re.fullmatch(r"\[(.*?)\] ?(.*)", header[start], re.DOTALL)
+            provider, prompt = (title[1], title[2]) if title else (header[start], "")
+            block = dict(zip(header[start + 1 : end], cells[start + 1 : end], strict=True))
+            status = block["Status"]
+            if status not in ("PASS", "FAIL", "ERROR"):
+                view.fail(f"Status is {brief(status)}, expected PASS, FAIL or ERROR", line)
+            unasserted = status == "PASS" and block.get("Grader Reason") == "No assertions"
+            metrics = {
+                name.removeprefix("Metric: "): value or None
+                for name, value in block.items()
+                if name.startswith("Metric: ")
+            }
+            yield _Result(
+                start=line,
+                column=start,
+                provider=provider.strip() or header[start],
+                prompt=prompt,
+                number=number,
+                test=dumps([variables, description], indent=None),
+                variables=variables,
+                source=_source(variables, Record(view, line, {})),
+                output=cells[start] or None,
+                scores=_promptfoo_scores(block["Score"] or None, status == "PASS", metrics),
+                problem="error" if status == "ERROR" else "unasserted" if unasserted else "",
+            )
+
+
+def _promptfoo_systems(log: Log, results: list[_Result]) -> dict[object, str]:
+    """Name every pair of a provider and a prompt, so that no two have one name."""
+    first = {result.column: result for result in reversed(results)}
+    several = len({result.prompt for result in first.values()}) > 1
+    names: dict[object, str] = {}
+    for column, result in sorted(first.items(), key=lambda pair: str(pair[0])):
+        prompt = " ".join(result.prompt.split())
+        if len(prompt) > _LONGEST_PROMPT:
+            prompt = f"{prompt[: _LONGEST_PROMPT - 3]}..."
+        name = f"{result.provider} [{prompt}]" if several else result.provider
+        used = set(names.values())
+        if name in used:
+            name = next(n for k in range(2, len(first) + 2) if (n := f"{name} #{k}") not in used)
+            log.note(f"two columns of results have one name: the second is called '{name}'")
+        names[column] = name
+    if several:
+        log.note("systems are providers with a prompt, as PROVIDER [PROMPT]")
+    return names
+
+
+def _numbered_together(table: RawTable) -> RawTable:
+    """Number the tests of several files together: each may hold other ones, in any order."""
+    tests, rest = table.columns.get(_TEST), table.without([_TEST])
+    if table.path_of is None or tests is None:
+        return rest
+    paths_of: dict[Any, set[Any]] = {}
+    for row, test in enumerate(tests):
+        paths_of.setdefault(test, set()).add(table.path_of(row))
+    numbers = {test: str(number) for number, test in enumerate(paths_of)}
+    n_files = len(set.union(*paths_of.values()))
+    n_lone = sum(len(paths) < n_files for paths in paths_of.values())
+    lone = f"{n_lone:,} of {plural(len(numbers), 'test')} not in all files of promptfoo"
+    note = f"{lone}: one is known by its variables, description and assertions"
+    columns = {**rest.columns, "segment": [numbers[test] for test in tests]}
+    return replace(rest, columns=columns, notes=(*table.notes, *([note] if n_lone else [])))
+
+
+@foreign(
+    "promptfoo results",
+    LONG,
+    names={"system": "provider", "segment": "place of the test", "epoch": "repeat",
+           "source": "vars", "output": "response.output"},
+    recognise=_is_promptfoo,
+    files=("*.json", "*.jsonl", "*.csv"),
+    settle=_numbered_together,
+    known_by="JSON with config and results.results; JSONL with promptIdx, testIdx, testCase; CSV",
+    example='{"promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}, "testCase": {"vars": '
+    '{"q": "1+1?"}, "assert": [{"type": "equals", "value": "2"}]}, "success": true, "score": 1, '
+    '"namedScores": {}, "failureReason": 0}\n',
+    example_name="results.jsonl",
+)  # fmt: skip
+def promptfoo_results(log: Log) -> Iterator[Row]:
+    """Yield a row per system, test and repeat.
+
+    A test is known by its variables, description and assertions, in all files: ``--repeat`` writes
+    it again under another number, which is an epoch here.
+    """
+    view = log.view
+    if _is_table(view):
+        results = list(_csv_results(view))
+        log.note("promptfoo rounded the scores of this table to two digits; its JSON has them all")
+    else:
+        rows = records(view) if view.has(*_OF_RESULT) else within(view, "results", "results")
+        results = [_result(record) for record in rows]
+    results.sort(key=lambda result: result.number or 0)  # threads finish in any order
+    systems = _promptfoo_systems(log, results)
+    log.facts = {"score": BETTER_HIGH, "success": BETTER_HIGH}
+    numbered: dict[int, _Result] = {}
+    tests: dict[str, tuple[str, _Result]] = {}  # with the item and the first result
+    seen: Counter[tuple[object, str]] = Counter()
+    for result in results:
+        test = result
+        if result.number is not None:
+            test = numbered.setdefault(result.number, result)
+        item, first = tests.setdefault(test.test, (str(len(tests)), test))
+        seen[result.column, item] += 1
+        yield log.row(
+            result.start,
+            {} if result.problem else result.scores,
+            _dotted("vars", first.variables),
+            system=systems[result.column],
+            segment=item,
+            epoch=str(seen[result.column, item]),
+            source=first.source,
+            output=result.output,
+            **{_TEST: test.test},
+        )
+    problems = Counter(result.problem for result in results)
+    log.note("results are errors of the provider: their scores are missing", problems["error"])
+    log.note("results assert nothing: their scores are missing", problems["unasserted"])
+    _note_judges(log, sorted({judge for result in results for judge in result.judges}))
+
+
+# DeepEval -----------------------------------------------------------------------------------------
+
+_WAYS = "ways"  # by metric, whether a case shows that higher is better
+
+
+def _is_comparable(value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and not math.isnan(value)  # type: ignore[arg-type]
+
+
+def _shown_direction(metric: Record) -> bool | None:
+    """Tell by what passed whether higher is better; None where a case does not show it."""
+    score, threshold, passed = (metric.get(key) for key in ("score", "threshold", "success"))
+    if not (_is_comparable(score) and _is_comparable(threshold) and isinstance(passed, bool)):
+        return None
+    return None if score == threshold else (score > threshold) == passed
+
+
+def _agreed_ways(table: RawTable) -> RawTable:
+    """State the directions that all cases agree on, and note where they do not."""
+    ways: dict[str, set[bool]] = {}
+    cells: Any = table.columns.get(_WAYS, ())
+    for name, way in (pair for cell in cells for pair in cell.items()):
+        column = name if name in table and not roles.is_text(name) else f"{name} (score)"
+        ways.setdefault(column, set()).add(way)
+    facts = {n: Stated(higher_is_better=True in both) for n, both in ways.items() if len(both) == 1}
+    remarks = {
+        "lower is better, as what passes shows": [f"'{n}'" for n in ways if ways[n] == {False}],
+        "cases contradict each other on which way is better, so none is stated": [
+            f"'{n}'" for n in ways if len(ways[n]) > 1
+        ],
+    }
+    notes = [f"DeepEval: {remark}: {listed(n, 6)}" for remark, n in remarks.items() if n]
+    return replace(table.without([_WAYS]), facts=facts, notes=(*table.notes, *notes))
+
+
+@foreign(
+    "DeepEval test run",
+    LONG,
+    names={"system": "hyperparameters.model", "segment": "name", "source": "input",
+           "output": "actualOutput", "reference": "expectedOutput"},
+    recognise=lambda v: '"testCases"' in v.head and v.has("testCases", "metricsScores"),
+    files=("*.json",),
+    settle=_agreed_ways,
+    known_by="JSON with testCases and metricsScores",
+    example='{"testCases": [{"name": "item_0", "metricsData": [{"name": "Answer Relevancy", '
+    '"score": 0.9, "threshold": 0.5, "success": true}]}], "metricsScores": []}\n',
+    example_name="model-1/test_run.json",
+)  # fmt: skip
+def deepeval_run(log: Log) -> Iterator[Row]:
+    """Yield a row per case, with a score per metric.
+
+    Some metrics are better when low (bias, toxicity): which way is better shows where a score
+    passed, or failed, on one side of its threshold.
+    """
+    run = document(log.view)
+    why = "'hyperparameters.model' names none"
+    system, identifier = run.inner("hyperparameters").words("model"), run.words("identifier")
+    if system is None and identifier is not None:
+        log.note(f"system '{identifier}' is the identifier of the run: {why}")
+    system = log.system(system or identifier, "folder", why)
+    seen: Counter[str] = Counter()
+    sources: dict[str, str | None] = {}
+    judges: dict[str, str] = {}
+    n_errors = 0
+    cases = (
+        pair
+        for key in ("testCases", "conversationalTestCases")
+        for pair in enumerate(within(log.view, key))
+    )
+    for number, case in cases:
+        item = case.name("name", f"test_case_{number}")
+        source = case.text_if_any("input") or None
+        seen[item] += 1
+        if sources.setdefault(item, source) != source:  # else it is the same case once more
+            case.fail(f"another case is named '{item}', with another input; expected a name each")
+        scores: dict[str, Any] = {}
+        ways: dict[str, bool] = {}
+        for metric in case.objects("metricsData"):
+            name = metric.name("name")
+            if name in scores:
+                case.fail(f"case '{item}' has two metrics named '{name}'")
+            judge = metric.words("evaluationModel")
+            if judge is not None:
+                judges[name] = judge
+            if metric.get("error") is not None:
+                scores[name], n_errors = None, n_errors + 1
+                continue
+            scores[name] = metric.get("score")
+            way = _shown_direction(metric)
+            if way is not None:
+                ways[name] = way
+        yield log.row(
+            case,
+            scores,
+            system=system,
+            segment=item,
+            epoch=str(seen[item]),
+            source=source,
+            output=case.text_if_any("actualOutput"),
+            reference=case.text_if_any("expectedOutput") or None,
+            **{_WAYS: ways},
+        )
+    if n_errors:
+        log.note(f"{plural(n_errors, 'score')} missing, since the metric failed")
+    _note_judges(log, [f"'{name}' by {model}" for name, model in judges.items()])
+
+
+FORMATS = (inspect_log, lm_eval_samples, promptfoo_results, deepeval_run)

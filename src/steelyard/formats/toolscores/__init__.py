@@ -1,1 +1,0 @@
-"""Scores as the tools that compute metrics write them."""

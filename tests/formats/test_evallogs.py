@@ -1,0 +1,506 @@
+"""Logs of lm-eval, Inspect, promptfoo and DeepEval: what their samples do not show."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from steelyard import EvalSet, load
+from steelyard.cli.main import run
+
+SAMPLES = Path(__file__).parent / "samples"
+LM_EVAL = SAMPLES / "lm-eval" / "out"
+MC = LM_EVAL / "made-up-org__model-1/samples_made_up_mc_2026-11-17T00-16-45.330923.jsonl"
+PROMPTFOO = SAMPLES / "promptfoo"
+NAN = float("nan")
+Refusal = Callable[..., str]
+
+DOCUMENT = {
+    "doc_id": 0, "doc": {}, "target": "dog", "arguments": {}, "resps": [["a dog"]],
+    "filtered_resps": ["dog"], "filter": "none", "metrics": ["acc"], "acc": 1.0,
+}  # fmt: skip
+RESULT = {
+    "promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}, "prompt": {"label": "Say {{x}}"},
+    "testCase": {"vars": {"x": "a"}, "assert": [{"type": "equals"}]}, "vars": {"x": "a"},
+    "response": {"output": "b"}, "success": True, "score": 1, "namedScores": {"n": 0.5},
+    "gradingResult": {"componentResults": [{}]}, "failureReason": 0,
+}  # fmt: skip
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def document(path: Path, content: Any) -> Path:
+    path.write_text(json.dumps(content, indent=1), encoding="utf-8")
+    return path
+
+
+def sample(item: object = 1, value: object = 1.0, **more: object) -> dict[str, Any]:
+    return {"id": item, "epoch": 1, "target": "x", "scores": {"s": {"value": value}}, **more}
+
+
+def inspect(*samples: Any, status: str = "success", **run: object) -> dict[str, Any]:
+    header = {"version": 2, "status": status, "eval": {"task": "t", "model": "m", **run}}
+    return {**header, "samples": list(samples)}
+
+
+def metric(score: object = 0.5, threshold: object = 0.3, success: object = True) -> dict[str, Any]:
+    return {"name": "m", "score": score, "threshold": threshold, "success": success}
+
+
+def case(name: object = "a", *metrics: object, **more: object) -> dict[str, Any]:
+    return {"name": name, "input": "i", "actualOutput": "o", "metricsData": list(metrics), **more}
+
+
+def deepeval(*cases: Any, **more: object) -> dict[str, Any]:
+    return {"testCases": list(cases), "conversationalTestCases": [], "metricsScores": [], **more}
+
+
+def promptfoo(*rows: Any) -> dict[str, Any]:
+    return {"evalId": "e", "results": {"version": 3, "results": list(rows)}, "config": {}}
+
+
+def by_system(es: EvalSet, score: str) -> dict[str, list[float]]:
+    return dict(zip(es.systems, es[score].values.tolist(), strict=True))
+
+
+def has_note(es: EvalSet, text: str) -> bool:
+    return any(text in note for note in es.notes)
+
+
+# Damage: the sample that is damaged, where, the line and the field that the error names.
+
+LOGS: dict[str, Any] = {
+    "samples_t.jsonl": [DOCUMENT, {**DOCUMENT, "doc_id": 1}],
+    "inspect.json": inspect(sample(1), sample(2)),
+    "results.jsonl": [RESULT, {**RESULT, "testIdx": 1}],
+    "promptfoo.json": promptfoo(RESULT, {**RESULT, "testIdx": 1}),
+    "deepeval.json": deepeval(case("a", metric()), case("b", metric())),
+}
+SECOND = ("results", "results", 1)
+REFUSALS: list[tuple[str, tuple[Any, ...], Any, int | None, str]] = [
+    *(("samples_t.jsonl", (1, "doc_id"), bad, 2, "doc_id") for bad in (None, [1], True, 0)),
+    ("samples_t.jsonl", (1, "filter"), {}, 2, "'filter'"),
+    ("samples_t.jsonl", (1, "metrics"), "acc", 2, "'metrics'"),
+    ("samples_t.jsonl", (1, "metrics"), [["acc"]], 2, "'metrics[0]'"),
+    *(("samples_t.jsonl", (1, "acc"), bad, 2, "'acc'") for bad in ([1, 2], "good", {}, 2**80 + 1)),
+    ("samples_t.jsonl", (1, "acc"), float("inf"), 2, "'acc'"),
+    ("inspect.json", ("samples", 1), 3, 19, "'samples[1]'"),
+    *(("inspect.json", ("samples", 1, "id"), bad, 19, "'samples[1].id'") for bad in (None, [])),
+    ("inspect.json", ("samples", 1, "epoch"), {}, 19, "'samples[1].epoch'"),
+    ("inspect.json", ("samples", 1, "scores"), [1], 19, "'samples[1].scores'"),
+    ("inspect.json", ("samples", 1, "scores", "s"), 1, 19, "'samples[1].scores.s'"),
+    *(("inspect.json", ("samples", 1, "scores", "s", "value"), bad, 19, "'s'") for bad in "Q["),
+    ("inspect.json", ("samples",), {}, None, "'samples'"),
+    ("inspect.json", ("eval", "config"), 3, None, "'eval.config'"),
+    *(("results.jsonl", (1, "provider"), bad, 2, "'provider'") for bad in ({}, {"id": [1]}, 3)),
+    ("results.jsonl", (1, "prompt"), 3, 2, "'prompt'"),
+    ("results.jsonl", (1, "testCase"), 3, 2, "'testCase'"),
+    ("results.jsonl", (1, "testIdx"), True, 2, "'testIdx'"),
+    ("results.jsonl", (1, "score"), {}, 2, "'score'"),
+    ("results.jsonl", (1, "success"), "maybe", 2, "'success'"),
+    ("results.jsonl", (1, "namedScores"), [1], 2, "'namedScores'"),
+    ("results.jsonl", (1, "namedScores"), {"n": "x"}, 2, "'n'"),
+    ("promptfoo.json", (*SECOND, "testIdx"), "x", 43, "'results.results[1].testIdx'"),
+    ("promptfoo.json", SECOND, 3, 43, "'results.results[1]'"),
+    ("promptfoo.json", ("results", "results"), 5, None, "'results.results'"),
+    ("deepeval.json", ("testCases", 1), 3, 16, "'testCases[1]'"),
+    ("deepeval.json", ("testCases", 1, "name"), [], 16, "'testCases[1].name'"),
+    ("deepeval.json", ("testCases", 1, "metricsData"), 3, 16, "'testCases[1].metricsData'"),
+    ("deepeval.json", ("testCases", 1, "metricsData", 0), 3, 16, "metricsData[0]'"),
+    ("deepeval.json", ("testCases", 1, "metricsData", 0, "score"), "x", 16, "'m'"),
+    ("deepeval.json", ("testCases", 1, "metricsData"), [metric(), metric()], 16, "'m'"),
+    ("deepeval.json", ("testCases", 1), case("a", metric(), input="j"), 16, "another case"),
+    ("deepeval.json", ("testCases",), 3, None, "'testCases'"),
+    ("deepeval.json", ("hyperparameters",), 3, None, "'hyperparameters'"),
+]
+
+
+@pytest.mark.parametrize(("name", "keys", "value", "line", "field"), REFUSALS)
+def test_an_error_names_the_line_and_the_field(
+    name: str, keys: tuple[Any, ...], value: Any, line: int | None, field: str,
+    tmp_path: Path, refusal: Refusal,
+) -> None:  # fmt: skip
+    log = copy.deepcopy(LOGS[name])
+    inner = log
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    path = tmp_path / name
+    lines(path, *log) if isinstance(log, list) else document(path, log)
+    message = refusal(path)
+    assert message.startswith(f"{path}: " if line is None else f"{path}:{line}: ")
+    assert field in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "field"),
+    [
+        (",PASS,", ",GOOD,", 2, "Status"),
+        ("beetle,", "beetle,x,", 2, "22 cells"),
+        (",0.89,", ",much,", 2, "'score'"),
+        ("please", '"please', 7, "CSV"),
+    ],
+)
+def test_a_damaged_table_of_promptfoo(
+    old: str, new: str, line: int, field: str, tmp_path: Path, refusal: Refusal
+) -> None:
+    text = (PROMPTFOO / "out.csv").read_text(encoding="utf-8")
+    path = tmp_path / "a.csv"
+    path.write_text(text.replace(old, new, 1), encoding="utf-8")
+    message = refusal(path)
+    assert message.startswith(f"{path}:{line}: ")
+    assert field in message
+
+
+def test_logs_that_hold_nothing(tmp_path: Path, refusal: Refusal) -> None:
+    header = (PROMPTFOO / "out.csv").read_text(encoding="utf-8").splitlines()[0]
+    (tmp_path / "a.csv").write_text(header + "\n", encoding="utf-8")
+    for log in (inspect(), deepeval(), {**inspect(), "samples": None}):
+        assert "holds no samples" in refusal(document(tmp_path / "a.json", log))
+    assert "holds no samples" in refusal(tmp_path / "a.csv")
+
+
+def test_values_that_do_not_matter(tmp_path: Path) -> None:
+    for answers in (None, 3, [], [[]], [[3]], {"a": 1}, "word"):
+        path = lines(tmp_path / "samples_t.jsonl", DOCUMENT | {"resps": answers})
+        assert load(path)["acc"].values == 1
+    for scorers in (3, [3], [{"options": 3}], [{"name": "s", "options": {"model": 3}}], {"a": 1}):
+        log = inspect(sample(), scorers=scorers, config={"epochs_reducer": 5})
+        assert load(document(tmp_path / "a.json", log | {"status": 3}))["s"].values == 1
+    for damage in ({"response": 3}, {"gradingResult": 3}, {"promptIdx": None}, {"promptIdx": "x"}):
+        assert load(lines(tmp_path / "a.jsonl", RESULT | damage))["score"].values == 1
+
+
+def test_values_that_tools_write(tmp_path: Path) -> None:
+    values = [1, True, "False", "0.25", None, NAN]
+    rows = [DOCUMENT | {"doc_id": i, "acc": value} for i, value in enumerate(values)]
+    es = load(lines(tmp_path / "samples_t.jsonl", *rows))
+    assert np.array_equal(es["acc"].values, [[1, 1, 0, 0.25, NAN, NAN]], equal_nan=True)
+    assert has_note(es, "NaN are missing: 1 of 'acc'")
+    scores = {"a": {"value": [1, 2]}, "b": {"value": "blue"}, "c": {"value": {"d": "I"}}}
+    es = load(document(tmp_path / "a.json", inspect(sample(scores=scores))))
+    assert list(es.scores) == ["c.d"]
+    assert has_note(es, "hold no numbers: 'a' (holds [1, 2]), 'b'")
+
+
+def test_scores_that_are_called_like_columns_of_ours(tmp_path: Path) -> None:
+    row = DOCUMENT | {"metrics": ["line", "task"], "line": 0.5, "task": 1}
+    es = load(lines(tmp_path / "samples_t.jsonl", row))
+    assert set(es.scores) == {"line (score)", "task (score)"}
+    row = RESULT | {"namedScores": {"score": 0.25, "segment": 1}}
+    es = load(lines(tmp_path / "a.jsonl", row))
+    assert set(es.scores) == {"score", "success", "score (named)", "segment (score)"}
+
+
+# Metadata.
+
+
+def described(path: Path) -> dict[str, tuple[str | None, ...]]:
+    return dict(load(path).segments.metadata)
+
+
+def test_what_logs_say_of_items_is_metadata(tmp_path: Path) -> None:
+    docs = [{"subject": "law", "year": 2024, "hard": True, "choices": [1], "text": "x" * 201},
+            {"subject": "art", "year": None, "hard": False}]  # fmt: skip
+    rows = [DOCUMENT | {"doc_id": i, "doc": doc} for i, doc in enumerate(docs)]
+    assert described(lines(tmp_path / "samples_t.jsonl", *rows)) == {
+        "doc.subject": ("law", "art"), "doc.year": ("2024", None), "doc.hard": ("true", "false"),
+    }  # fmt: skip
+    log = inspect(sample(1, input="1+1?", metadata={"topic": "sum"}), sample(2, target="y"))
+    assert described(document(tmp_path / "a.json", log)) == {
+        "metadata.topic": ("sum", None), "input": ("1+1?", None), "target": ("x", "y"),
+    }  # fmt: skip
+    assert described(lines(tmp_path / "a.jsonl", RESULT)) == {"vars.x": ("a",)}
+
+
+def test_metadata_that_systems_do_not_share_are_dropped(tmp_path: Path) -> None:
+    for system, own in (("A", "1"), ("B", "2")):
+        row = DOCUMENT | {"doc": {"shared": "x", "seen by": own}}
+        lines(tmp_path / system / "samples_t.jsonl", row)
+    assert described(tmp_path) == {"doc.shared": ("x",)}
+
+
+def test_metadata_choose_rows_and_are_units(tmp_path: Path, capsys: Any) -> None:
+    for system in "AB":
+        rows = [
+            DOCUMENT
+            | {"doc_id": i, "doc": {"subject": f"s{i % 12}"}, "acc": i % 3 + (system > "A")}
+            for i in range(36)
+        ]
+        lines(tmp_path / system / "samples_t.jsonl", *rows)
+    compare = ["compare", str(tmp_path), "--json", "--quiet"]
+    assert run([*compare, "--unit", "doc.subject"]) == 0
+    unit = json.loads(capsys.readouterr().out)["unit"]
+    assert (unit["name"], unit["n"]) == ("doc.subject", 12)
+    assert run([*compare, "--where", "doc.subject=s3"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_segments"] == 3
+
+
+def test_metadata_come_back_from_a_native_file(tmp_path: Path) -> None:
+    assert run(["data", "convert", str(LM_EVAL), str(tmp_path / "x.parquet")]) == 0
+    assert described(tmp_path / "x.parquet") == described(LM_EVAL) != {}
+
+
+# Runs that failed.
+
+
+def test_runs_without_a_usable_sample_say_how_they_ended(tmp_path: Path, refusal: Refusal) -> None:
+    broken = [sample(i, error={"message": "no"}) for i in (1, 2)]
+    about = {"dataset": {"samples": 40}, "config": {"epochs": 2}}
+    one = document(tmp_path / "a.json", inspect(*broken, status="error", **about))
+    assert refusal(one) == f"{one}: the run ended with status error after 2 of 80 samples"
+    two = document(tmp_path / "b.json", {**inspect(status="cancelled"), "samples": None})
+    message = refusal(tmp_path)
+    assert message.startswith(f"{one}: the run ended with status error after 2 of 80 samples")
+    assert f"{two}: the run ended with status cancelled after 0 samples" in message
+    document(tmp_path / "c.json", inspect(sample(), model="n"))
+    es = load(tmp_path)
+    assert es.systems == ("n",)
+    assert has_note(es, f"{one}: the run ended with status error")
+    assert has_note(es, f"{two}: the run ended with status cancelled")
+
+
+def test_what_the_header_of_inspect_says(tmp_path: Path) -> None:
+    log = inspect(
+        sample(), sample(2, scores={}), sample(3, invalidation={"author": "me"}),
+        status="cancelled", config={"epochs": 1, "epochs_reducer": ["mode", "mean"]},
+        scorers=[{"name": "s", "options": {"model": ["j1", {"model": "j2"}]}}],
+    )  # fmt: skip
+    es = load(document(tmp_path / "a.json", log | {"invalidated": True}))
+    assert np.isnan(es["s"].values[0, 1:]).all()
+    assert has_note(es, "ended with status cancelled after 3 samples")
+    for text in ("declared invalid", "by mode;", "'s' by j1, j2", "1 of 3 samples have no scores"):
+        assert has_note(es, text)
+
+
+def test_a_failed_sample_that_was_to_be_scored(tmp_path: Path) -> None:
+    failed = sample(2, "C", error={"message": "no"})
+    log = inspect(sample(), failed, config={"score_on_error": True})
+    assert load(document(tmp_path / "a.json", log))["s"].values.tolist() == [[1.0, 1.0]]
+    log["eval"]["config"] = {}
+    assert np.isnan(load(document(tmp_path / "a.json", log))["s"].values[0, 1])
+
+
+@pytest.mark.parametrize(
+    "drop",
+    [
+        ("summaries.json",),
+        ("header.json", "summaries.json", "reductions.json"),
+        ("header.json", "summaries.json", "_journal/summaries"),
+    ],
+)
+def test_an_archive_of_a_run_that_broke_off(drop: tuple[str, ...], tmp_path: Path) -> None:
+    whole = next((SAMPLES / "inspect" / "logs-eval-deflate").glob("*Tm83*"))
+    path = tmp_path / "a.eval"
+    with zipfile.ZipFile(whole) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            if not name.startswith(drop):
+                new.writestr(name, old.read(name))
+    es = load(path)
+    assert es["match"].values.tolist() == [[0, 0.5, 0.5, 0.5, 1, 0.5]]
+    assert has_note(es, "broke off") == ("header.json" in drop)
+    assert bool(es.outputs) == ("_journal/summaries" in drop)
+
+
+def test_texts_that_a_summary_may_have_cut(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.eval", "w") as archive:
+        archive.writestr("header.json", json.dumps(inspect()))
+        archive.writestr("summaries.json", json.dumps([sample(target="word " * 200)]))
+    assert not load(tmp_path).segments.references
+
+
+# Names of systems, items and scores.
+
+
+def test_systems_that_a_log_does_not_name(tmp_path: Path) -> None:
+    for model in (None, 3, "", []):
+        es = load(document(tmp_path / "mine.json", inspect(sample(), model=model)))
+        assert es.systems == ("mine",)
+        assert has_note(es, "is the name of the file")
+    for model, identifier, system in (("x", "y", "x"), ("", "y", "y"), (3, 3, tmp_path.name)):
+        log = deepeval(case("a", metric()), identifier=identifier, hyperparameters={"model": model})
+        assert load(document(tmp_path / "mine.json", log)).systems == (system,)
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"model_name": 3, "higher_is_better": []}'])
+def test_samples_without_results_are_called_as_their_folder(
+    content: str | None, tmp_path: Path
+) -> None:
+    shutil.copy(MC, tmp_path)
+    if content is not None:
+        (tmp_path / "results_2026-11-17T00-16-45.330923.json").write_text(content)
+    es = load(tmp_path)
+    assert es.systems == (tmp_path.name,)
+    assert not es["acc"].direction_given
+
+
+def test_the_direction_is_that_of_the_results(tmp_path: Path) -> None:
+    time = "2026-01-01T00-00-00.000001"
+    lines(tmp_path / f"samples_a_b_{time}.jsonl", DOCUMENT | {"metrics": ["ppl"], "ppl": 3})
+    results = {"model_name": "m", "higher_is_better": {"a_b": {"ppl": False}}}
+    document(tmp_path / f"results_{time}.json", results)
+    assert not load(tmp_path)["ppl"].higher_is_better
+
+
+def test_filters_are_named_where_files_have_different_ones(tmp_path: Path) -> None:
+    for system, task, name, score in (("A", "gsm", "strict", "exact"), ("C", "x", "strict", "acc"),
+                                      ("B", "gsm", "flexible", "exact")):  # fmt: skip
+        row = DOCUMENT | {"filter": name, "metrics": [score], score: 0.25, "doc": {"topic": "t"}}
+        lines(tmp_path / system / f"samples_{task}_2026-11-17T00-16-45.jsonl", row)
+    assert load(tmp_path / "A").metrics == ("exact",)
+    es = load(tmp_path / "A", tmp_path / "B")
+    assert es.metrics == ("exact,flexible", "exact,strict")
+    assert np.array_equal(es["exact,strict"].values, [[0.25], [NAN]], equal_nan=True)
+    assert es.segments.metadata == {"doc.topic": ("t",)}
+    assert has_note(es, "files of task 'gsm' have different filters")
+    assert set(load(tmp_path).metrics) == {"exact,strict", "exact,flexible", "acc"}
+
+
+def test_two_runs_of_one_model_are_refused_by_both_names(tmp_path: Path, refusal: Refusal) -> None:
+    for time in ("2026-01-01T00-00-00.1", "2026-01-02T00-00-00.1"):
+        lines(tmp_path / f"samples_t_{time}.jsonl", DOCUMENT)
+    message = refusal(tmp_path)
+    assert "samples_t_2026-01-02T00-00-00.1.jsonl:1: " in message
+    assert "samples_t_2026-01-01T00-00-00.1.jsonl already" in message
+    es = load(tmp_path, columns={"system": "file"})  # as the message says
+    assert [Path(name).name for name in es.systems] == sorted(p.name for p in tmp_path.iterdir())
+
+
+def test_documents_that_are_not_the_same_are_refused(tmp_path: Path, refusal: Refusal) -> None:
+    for model, second in (("m", "h2"), ("n", "h3")):
+        rows = [DOCUMENT | {"doc_hash": "h1"}, DOCUMENT | {"doc_id": 1, "doc_hash": second}]
+        lines(tmp_path / model / "samples_t.jsonl", *rows)
+    message = refusal(tmp_path)
+    assert message.startswith(f"{tmp_path / 'n' / 'samples_t.jsonl'}:2: ")
+    assert f"on line 2 of {tmp_path / 'm' / 'samples_t.jsonl'}" in message
+    assert load(tmp_path, ignore=["doc_hash"]).n_segments == 2
+    assert load(tmp_path, columns={"segment": "doc_hash"}).segments.ids == ("h1", "h2", "h3")
+
+
+def test_samples_before_filters_and_metrics_were_named(tmp_path: Path) -> None:
+    old = {key: value for key, value in DOCUMENT.items() if key not in ("filter", "metrics")}
+    path = lines(tmp_path / "samples_t.jsonl", old, old | {"doc_id": 1, "acc": 0.0})
+    assert load(path)["acc"].values.tolist() == [[1.0, 0.0]]
+
+
+def test_packed_cut_off_and_long_lines(tmp_path: Path, refusal: Refusal) -> None:
+    packed = tmp_path / "samples_t.jsonl.gz"
+    packed.write_bytes(gzip.compress(MC.read_bytes()))
+    assert load(tmp_path)["acc"].values.mean() == 0.125
+    packed.write_bytes(packed.read_bytes()[:-20])
+    assert "damaged or truncated gzip" in refusal(packed)
+    row = DOCUMENT | {"arguments": "words " * 50_000}
+    assert load(lines(tmp_path / "samples_u.jsonl", row, row | {"doc_id": 1})).n_segments == 2
+
+
+# promptfoo.
+
+
+def test_columns_of_one_name_are_kept_apart(tmp_path: Path) -> None:
+    es = load(lines(tmp_path / "a.jsonl", RESULT, RESULT | {"promptIdx": 1, "score": 0.5}))
+    assert by_system(es, "score") == {"p": [1.0], "p #2": [0.5]}
+    assert has_note(es, "the second is called 'p #2'")
+
+
+def asserted(number: int, provider: str = "p", **more: Any) -> dict[str, Any]:
+    expected = {"vars": {}, "assert": [{"type": "equals", "value": number}]}
+    return RESULT | {"provider": {"id": provider}, "testIdx": number, "testCase": expected,
+                     "vars": {}, "namedScores": {}, "score": number / 8, **more}  # fmt: skip
+
+
+def test_tests_are_known_by_what_they_are(tmp_path: Path) -> None:
+    """In any order, under any number, in any file; a number counts within a file."""
+    es = load(lines(tmp_path / "a.jsonl", *(asserted(k) for k in (3, 1, 0, 2))))
+    assert es["score"].values.tolist() == [[0, 0.125, 0.25, 0.375]]
+    lines(tmp_path / "a.jsonl", *(asserted(k, "A") for k in range(3)))
+    lines(tmp_path / "b.jsonl", *(asserted(k, "B", testIdx=7 - k) for k in range(1, 4)))
+    es = load(tmp_path)
+    assert set(map(tuple, np.nan_to_num(es["score"].values, nan=-1).T.tolist())) == {
+        (0, -1), (0.125, 0.125), (0.25, 0.25), (-1, 0.375),
+    }  # fmt: skip
+    assert has_note(es, "2 of 4 tests not in all files")
+    changed = {"vars": {"x": "a", "sessionId": "123"}, "assert": [{}]}
+    other = RESULT | {"promptIdx": 1, "provider": {"id": "q", "label": " "}, "testCase": changed}
+    es = load(lines(tmp_path / "c.jsonl", RESULT, other))
+    assert (es.systems, es.n_segments) == (("p", "q"), 1)
+
+
+def test_runs_with_and_without_repeats_have_the_same_items(tmp_path: Path) -> None:
+    for file, provider in (("repeat2", "echo-plain"), ("out", "canned-b")):
+        text = (PROMPTFOO / f"{file}.jsonl").read_text(encoding="utf-8").splitlines()
+        chosen = [row for row in map(json.loads, text) if row["provider"]["label"] == provider]
+        lines(tmp_path / f"{file}.jsonl", *chosen)
+    once = load(PROMPTFOO / "out.jsonl")["score"].values
+    assert np.array_equal(load(tmp_path)["score"].values, once, equal_nan=True)
+
+
+def test_judges_of_promptfoo_are_named(tmp_path: Path) -> None:
+    asked = [{"type": "llm-rubric", "metric": "kind", "provider": "openai:gpt"},
+             {"type": "factuality", "provider": {"id": "local"}},
+             {"type": "equals", "provider": 3}, "odd"]  # fmt: skip
+    row = RESULT | {"testCase": {"vars": {"x": "a"}, "assert": asked}}
+    es = load(lines(tmp_path / "a.jsonl", row))
+    assert has_note(es, "'factuality' by local, 'kind' by openai:gpt")
+
+
+def test_old_files_of_promptfoo_without_numbers(tmp_path: Path) -> None:
+    keys = ("provider", "prompt", "vars", "success", "score", "namedScores")
+    old = {key: RESULT[key] for key in keys} | {"provider": "p", "error": "no"}
+    fine = old | {"vars": {"x": "z"}, "error": None, "gradingResult": {"componentResults": [1]}}
+    es = load(document(tmp_path / "a.json", promptfoo(old, fine)))
+    assert np.array_equal(es["score"].values, [[NAN, 1]], equal_nan=True)
+
+
+@pytest.mark.parametrize("depth", [300, 900, 5000])
+def test_variables_of_many_levels(depth: int, tmp_path: Path, refusal: Refusal) -> None:
+    deep = '{"x": ' * depth + "1" + "}" * depth
+    row = json.dumps(RESULT).replace('"vars": ', f'"vars": {deep}, "vars_": ', 1)
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{json.dumps(RESULT)}\n{row}\n")
+    if depth == 300:
+        assert load(path).n_segments == 1
+    else:
+        assert "nested too deeply" in refusal(path)
+
+
+# DeepEval.
+
+
+def test_which_way_is_better_shows_by_what_passes(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+
+    def read(*metrics: Any) -> EvalSet:
+        cases = [case(str(k), own) for k, own in enumerate(metrics)]
+        return load(document(path, deepeval(*cases)))
+
+    low = read(metric(0.1), metric(0.9, success=False))
+    assert low["m"].direction_given
+    assert not low["m"].higher_is_better
+    assert has_note(low, "lower is better, as what passes shows: 'm'")
+    silent = (metric(0.3), metric(threshold=None), metric(threshold="x"), metric(NAN))
+    for one in (*silent, metric(success=None), metric(success="true"), metric(success=1)):
+        assert not read(one)["m"].direction_given
+    torn = read(metric(0.1), metric(0.9))
+    assert not torn["m"].direction_given
+    assert has_note(torn, "cases contradict each other")
+
+
+def test_conversations_and_repeats_of_deepeval(tmp_path: Path) -> None:
+    turns = {"name": "talk", "metricsData": [metric(0.75)], "turns": [{"role": "user"}]}
+    cases = [case("a", metric(0)), case("a", metric(1))]
+    es = load(document(tmp_path / "a.json", deepeval(*cases, conversationalTestCases=[turns])))
+    assert es.segments.ids == ("a", "talk")
+    assert es["m"].values.tolist() == [[0.5, 0.75]]

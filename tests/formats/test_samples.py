@@ -1,0 +1,65 @@
+"""What every sample of another tool holds, value by value (``expected/TOOL.json``)."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steelyard import BattleLog, EvalSet
+from steelyard.formats.reading import read_any
+
+HERE = Path(__file__).parent
+EXPECTED: dict[str, Any] = {
+    name: expected
+    for path in sorted((HERE / "expected").glob("*.json"))
+    for name, expected in json.loads(path.read_text(encoding="utf-8")).items()
+}
+
+
+def number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def contents(value: EvalSet | BattleLog) -> dict[str, Any]:
+    """Everything that a file holds, as JSON has it."""
+    if isinstance(value, BattleLog):
+        weights = [1.0] * len(value) if value.weight is None else value.weight.tolist()
+        units = [None] * len(value)
+        if value.unit is not None and value.units is not None:
+            units = [value.units[code] for code in value.unit]
+        sides = ([value.systems[code] for code in side] for side in (value.left, value.right))
+        rows = zip(*sides, value.outcome.tolist(), weights, units, strict=True)
+        return {"battles": [list(row) for row in rows]}
+    segments = value.segments
+    scores = {}
+    for name, table in value.scores.items():
+        better = "higher" if table.higher_is_better else "lower"
+        values: Any = [[number(x) for x in row] for row in table.values]
+        if not table.has_segments:
+            values = [number(x) for x in table.system_means()]
+        scores[name] = {
+            "kind": table.kind,
+            "better": better if table.direction_given else "unknown",
+            "values": values,
+        }
+    return {
+        "systems": value.systems,
+        "segments": segments.ids,
+        "documents": segments.documents,
+        "domains": segments.domains,
+        "sources": segments.sources,
+        "references": segments.references,
+        "outputs": value.outputs,
+        "scores": scores,
+    }
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_sample_holds_what_it_should(name: str) -> None:
+    form, value, _ = read_any(HERE / "samples" / name)
+    found = json.loads(json.dumps({"format": form, **contents(value)}))
+    assert found == EXPECTED[name]
