@@ -16,6 +16,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import Ratings
 from steelyard.formats import files, frames, guessing, registry, roles, tables
 from steelyard.formats.cells import label
 from steelyard.formats.entities import EntityAnnotations
@@ -29,6 +30,7 @@ from steelyard.formats.format import (
     SetFormat,
     TableFormat,
 )
+from steelyard.formats.judged import sheets
 from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.view import FileView
 
@@ -46,14 +48,24 @@ class Reading:
     named: guessing.Named = field(default_factory=guessing.Named)  # which columns are beyond doubt
     columns: tuple[tuple[str, str], ...] = ()  # roles, and the columns that have them
     form: str | None = None  # the format of all inputs, whatever they look like
+    scale: tuple[str, ...] = ()  # words of ratings, from the worst to the best
 
     def narrow(self, table: RawTable) -> RawTable:
         """Select rows, drop columns, and call those by our names whose role was given."""
         for column, value in self.where:
             if column in table:
                 table = table.where(column, value)
-        table = self._of_language_pair(table)
-        return roles.assigned(table.without(self.ignore), self.columns)
+        table = self._of_language_pair(table).without(self.ignore)
+        if self.scale:
+            table = sheets.ordered(table, self.scale)
+        # Among ratings a score goes by its name until it is known what else is there.
+        rated = sheets.rater_column(table) is not None
+        return roles.assigned(table, [c for c in self.columns if not (rated and c[0] == "score")])
+
+    def rated(self, table: RawTable) -> RawTable:
+        """Call the columns of ratings by our names."""
+        scores = {name for role, name in self.columns if role == "score"}
+        return sheets.rated(table, scores or self.named.scores)
 
     def _of_language_pair(self, table: RawTable) -> RawTable:
         """Keep the rows of the language pair that is wanted, if the table has several."""
@@ -210,6 +222,8 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     before, whole = whole, form.settle(whole)
     present = (present - frozenset(before.columns)) | frozenset(whole.columns)
     narrowed = reading.narrow(_counting(form, whole, reading))
+    if form.becomes.gives is Ratings:
+        narrowed = reading.rated(narrowed)
     for role, said in whole.needed.items():
         if not any(name in narrowed for name in roles.ASSIGNED[role]):
             whole.fail(said)
@@ -280,13 +294,15 @@ def _said(value: Any) -> tuple[str, ...]:
 def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -> Read | _Unfolded:
     columns = frozenset(table.columns)
     path = None if table.path == frames.PLACE else table.path
-    narrowed, guessed = guessing.rated(reading.narrow(table))
+    narrowed = reading.narrow(table)
+    if form is None and not isinstance(registry.claimed_by(narrowed), ForeignTable):
+        narrowed = reading.rated(narrowed)
     found = registry.of_table(narrowed) if form is None else form
     if isinstance(found, ForeignTable):
         return _of_foreign_table(found, table, reading, path)
     assert isinstance(found, TableFormat)
     table = narrowed
-    notes: list[str] = guessed
+    notes: list[str] = []
     if found.of_scores:
         plain, said = guessing.plain_names(table)
         notes += said

@@ -36,16 +36,12 @@ from steelyard.formats.format import (
 from steelyard.formats.judged import (
     appraise,
     battlelogs,
-    directassessment,
-    errorlists,
+    errors,
     googlemqm,
     labelstudio,
     pearmut,
-    segratings,
-    standalone,
-    unified,
-    wmt25tasks,
-    wmtqe,
+    ratings,
+    wmt,
 )
 from steelyard.formats.plugins import installed
 from steelyard.formats.rawtable import RawTable
@@ -55,29 +51,20 @@ FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
     entities.RELEASE,
-    unified.FORMAT,
-    standalone.FORMAT,
+    *wmt.FORMATS,
     pearmut.FORMAT,
-    segratings.FORMAT,
-    wmtqe.FORMAT,
-    wmt25tasks.SCORES,
-    wmt25tasks.ERRORS,
-    wmt25tasks.EDITS,
-    labelstudio.PAIRS,
-    labelstudio.ERRORS,
-    labelstudio.RATINGS,
+    *labelstudio.FORMATS,
     entities.FORMAT,
-    appraise.FORMAT,
-    appraise.SCORES,
-    googlemqm.FORMAT,
+    *appraise.FORMATS,
+    googlemqm.google_mqm,
     *arenas.FORMATS,
     *metricscores.FORMATS,
     *evallogs.FORMATS,
     plaintext.FORMAT,
-    errorlists.FORMAT,
+    errors.FORMAT,
     battlelogs.RANKINGS,
     battlelogs.FORMAT,
-    directassessment.FORMAT,
+    ratings.FORMAT,
     scoretables.LONG,
     scoretables.WIDE,
     scoretables.SYSTEM_TABLE,
@@ -144,10 +131,14 @@ def of_file(view: FileView) -> FileFormat | None:
 
 def of_table(table: RawTable) -> MarkedFormat:
     """Give the format of a table."""
+    return claimed_by(table) or refuse_table(table)
+
+
+def claimed_by(table: RawTable) -> MarkedFormat | None:
+    """Give the format of a table; None if none knows it."""
     has = roles.present(table)  # it looks at cells: once for all formats
     known = (form for form in _every() if isinstance(form, MarkedFormat))
-    found = next((form for form in known if form.marked_by(has)), None)
-    return refuse_table(table) if found is None else found
+    return next((form for form in known if form.marked_by(has)), None)
 
 
 def refuse_table(table: RawTable) -> NoReturn:

@@ -16,7 +16,7 @@ from steelyard.formats.reading import Reading
 from steelyard.human.darr import DARR, groups
 from steelyard.human.judgedunits import named_column
 from steelyard.human.numeric import DA, ESA, MQM
-from steelyard.human.options import PROTOCOLS, HumanOptions
+from steelyard.human.options import PROTOCOLS, HumanOptions, parts_of_scale
 from steelyard.human.protocol import Protocol, read_inputs
 from steelyard.human.results import HumanScores
 from steelyard.human.rr import RR
@@ -34,7 +34,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     standardised: bool | None = None,
     quality_control: bool = False,
     min_seconds: float = 2.0,
-    scale: tuple[float, float] = (0, 100),
+    scale: Sequence[float] | Sequence[str] = (0, 100),
     unit: str = "auto",
     clusters: str = "wmt",
     test: str | None = None,
@@ -53,6 +53,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     held_back: Any = None,
     raters: str | Path | Mapping[str, Sequence[str]] | None = None,
     human: str | None = None,
+    score: str | None = None,
     systems: Collection[str] | None = None,
     drop_systems: Collection[str] = (),
     where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
@@ -83,7 +84,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     quality_control, min_seconds
         Remove the raters who fail the checks; the least median time per rating.
     scale
-        The ends of the scale; a score beyond them is an error.
+        The ends of the scale, beyond which a score is an error; or its words from the worst to the
+        best (``["bad", "ok", "good"]``), which count 1, 2, 3.
     unit
         What is independent (``da``, ``mqm``, ``esa``): ``segment``, ``document``, a column, a
         number of consecutive segments, ``rater`` or ``document+rater``; ``auto`` takes documents
@@ -107,8 +109,9 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     raters
         Who has which logins, so that a person is one rater: ``{person: [logins]}``, or a file of
         that as JSON, or of a table with columns ``login`` and ``person``.
-    human
-        The human score (or the ratings) of inputs that hold several.
+    human, score
+        The human score (or the ratings) of inputs that hold several; the column to take as the
+        score where ratings have several criteria.
     systems, drop_systems, where, ignore, columns, format, lp
         What to keep, as in :func:`steelyard.load`. Systems are chosen after standardisation.
     n_bootstrap, rng
@@ -126,13 +129,16 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     """
     told = ""
     if protocol is None and sources:
-        pairs = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
-        how = Reading(selection(where), tuple(ignore), lp, columns=pairs, form=format)
+        pairs = _named_columns(columns, score)
+        words, _ = parts_of_scale(scale)
+        how = Reading(
+            selection(where), tuple(ignore), lp, columns=pairs, form=format, scale=words
+        )
         protocol, told = told_protocol(sources, how, human)
     elif protocol is None:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
     options = HumanOptions.of(locals())
-    named = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
+    named = _named_columns(columns, score)
     column = named_column(options.unit)
     named += () if column is None else (("doc", column),)
     options = replace(options, where=selection(where), columns=named)
@@ -157,3 +163,11 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         provenance=Provenance.of("human", settings, files, rng, options),
         language_pair=lp,
     )
+
+
+def _named_columns(
+    columns: Mapping[str, str] | Iterable[tuple[str, str]], score: str | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the roles that the user gave to columns, the score included."""
+    pairs = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
+    return pairs if score is None else (*pairs, ("score", score))
