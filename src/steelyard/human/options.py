@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
     amounts,
-    bad_value,
     bootstraps,
     check_instance,
     check_text,
@@ -165,10 +165,12 @@ def parts_of_scale(scale: Any) -> tuple[tuple[str, ...], tuple[float, float]]:
     >>> parts_of_scale((0, 100)), parts_of_scale("bad,ok,good")
     (((), (0.0, 100.0)), (('bad', 'ok', 'good'), (1.0, 3.0)))
     """
-    wrong = bad_value("scale", "its lower and its upper end, or words from worst to best", scale)
+    wrong = UsageError(
+        f"scale=... takes its two ends, or words from the worst to the best; got {scale!r:.60}"
+    )
     if isinstance(scale, str):
         scale = [part.strip() for part in scale.split(",")]
-    if isinstance(scale, Mapping | Set) or not isinstance(scale, Iterable):
+    if isinstance(scale, Mapping | AbstractSet) or not isinstance(scale, Iterable):
         raise wrong
     parts = list(scale)
     try:

@@ -128,12 +128,11 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     [('A', 0.84, 85.0), ('B', -0.84, 45.0)]
     """
     told = ""
+    words, ends = parts_of_scale(scale)
+    scale = words or ends
     if protocol is None and sources:
         pairs = _named_columns(columns, score)
-        words, _ = parts_of_scale(scale)
-        how = Reading(
-            selection(where), tuple(ignore), lp, columns=pairs, form=format, scale=words
-        )
+        how = Reading(selection(where), tuple(ignore), lp, columns=pairs, form=format, scale=words)
         protocol, told = told_protocol(sources, how, human)
     elif protocol is None:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")

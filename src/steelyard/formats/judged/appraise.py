@@ -289,9 +289,9 @@ def _are_batch_numbers(rows: Iterable[_Shown]) -> bool:
 def _numbered(shown: Sequence[_Shown], rows: Sequence[int]) -> dict[int, int | None]:
     """Return the segment of each row, as its number in the document from 1 on.
 
-    All outputs of a document were shown in the order of its segments, so the n-th item of a document
-    is its n-th segment. A document that does not fit into a batch goes on in that of the next login.
-    None for control items of a part of a document: nobody knows of which part.
+    All outputs of a document were shown in the order of its segments, so its n-th item is its n-th
+    segment. A document that does not fit into a batch goes on in that of the next login. None for
+    control items of a part of a document: nobody knows of which part.
     """
     real: defaultdict[tuple[str, str, str], defaultdict[str, list[int]]] = defaultdict(
         lambda: defaultdict(list)

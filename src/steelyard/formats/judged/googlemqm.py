@@ -55,7 +55,7 @@ def google_mqm(log: Log) -> Iterator[Row]:
     names = check_header(view.path, _header(view))
     if not _recognise(view):
         view.fail(f"expected tabs between columns {', '.join(_NEEDED)} and {_SEGMENT[0]}", 1)
-    numbered = next(name for name in _SEGMENT if name in names)
+    numbered = log.names["segment"] = next(name for name in _SEGMENT if name in names)
     rows = list(view.tsv(names))
     for line, cells in rows:
         for name in ("system", "rater", numbered):
@@ -69,7 +69,9 @@ def google_mqm(log: Log) -> Iterator[Row]:
     for line, cells in rows:
         rating = _identity(cells, numbered, within=within)
         if cells["severity"].casefold() == _TEST:
-            tests.append((line, rating | {"type": "attention", "value": _passed(view, line, cells)}))
+            tests.append(
+                (line, rating | {"type": "attention", "value": _passed(view, line, cells)})
+            )
             continue
         key = (rating["system"], rating["segment"], rating["rater"])
         error = _error(cells)

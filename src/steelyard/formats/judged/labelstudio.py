@@ -121,13 +121,14 @@ def _take(annotation: _Annotation, answer: _Answer, counts: Counter[str]) -> Non
     """Take an answer to the whole: a number, left or right, or one word of a choice."""
     value, chosen = answer.value, answer.chosen
     numeric = next((key for key in _NUMBERS if key in value.values), None)
-    if "selected" in value.values:
-        annotation.selected = value.choice("selected", ("left", "right"))
-    elif numeric is None and len(chosen) != 1:
+    pair = "selected" in value.values
+    if not pair and numeric is None and len(chosen) != 1:
         counts[f"answer to '{answer.name}' not used"] += 1
-    elif answer.name in annotation.scores:
+    elif answer.name in annotation.scores or (pair and annotation.selected is not None):
         said = f"control '{answer.name}' has several answers in one annotation"
         value.fail(f"{said}, expected one, or labels of the spans they are of")
+    elif pair:
+        annotation.selected = value.choice("selected", ("left", "right"))
     elif numeric is not None:
         annotation.scores[answer.name] = value.number(numeric, words=True)
     else:
@@ -218,18 +219,20 @@ def _format(
     example: tuple[str, str],
     needed: Sequence[str],
 ) -> ForeignFormat:
-    """Make the format of exports whose text has any of ``keys``."""
+    """Make the format of exports whose text has any of ``keys``, or of all others."""
     quoted = [f'"{key}"' for key in keys]
     made = foreign(
         f"Label Studio {what}",
         becomes,
         empty="holds no annotation of this kind",
-        known_by=f"JSON with data and annotations; answers are {' or '.join(keys)}",
-        example='[{"id": 1, "data": {%s, "segment": 0}, "annotations": [{"completed_by": 1, '
-        '"result": [{"from_name": "control", "value": %s}]}]}]\n' % example,
+        known_by=f"JSON with data and annotations; {' or '.join(keys) or 'rating'} in results",
+        example=f'[{{"id": 1, "data": {{{example[0]}, "segment": 0}}, "annotations": '
+        f'[{{"completed_by": 1, "result": [{{"from_name": "q", "value": {example[1]}}}]}}]}}]\n',
         example_name="project-1-at-2026-11-17-10-00.json",
         files=("project-*-at-*.json",),
-        recognise=lambda view: _seen(view) and any(key in view.text for key in quoted),
+        recognise=lambda view: (
+            _seen(view) and (not keys or any(key in view.text for key in quoted))
+        ),
     )(read)
     lacking = {
         role: f'no data of a task names the {role}: columns={{"{role}": "KEY"}} says which does'
@@ -245,7 +248,6 @@ FORMATS = (
             ("left", "right")),
     _format("spans", errors.FORMAT, lambda log: _judgements(log, marked=True), _LABELS,
             (_ONE, _SPAN), ("system", "segment")),
-    _format("ratings", ratings.FORMAT, lambda log: _judgements(log, marked=False),
-            (*_NUMBERS, "choices", "annotation_id"), (_ONE, '{"rating": 4}'),
-            ("system", "segment", "score")),
+    _format("ratings", ratings.FORMAT, lambda log: _judgements(log, marked=False), (),
+            (_ONE, '{"rating": 4}'), ("system", "segment", "score")),
 )  # fmt: skip

@@ -117,6 +117,8 @@ class _Reader:
             if not isinstance(answers, dict):
                 what = "without an answer" if answers is None else "with the answer of a form"
                 self.counts[f"item {what} left out"] += 1
+                for system in item.inner("tgt").names():  # an earlier answer is taken back
+                    self.ratings.pop((person, segment, system), None)
                 continue
             self._describe(segment, document, domain, item)
             inner = Record(entry.view, entry.start, answers, f"{entry.place}annotation[{k}].")

@@ -30,7 +30,7 @@ _NAMES = {
     "doc": (*roles.DOCUMENT, *roles.ALSO["doc"]),
     "domain": roles.DOMAIN,
     "type": roles.ITEM,
-    "unit": (*roles.BATCH, "hit_id", "batch", "batch_id"),
+    "unit": (*roles.BATCH, "hit_id", "hitid", "batch", "batch_id"),
     "seconds": (*roles.SECONDS, "work_time_in_seconds"),
     "errors": (roles.ERRORS, "spans", "error_spans"),
     "category": (roles.CATEGORY,),
@@ -129,7 +129,7 @@ def _columns(table: RawTable) -> dict[str, str]:
 def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
     """Find the column that names items: an id that rows share, else the source text."""
     rest = [name for name in table.columns if name not in columns.values()]
-    ids = [name for name in rest if roles.names_items(_FROM.sub("", name)) and not _runs(table, name)]
+    ids = [n for n in rest if roles.names_items(_FROM.sub("", n)) and not _runs(table, n)]
     texts = [n for n in rest if key_of(n) in (*roles.SOURCE, *roles.ALSO["source"])]
     if len(ids) > 1:
         _ask(table, "segment", ids)
@@ -164,8 +164,7 @@ def _score(
     wanted = [name for name in table.columns if name in named]
     if len(wanted) == 1:
         return wanted[0]
-    usual = [name for name in table.columns if name in (roles.ERROR_VALUE if errors else roles.RATING)]
-    if usual:
+    if any(name in table for name in (roles.ERROR_VALUE if errors else roles.RATING)):
         return None  # the reader finds it, or asks which of two
     called = [name for name in candidates if key_of(name) in _SCORE]
     if len(called) == 1 or len(candidates) == 1:
@@ -195,12 +194,8 @@ def _worded(table: RawTable) -> Iterator[tuple[str, list[str]]]:
 def _ask(table: RawTable, role: str, names: Sequence[str]) -> NoReturn:
     """Ask which column has a role, with the option that says it."""
     shown = " and ".join(f"'{name}'" for name in names[:6])
-    if role == "score":
-        raise UsageError(
-            f'{table.place}: columns {shown} could each be the score: score="{names[0]}" picks one'
-        )
-    ways = f'columns={{"{role}": "{names[0]}"}}'
-    raise UsageError(f"{table.place}: columns {shown} could each be the {role}: {ways} decides")
+    way = f'columns={{"{role}": "{names[0]}"}}'
+    raise UsageError(f"{table.place}: columns {shown} could each be the {role}: {way} picks one")
 
 
 def _called(table: RawTable, columns: dict[str, str]) -> RawTable:

@@ -1,13 +1,11 @@
 """Human evaluation as WMT publishes it: unified files, and two kinds of mt-metrics-eval ratings.
 
-- *unified*: a JSON object per segment since 2024. ``doc_id`` is
-  ``LP_#_domain_#_document_#_segment``, ``src_text`` and ``tgt_text`` are the texts, and ``scores``
-  has per system a list of judgements, or (older) ``human1``, ``errors1``, ``annotator1``, ``human2``
-  and so on. Ends of spans are included.
-- *standalone*: a JSON object per rating, with the texts that were rated. Ids of documents, segments,
-  systems and raters, and the languages, may all be null.
-- *rating files*: lines of ``SYSTEM``, the errors as JSON or ``None``, perhaps a rater. The n-th line
-  of a system is its n-th segment. Folders hold many such files.
+*Unified* files have a JSON object per segment since 2024: ``doc_id`` is
+``LP_#_domain_#_document_#_segment``, and ``scores`` has per system a list of judgements, or (older)
+``human1``, ``errors1``, ``annotator1``, ``human2`` and so on. Ends of spans are included.
+*Standalone* ratings are a JSON object each, with the texts; any id and the languages may be null.
+*Rating files* have lines of ``SYSTEM``, the errors as JSON or ``None``, perhaps a rater: the n-th
+line of a system is its n-th segment. Folders hold many such files.
 """
 
 from __future__ import annotations
@@ -122,9 +120,7 @@ class _UnifiedReader:
         if segment in builder.described:
             record.fail(f"'doc_id': {record.get('doc_id')!r} stands on an earlier line already")
         source = record.text("src_text")
-        builder.describe(
-            segment, record, document=doc_id.doc, domain=doc_id.domain, source=source
-        )
+        builder.describe(segment, record, document=doc_id.doc, domain=doc_id.domain, source=source)
         texts = record.inner("tgt_text")
         for system in texts.names():
             builder.output(system, segment, texts.text(system), record)
@@ -218,7 +214,9 @@ def _write_unified(es: EvalSet, path: Path) -> None:
         row: dict[str, Any] = {
             "doc_id": _doc_id(es, i),
             "src_text": None if sources is None else sources[i],
-            "tgt_text": {name: texts[i] for name, texts in es.outputs.items() if texts[i] is not None},
+            "tgt_text": {
+                name: texts[i] for name, texts in es.outputs.items() if texts[i] is not None
+            },
             "scores": {system: judged.get((system, segment), []) for system in es.systems},
         }
         rows.append(dumps(row, indent=None) + "\n")
