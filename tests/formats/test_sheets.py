@@ -72,10 +72,12 @@ WORDS = long("rater,system,segment,rating", lambda r, s, i: [r, s, i, ("bad", "o
         (MTURK, ()),
         (MTURK.replace("Input.system", "Input.engine").replace("Input.seg", "Input.item_id"), ()),
         (long("Respondent,Model,example_id,Rating", lambda *k: [*k, SCORE[k]]), ()),
+        (long("Rater,System,Segment,Category,Type,Order,Score",
+              lambda *k: [*k, "x", "y", 1, SCORE[k]]), ()),
         (long("who,what,number,points", lambda *k: [*k, SCORE[k]]),
          (("rater", "who"), ("system", "what"), ("segment", "number"), ("score", "points"))),
     ],
-    ids=["wide", "form", "mturk", "mturk names", "spelling", "told"],
+    ids=["wide", "form", "mturk", "mturk names", "spelling", "more columns", "told"],
 )  # fmt: skip
 def test_sheets_are_read(read: Any, text: str, columns: Any) -> None:
     assert values(read(text, columns=columns).value) == EXPECTED

@@ -14,7 +14,6 @@ from typing import Any
 
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats import files, frames, guessing, registry, roles, tables
@@ -221,7 +220,7 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     present = frozenset(name for part in parts for name in part.columns)
     before, whole = whole, form.settle(whole)
     present = (present - frozenset(before.columns)) | frozenset(whole.columns)
-    narrowed = reading.narrow(_counting(form, whole, reading))
+    narrowed = reading.narrow(whole)
     if form.becomes.gives is Ratings:
         narrowed = reading.rated(narrowed)
     for role, said in whole.needed.items():
@@ -239,23 +238,6 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     paths = [part.file for part in parts if part.file is not None]
     called = frozenset(pair for part in parts for pair in part.table.given.items())
     return replace(_finished(form, value, (unprepared, table), present, paths), called=called)
-
-
-def _counting(form: Foreign, table: RawTable, reading: Reading) -> RawTable:
-    """Leave out the rows that do not count, unless others are selected."""
-    if not isinstance(form, ForeignFormat) or form.counts is None:
-        return table
-    column, value = form.counts
-    if column not in table or any(column == name for name, _ in reading.where):
-        return table
-    others = sorted({own for own in table.labels(column) if own != value})
-    if not others:
-        return table.without([column])
-    kept = table.where(column, value)
-    n = table.n_rows - kept.n_rows
-    said = f"{plural(n, 'row')} left out, whose {column} is not {value} but {listed(others)}"
-    choose = f'(where={{"{column}": "{others[0]}"}} selects them)'
-    return replace(kept, notes=(*kept.notes, f"{table.place}: {said} {choose}"))
 
 
 def _is_emptied(name: str, table: RawTable, whole: RawTable) -> bool:

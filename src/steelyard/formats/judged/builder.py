@@ -39,12 +39,14 @@ class Rating(NamedTuple):
 
 def ratings(rows: Sequence[Rating]) -> Ratings:
     """Put rows together; columns without any value stay None."""
+
+    def texts(name: str) -> tuple[str, ...] | None:
+        column = tuple(getattr(row, name) or "" for row in rows)
+        return column if any(column) else None
+
     errors = tuple(row.errors for row in rows)
     items = tuple(row.item for row in rows)
-    units = tuple(row.unit or "" for row in rows)
-    documents = tuple(row.document or "" for row in rows)
     waves = tuple(row.wave for row in rows)
-    domains = tuple(row.domain or "" for row in rows)
     seconds = np.array([row.seconds for row in rows], dtype=np.float64)
     return Ratings.from_labels(
         [row.system for row in rows],
@@ -53,11 +55,11 @@ def ratings(rows: Sequence[Rating]) -> Ratings:
         np.array([row.value for row in rows], dtype=np.float64),
         errors=None if all(e is None for e in errors) else errors,
         item=None if all(i == "system" for i in items) else items,
-        unit=units if any(units) else None,
+        unit=texts("unit"),
         seconds=None if np.isnan(seconds).all() else seconds,
-        document=documents if any(documents) else None,
+        document=texts("document"),
         wave=waves if any(waves) else None,
-        domain=domains if any(domains) else None,
+        domain=texts("domain"),
     )
 
 

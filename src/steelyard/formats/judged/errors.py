@@ -53,18 +53,24 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
 
     if not isinstance(value, dict) or not ({"errors", "value"} & value.keys()):
         fail("expected an object with 'errors'")
-    marked = value.get("errors")
-    if not (marked is None or isinstance(marked, list)):
-        fail("'errors' should be a list")
-    number = finite("value")
-    spans = None if marked is None else tuple(_parse_error(e, path, line) for e in marked)
-    seconds = finite("seconds")
+    number, spans, seconds = (
+        finite("value"),
+        _spans(value.get("errors"), path, line),
+        finite("seconds"),
+    )
     wave = value.get("wave", 0)
     if isinstance(wave, bool) or not isinstance(wave, int) or wave < 0:
         fail(f"'wave' should be a whole number from 1, found {wave!r}")
     item = str(value.get("item", "system"))
     unit, document, domain = text("unit"), text("document"), text("domain")
     return Rating(*names, number, spans, item, unit, seconds, document, wave, domain)
+
+
+def _spans(marked: Any, path: Path, line: int) -> tuple[ErrorSpan, ...] | None:
+    """Read a list of errors; None where nobody was asked for them."""
+    if not isinstance(marked, list | None):
+        raise InputError("'errors' should be a list", path=path, line=line)
+    return None if marked is None else tuple(_parse_error(error, path, line) for error in marked)
 
 
 def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
@@ -133,18 +139,20 @@ def read(table: RawTable) -> Ratings:
     column = one_of(table, roles.ERROR_VALUE, "value")
     values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
     took = scored.seconds(table)
-    rows = []
-    for row, name in enumerate(names):
-        value = {
-            "errors": _listed(table, row),
-            "value": float(values[row]),
-            "item": items[row] or "system",
-            "unit": units[row] or None,
-            "seconds": None if took is None else float(took[row]),
-            "document": documents[row],
-            "domain": domains[row],
-        }
-        rows.append(parse(value, name, table.path, table.line(row)))
+    seconds = np.full(table.n_rows, np.nan) if took is None else took
+    rows = [
+        Rating(
+            *name,
+            float(values[row]),
+            _spans(_listed(table, row), table.path, table.line(row)),
+            items[row] or "system",
+            units[row],
+            float(seconds[row]),
+            documents[row],
+            domain=domains[row],
+        )
+        for row, name in enumerate(names)
+    ]
     return ratings(rows)
 
 

@@ -1,8 +1,7 @@
 """Label Studio's JSON export: what was judged stands in the data of a task under any name.
 
-Ratings, numbers and choices are scores, labels of spans are errors (whose severity may be a choice
-about the span), pairwise answers are battles. The flat exports (JSON-MIN, CSV, TSV) do not tell
-which answer is about which span, and are refused.
+Ratings, numbers and choices are scores, labels of spans are errors (with a choice as severity), and
+pairwise answers are battles. Flat exports do not tell which answer is about which span.
 """
 
 from __future__ import annotations
@@ -220,7 +219,7 @@ def _format(
     needed: Sequence[str],
 ) -> ForeignFormat:
     """Make the format of exports whose text has any of ``keys``, or of all others."""
-    quoted = [f'"{key}"' for key in keys]
+    quoted = [f'"{key}"' for key in keys] or [""]
     made = foreign(
         f"Label Studio {what}",
         becomes,
@@ -230,9 +229,7 @@ def _format(
         f'[{{"completed_by": 1, "result": [{{"from_name": "q", "value": {example[1]}}}]}}]}}]\n',
         example_name="project-1-at-2026-11-17-10-00.json",
         files=("project-*-at-*.json",),
-        recognise=lambda view: (
-            _seen(view) and (not keys or any(key in view.text for key in quoted))
-        ),
+        recognise=lambda view: _seen(view) and any(key in view.text for key in quoted),
     )(read)
     lacking = {
         role: f'no data of a task names the {role}: columns={{"{role}": "KEY"}} says which does'

@@ -16,7 +16,8 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
 from steelyard.formats import roles
-from steelyard.formats.cells import GAPS, numbers_of
+from steelyard.formats.cells import GAPS, numbers_of, skipping
+from steelyard.formats.judged.ratings import ITEMS
 from steelyard.formats.rawtable import RawTable
 
 #: Names of columns by the role that they have in a table that names raters.
@@ -36,7 +37,7 @@ _NAMES = {
     "category": (roles.CATEGORY,),
     "severity": (roles.SEVERITY,),
 }  # fmt: skip
-_SCORE = (*roles.RATING, "scores", "overall", "overall_score", "overall_quality", "slider")
+_SCORE = (*roles.RATING, "overall", "overall_score", "overall_quality", "slider")
 #: Words of criteria, so that columns named by them are no systems.
 _CRITERIA = frozenset(
     ("adequacy", "fluency", "accuracy", "quality", "coherence", "relevance", "naturalness",
@@ -47,7 +48,9 @@ _CRITERIA = frozenset(
 )  # fmt: skip
 _NO_SCORE = frozenset(
     ("time", "timestamp", "seconds", "duration", "date", "created", "submitted", "started", "start",
-     "end", "year", "age", "progress", "reward", "line", "number", "count", "id", "index", "row")
+     "end", "year", "age", "progress", "reward", "line", "number", "count", "id", "index", "row",
+     "order", "position", "trial", "page", "round", "session", "length", "words", "tokens",
+     "characters", "difficulty", "seed")
 )  # fmt: skip
 _BATTLES = {*roles.LEFT, *roles.RIGHT, roles.BETTER, roles.WORSE, *roles.OUTCOME, roles.PACKED}
 _FROM = re.compile(r"(input|answer|data)\.", re.IGNORECASE)  # what MTurk puts before a name
@@ -115,10 +118,11 @@ def _columns(table: RawTable) -> dict[str, str]:
         name = _column(table, role, columns.values())
         if name is not None:
             columns[role] = name
-    if "errors" in columns and columns["errors"] != roles.ERRORS:
-        cells = [cell for cell in table.columns[columns["errors"]] if cell is not None]
-        if not cells or not all(isinstance(cell, list) for cell in cells):
-            del columns["errors"]
+    for role, fits in (("errors", _are_lists), ("type", _are_types)):
+        if role in columns and columns[role] != role and not fits(table, columns[role]):
+            del columns[role]
+    if "severity" not in columns and "category" in columns:
+        columns.setdefault("domain", columns.pop("category"))
     if "segment" not in columns:
         name = _segment(table, columns)
         if name is not None:
@@ -126,21 +130,34 @@ def _columns(table: RawTable) -> dict[str, str]:
     return columns
 
 
+def _are_lists(table: RawTable, name: str) -> bool:
+    cells = [cell for cell in table.columns[name] if cell is not None]
+    return bool(cells) and all(isinstance(cell, list) for cell in cells)
+
+
+def _are_types(table: RawTable, name: str) -> bool:
+    return all(str(cell).casefold() in ITEMS for cell in table.columns[name])
+
+
 def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
     """Find the column that names items: an id that rows share, else the source text."""
     rest = [name for name in table.columns if name not in columns.values()]
-    ids = [n for n in rest if roles.names_items(_FROM.sub("", n)) and not _runs(table, n)]
+    ids = [n for n in rest if roles.names_items(_FROM.sub("", n))]
+    ids = [n for n in ids if not _runs(table, n, alone="system" not in columns)]
     texts = [n for n in rest if key_of(n) in (*roles.SOURCE, *roles.ALSO["source"])]
     if len(ids) > 1:
         _ask(table, "segment", ids)
     return next(iter([*ids, *texts]), None)
 
 
-def _runs(table: RawTable, name: str) -> bool:
-    """Tell whether an id is another on every row, and so numbers rows instead of items."""
+def _runs(table: RawTable, name: str, *, alone: bool) -> bool:
+    """Tell whether an id is another on every row, and so numbers rows instead of items.
+
+    Rows that hold all systems, ``alone``, may be of one rater and have other items.
+    """
     assigned = not {"assignment", "response", "submission", "hit"}.isdisjoint(roles.words(name))
     cells = list(map(str, table.columns[name]))
-    return assigned or (len(cells) > 2 and len(set(cells)) == len(cells))
+    return assigned or (not alone and len(cells) > 2 and len(set(cells)) == len(cells))
 
 
 def _scores(table: RawTable, taken: Collection[str]) -> list[str]:
@@ -214,10 +231,12 @@ def _called(table: RawTable, columns: dict[str, str]) -> RawTable:
 
 def _stacked(table: RawTable, columns: dict[str, str], names: Sequence[str]) -> RawTable:
     """Give every cell of a table with a column per system a row."""
-    if any(not _CRITERIA.isdisjoint(roles.words(name)) for name in names):
+    criteria = [name for name in names if not _CRITERIA.isdisjoint(roles.words(name))]
+    if criteria:
         table.fail(
-            f"no column names the system, and {listed([repr(n) for n in names], 6)} read like "
-            'criteria: add a column system, or name it (columns={"system": "NAME"})'
+            f"no column names the system, and {listed([repr(n) for n in criteria], 6)} read like "
+            f'criteria: add a column system or name it (columns={{"system": "NAME"}}); '
+            f"if the other columns are systems, {skipping(criteria[0])} skips this one"
         )
     values = np.array([table.numbers(name) for name in names])
     ordered = np.sort(values, axis=0)

@@ -53,7 +53,6 @@ def _shown(wanted: Sequence[tuple[str, str]]) -> str:
 # Unified files.
 
 _MARK = "_#_"
-_LATEST = 1e18  # seconds
 _KEYS = ("score", "errors", "times")
 _NUMBERED = re.compile(r"(human|errors|annotator|times|protocol)([1-9][0-9]*)")
 _UNIFIED_COLUMNS = frozenset(("lp", "domain", "doc"))
@@ -182,20 +181,12 @@ class _UnifiedReader:
         return True
 
 
-def _is_time(value: Any) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and -_LATEST < value < _LATEST  # which no whole number is too large for
-
-
 def _seconds(judged: Record, key: str) -> float:
     """Return how long a judgement took: from the first of its times to the last."""
-    times = judged.elements(key)
-    if not times:
-        return float("nan")
-    if not all(_is_time(t) for t in times):
-        judged.wrong(key, "a list of times in seconds")
-    took = float(max(times)) - float(min(times))
-    if not np.isfinite(took):
+    times = [] if judged.get(key) is None else judged.numbers(key)
+    seconds = [time for time in times if time is not None]
+    took = max(seconds) - min(seconds) if seconds else float("nan")
+    if np.isinf(took):
         judged.wrong(key, "a list of finite times")
     return took
 
