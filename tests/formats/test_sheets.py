@@ -142,7 +142,7 @@ def test_ratings_may_be_repeated_where_that_is_plausible(read: Any, refusal: Ref
     header = "rater,system,segment,score"
     assert len(read(table(header, [*rows, *rows[:4]])).value) == 28
     message = refusal(read, table(header, rows + rows))
-    assert "x.csv:26: rater 'p1' rated system 'A' and segment '0' on line 2 already" in message
+    assert "x.csv:26: rater 'p1' judged segment '0' of system 'A' on line 2 already" in message
     marked = [[*row, "repeat"] for row in rows] + [[*row, "system"] for row in rows]
     assert len(read(table(f"{header},type", marked)).value) == 48
 
@@ -154,6 +154,8 @@ def test_ratings_may_be_repeated_where_that_is_plausible(read: Any, refusal: Ref
         (WIDE.replace("A,B,C", "Adequacy,Fluency,Style"), "read like criteria: add a column"),
         (table("rater,item,A,B,C", [["p", i, 1 + i % 3, 1 + (i + 1) % 3, 1 + (i + 2) % 3]
                                     for i in range(6)]), "which could be ranks or scores"),
+        (long("rater,variant,segment,score", lambda *k: [*k, 5]), 'columns={"system": "NAME"}'),
+        (long("rater,system,place,score", lambda *k: [*k, 5]), 'columns={"segment": "NAME"} says'),
         (long("rater,system,task_id,prompt_id,score", lambda r, s, i: [r, s, i, i, 5]),
          "columns 'task_id' and 'prompt_id' could each be the segment"),
     ],

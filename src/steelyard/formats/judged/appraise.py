@@ -395,30 +395,26 @@ def _notes(
     return notes
 
 
-_COMMON = {
-    "gives": Ratings,
-    "files": ("*.csv", "*.csv.gz"),
-    "unfold": _unfold,
-    "settle": _settle,
-}
-FORMATS = (
-    ForeignFormat(
-        name="Appraise",
-        known_by="no header; column 4 is TGT, BAD, CHK or REF, column 10 a list of spans",
-        example='engces01,sysA,7,TGT,eng,ces,81,doc-1,False,"[{""start_i"": 3, ""end_i"": 8, '
-        '""severity"": ""minor""}]",1700000000.5,1700000030.75\n',
-        example_name="en-cs.esa.csv",
-        recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is not None,
-        becomes=errors.FORMAT,
-        **_COMMON,
-    ),
-    ForeignFormat(
-        name="Appraise direct assessment",
-        known_by="no header; column 4 is TGT, BAD, CHK or REF, no spans",
-        example="engces01,sysA,7,TGT,eng,ces,81,doc-1,False,1700000000.5,1700000030.75\n",
-        example_name="en-cs.da.csv",
-        recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is None,
-        becomes=ratings.FORMAT,
-        **_COMMON,
-    ),
+_SPANS = ForeignFormat(
+    name="Appraise",
+    gives=Ratings,
+    known_by="no header; column 4 is TGT, BAD, CHK or REF, column 10 a list of spans",
+    example='engces01,sysA,7,TGT,eng,ces,81,doc-1,False,"[{""start_i"": 3, ""end_i"": 8, '
+    '""severity"": ""minor""}]",1700000000.5,1700000030.75\n',
+    example_name="en-cs.esa.csv",
+    recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is not None,
+    files=("*.csv", "*.csv.gz"),
+    unfold=_unfold,
+    becomes=errors.FORMAT,
+    settle=_settle,
 )
+_SCORES = replace(
+    _SPANS,
+    name="Appraise direct assessment",
+    known_by="no header; column 4 is TGT, BAD, CHK or REF, no spans",
+    example="engces01,sysA,7,TGT,eng,ces,81,doc-1,False,1700000000.5,1700000030.75\n",
+    example_name="en-cs.da.csv",
+    recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is None,
+    becomes=ratings.FORMAT,
+)
+FORMATS = (_SPANS, _SCORES)

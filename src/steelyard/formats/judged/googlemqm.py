@@ -79,10 +79,11 @@ def google_mqm(log: Log) -> Iterator[Row]:
         first[1]["errors"] += [] if error is None else [error]
     if not ratings:
         view.fail("holds no rating")
+    kind = {"type": "system"} if tests else {}
     for line, rating in ratings.values():
-        yield log.row(line, **rating, **({"type": "system"} if tests else {}))
+        yield Row(line, rating | kind, {}, {})
     for line, test in tests:
-        yield log.row(line, **test)
+        yield Row(line, test, {}, {})
     if within or numbered != "seg_id":
         log.note(f"segments are named by {'doc:' if within else ''}{numbered}")
     if tests:

@@ -7,7 +7,7 @@ or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -104,34 +104,37 @@ def _counted_within(table: RawTable, ids: Sequence[str], documents: Sequence[str
     several = {name for name, n in Counter(name for name, _ in rows).items() if n > 1}
     if not several:
         return False
-    rater = one_of(table, roles.RATER, "rater")
-    raters = [""] * table.n_rows if rater is None else list(map(str, table.columns[rater]))
-    systems = list(map(str, table.columns[SYSTEM[0]]))
-    seen: dict[tuple[str, str, str], str | None] = {}
-    for key, document in zip(zip(raters, systems, ids, strict=True), documents, strict=True):
+    seen: dict[tuple[str, ...], str | None] = {}
+    for key, document in zip(_outputs(table), documents, strict=True):
         if seen.setdefault(key, document) != document:
             return True
     return len(several) > 1 or min(n for (name, _), n in rows.items() if name in several) > 1
 
 
+def _outputs(table: RawTable) -> Iterator[tuple[str, ...]]:
+    """Yield the rater, the segment and the system of every row, as far as there are columns."""
+    segment, rater = roles.segment_column(table), one_of(table, roles.RATER, "rater")
+    names = [name for name in (rater, segment, *SYSTEM) if name is not None and name in table]
+    return zip(*(map(str, table.columns[name]) for name in names), strict=True)
+
+
 def refuse_repeats(table: RawTable) -> None:
     """Refuse outputs that a rater rated twice, if these are too many to be a check of raters."""
-    segment, rater = roles.segment_column(table), one_of(table, roles.RATER, "rater")
-    told_apart = any(name in table for name in (*roles.ITEM, *roles.BATCH, *roles.LANGUAGES))
-    if segment is None or rater is None or told_apart:
+    told_apart = any(name in table for name in (*roles.ITEM, *roles.LANGUAGES))
+    if told_apart or not any(name in table for name in roles.RATER):
         return
-    columns = [list(map(str, table.columns[name])) for name in (rater, SYSTEM[0], segment)]
     first: dict[tuple[str, ...], int] = {}
     again: dict[tuple[str, ...], int] = {}
-    for row, key in enumerate(zip(*columns, strict=True)):
+    for row, key in enumerate(_outputs(table)):
         if first.setdefault(key, row) != row:
             again.setdefault(key, row)
-    if len(again) <= max(_FEW_REPEATS * len(first), 2):
+    if len(again) <= max(_FEW_REPEATS * len(first), 1):
         return
     key, row = next(iter(again.items()))
+    system = f" of system '{key[2]}'" if len(key) > 2 else ""
     table.fail(
-        f"rater '{key[0]}' rated system '{key[1]}' and segment '{key[2]}' on line "
-        f"{table.line(first[key])} already, and {len(again):,} of {len(first):,} outputs twice: "
+        f"rater '{key[0]}' judged segment '{key[1]}'{system} on line {table.line(first[key])} "
+        f"already, and {len(again):,} of {len(first):,} twice: "
         'columns={"doc": "NAME"} names the column that segments are counted in, a column type '
         "with repeat marks ratings that were meant to be repeated",
         row,

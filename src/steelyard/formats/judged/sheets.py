@@ -17,17 +17,18 @@ from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
 from steelyard.formats import roles
 from steelyard.formats.cells import GAPS, numbers_of, skipping
-from steelyard.formats.judged.ratings import ITEMS
+from steelyard.formats.judged.ratings import ITEMS, refuse_repeats, within_documents
 from steelyard.formats.rawtable import RawTable
 
 #: Names of columns by the role that they have in a table that names raters.
 _NAMES = {
     "rater": (*roles.RATER, "rater_id", "worker_id", "annotator_id", "participant",
               "participant_id", "evaluator", "evaluator_id", "assessor", "assessor_id",
-              "respondent", "respondent_id", "prolific_pid", "prolific_id", "email_address",
-              "coder"),
+              "respondent", "respondent_id", "annotator_name", "rater_name",
+              "prolific_pid", "prolific_id", "email_address", "coder"),
     "system": (*roles.SYSTEM, *roles.SYSTEM_ALSO, "mt_system"),
-    "segment": (*roles.SEGMENT, "sentence", "sentence_id", "item_id", "example", "example_id"),
+    "segment": (*roles.SEGMENT, "sentence", "sentence_id", "sentence_number",
+                "sent_id", "sent_no", "item_id", "example", "example_id"),
     "doc": (*roles.DOCUMENT, *roles.ALSO["doc"]),
     "domain": roles.DOMAIN,
     "type": roles.ITEM,
@@ -48,10 +49,12 @@ _CRITERIA = frozenset(
 )  # fmt: skip
 _NO_SCORE = frozenset(
     ("time", "timestamp", "seconds", "duration", "date", "created", "submitted", "started", "start",
-     "end", "year", "age", "progress", "reward", "line", "number", "count", "id", "index", "row",
+     "end", "year", "age", "progress", "reward", "line", "number", "no", "nr", "num", "count", "id",
+     "index", "row",
      "order", "position", "trial", "page", "round", "session", "length", "words", "tokens",
      "characters", "difficulty", "seed")
 )  # fmt: skip
+_TEXTS = (*roles.SOURCE, *roles.REFERENCE, *roles.OUTPUT)
 _BATTLES = {*roles.LEFT, *roles.RIGHT, roles.BETTER, roles.WORSE, *roles.OUTCOME, roles.PACKED}
 _FROM = re.compile(r"(input|answer|data)\.", re.IGNORECASE)  # what MTurk puts before a name
 _RANGE = re.compile(r"\s*[(\[].*[)\]]\s*\??$")  # "Adequacy (1-5)"
@@ -104,6 +107,12 @@ def rated(table: RawTable, named: Collection[str] = ()) -> RawTable:
     if "system" not in columns and "segment" in columns and len(wide) > 1 and not errors:
         return _stacked(table, columns, wide)
     if "system" not in columns or "segment" not in columns:
+        lacking = "segment" if "system" in columns else "system"
+        if "rater" in columns and any(key_of(name) in _SCORE for name in candidates):
+            table.fail(
+                f"no column names the {lacking} that raters judged, of "
+                f'{listed(list(table.columns), 8)}: columns={{"{lacking}": "NAME"}} says which does'
+            )
         return table
     score = _score(table, candidates, named, errors=errors)
     if score is not None:
@@ -145,6 +154,7 @@ def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
     ids = [n for n in rest if roles.names_items(_FROM.sub("", n))]
     ids = [n for n in ids if not _runs(table, n, alone="system" not in columns)]
     texts = [n for n in rest if key_of(n) in (*roles.SOURCE, *roles.ALSO["source"])]
+    texts = [n for n in texts if numbers_of(table.columns[n]) is None]
     if len(ids) > 1:
         _ask(table, "segment", ids)
     return next(iter([*ids, *texts]), None)
@@ -155,7 +165,8 @@ def _runs(table: RawTable, name: str, *, alone: bool) -> bool:
 
     Rows that hold all systems, ``alone``, may be of one rater and have other items.
     """
-    assigned = not {"assignment", "response", "submission", "hit"}.isdisjoint(roles.words(name))
+    others = {"assignment", "response", "submission", "hit", "unnamed"}
+    assigned = not others.isdisjoint(roles.words(name))
     cells = list(map(str, table.columns[name]))
     return assigned or (not alone and len(cells) > 2 and len(set(cells)) == len(cells))
 
@@ -164,7 +175,9 @@ def _scores(table: RawTable, taken: Collection[str]) -> list[str]:
     """Return the columns that could be scores: numbers, and a name that says nothing else."""
     names = []
     for name in table.columns:
-        if name in taken or name in table.metadata or roles.is_text(name) or roles.says_id(name):
+        if name in taken or name in table.metadata or roles.says_id(name):
+            continue
+        if roles.is_text(name) and name not in _TEXTS:  # which a system may be called
             continue
         if key_of(name) not in _SCORE and not _NO_SCORE.isdisjoint(roles.words(name)):
             continue
@@ -250,7 +263,7 @@ def _stacked(table: RawTable, columns: dict[str, str], names: Sequence[str]) -> 
     kept, which = rows // len(names), rows % len(names)
     long = _called(table.without(names), columns).take(kept.tolist())
     added: dict[str, Any] = {
-        "system": [names[k] for k in which],
+        "system": [names[k] for k in which.tolist()],
         "score": values.T.ravel()[rows],
     }
     note = f"{table.place}: systems are the columns {listed([repr(n) for n in names], 8)}"
@@ -276,6 +289,8 @@ def _rankings(table: RawTable, ranks: dict[str, str]) -> RawTable:
     segment = roles.segment_column(table)
     if segment is None:
         table.fail('no column names the item that was ranked: columns={"segment": "NAME"} says it')
+    table = within_documents(table)
+    refuse_repeats(table)
     rater = next(name for name in roles.RATER if name in table)
     columns: dict[str, Any] = {
         "segmentId": table.labels(segment),
