@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -151,11 +150,6 @@ class HumanOptions(Options):
         check_instance((str, Path), "a path", optional=True, weights=self.weights)
         parts_of_scale(self.scale)
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the largest score."""
-        return parts_of_scale(self.scale)[1]
-
 
 def parts_of_scale(scale: Any) -> tuple[tuple[str, ...], tuple[float, float]]:
     """Return the words of a scale, from the worst to the best, and its ends; words count from 1.
@@ -170,16 +164,17 @@ def parts_of_scale(scale: Any) -> tuple[tuple[str, ...], tuple[float, float]]:
     )
     if isinstance(scale, str):
         scale = [part.strip() for part in scale.split(",")]
-    if isinstance(scale, Mapping | AbstractSet) or not isinstance(scale, Iterable):
+    if not isinstance(scale, (list, tuple)) or len(scale) < 2:
         raise wrong
-    parts = list(scale)
+    if any(isinstance(part, bool) or part == "" for part in scale):
+        raise wrong
     try:
-        ends = [math.nan if isinstance(part, bool) else float(part) for part in parts]
+        low, high, *more = map(float, scale)
     except (TypeError, ValueError):
-        words = tuple(part.strip() if isinstance(part, str) else "" for part in parts)
-        if len(words) < 2 or not all(words) or len({w.casefold() for w in words}) < len(words):
+        words = tuple(map(str, scale))
+        if len({word.casefold() for word in words}) < len(words):
             raise wrong from None
         return words, (1.0, float(len(words)))
-    if len(ends) != 2 or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
+    if more or not -math.inf < low < high < math.inf:
         raise wrong
-    return (), (ends[0], ends[1])
+    return (), (low, high)

@@ -132,6 +132,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
     """Read all sources: judgements of one kind are put together, scores and texts joined."""
     notes: list[str] = []
     severities = protocol.severities(options)
+    words, _ = parts_of_scale(options.scale)
 
     def inspect(found: TableFormat, table: RawTable) -> None:
         _inspect(found, table, protocol, options)
@@ -145,7 +146,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
         inspect,
         columns=options.columns,
         form=options.format,
-        scale=parts_of_scale(options.scale)[0],
+        scale=words,
     )
     given = [s for s in sources if isinstance(s, (Ratings, Rankings, BattleLog))]
     others = [s for s in sources if not isinstance(s, (Ratings, Rankings, BattleLog))]
@@ -207,7 +208,7 @@ def _inspect(
     if found.gives is Ratings and protocol.scaled:
         plain = found is directassessment.FORMAT
         names = roles.RATING if plain else roles.ERROR_VALUE
-        directassessment.check_scale(table, *options.ends, names)
+        directassessment.check_scale(table, *parts_of_scale(options.scale)[1], names)
 
 
 def own_ratings(es: EvalSet, human: str | None) -> Ratings:

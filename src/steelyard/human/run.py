@@ -7,12 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import UsageError
 from steelyard.core.options import spelled
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.load import selection
-from steelyard.formats.reading import Reading
+from steelyard.formats.reading import Reading, read_all
+from steelyard.formats.streams import kept
 from steelyard.human.darr import DARR, groups
 from steelyard.human.judgedunits import named_column
 from steelyard.human.numeric import DA, ESA, MQM
@@ -20,7 +25,6 @@ from steelyard.human.options import PROTOCOLS, HumanOptions, parts_of_scale
 from steelyard.human.protocol import Protocol, read_inputs
 from steelyard.human.results import HumanScores
 from steelyard.human.rr import RR
-from steelyard.human.toldprotocol import told_protocol
 
 #: Every protocol by its name; a new one also stands in ``options.PROTOCOLS``, which help shows.
 REGISTRY: dict[str, Protocol] = {one.name: one for one in (DA, MQM, ESA, RR, DARR)}
@@ -133,7 +137,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     if protocol is None and sources:
         pairs = _named_columns(columns, score)
         how = Reading(selection(where), tuple(ignore), lp, columns=pairs, form=format, scale=words)
-        protocol, told = told_protocol(sources, how, human)
+        protocol, told = _told_protocol(sources, how, human)
     elif protocol is None:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
     options = HumanOptions.of(locals())
@@ -170,3 +174,35 @@ def _named_columns(
     """Return the roles that the user gave to columns, the score included."""
     pairs = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
     return pairs if score is None else (*pairs, ("score", score))
+
+
+@kept()
+def _told_protocol(sources: Sequence[Any], reading: Reading, human: str | None) -> tuple[str, str]:
+    """Return the protocol that inputs tell, and what tells it."""
+    judged = (Ratings, Rankings, BattleLog)
+    values = [source for source in sources if isinstance(source, judged)]
+    values += [one.value for one in read_all([s for s in sources if not isinstance(s, judged)],
+                                             reading)]  # fmt: skip
+    found = {told for value in values for told in _told(value, human)}
+    if len(found) != 1:
+        seen = "tell several" if found else "do not tell it"
+        known = ", ".join(PROTOCOLS)
+        raise UsageError(f"protocol=NAME is missing, and the inputs {seen}: one of {known}")
+    return found.pop()
+
+
+def _told(value: Any, human: str | None) -> list[tuple[str, str]]:
+    """Say what one input tells; texts and scores tell nothing."""
+    if isinstance(value, Rankings):
+        return [("rr", "rankings of systems")]
+    if isinstance(value, BattleLog):
+        return [("darr", "pairs, the better and the worse")]
+    if isinstance(value, EvalSet):
+        return [told for name, own in value.ratings.items() if human in (None, name)
+                for told in _told(own, None)]  # fmt: skip
+    if not isinstance(value, Ratings):
+        return []
+    scored = not np.isnan(value.value).all()
+    if value.errors is None:
+        return [("da", "scores of raters")] if scored else []
+    return [("esa", "scores and marked errors") if scored else ("mqm", "marked errors")]
