@@ -221,14 +221,14 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     before, whole = whole, form.settle(whole)
     present = (present - frozenset(before.columns)) | frozenset(whole.columns)
     narrowed = reading.narrow(whole)
+    if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
+        gone = ", ".join(name for name in whole.columns if name not in narrowed)
+        raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
     if form.becomes.gives is Ratings:
         narrowed = reading.rated(narrowed)
     for role, said in whole.needed.items():
         if not any(name in narrowed for name in roles.ASSIGNED[role]):
             whole.fail(said)
-    if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
-        gone = ", ".join(name for name in whole.columns if name not in narrowed)
-        raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
     others = [name for name in narrowed.columns if _is_emptied(name, narrowed, whole)]
     unprepared = narrowed.without(others)
     table = form.becomes.prepare(unprepared)
