@@ -400,11 +400,8 @@ RECORDS = (
     Records("fastchat/model_judgment/made-judge_pair.jsonl", of_turn),
     Records("fastchat/model_judgment/made-judge_single.jsonl", of_turn),
     Records(INSPECT, key("id"), ("samples",)),
-    Records("label-studio/export-pairs.csv", cell(8)),
     Records("label-studio/export-pairs.json", lambda r, _: {str(r["data"]["segment"])}),
-    Records("label-studio/export-pairs.json-min.json", key("segment")),
-    Records("label-studio/export-points.json-min.json", key("segment")),
-    Records("label-studio/export-points.tsv", lambda row, _: set(row)),
+    Records("label-studio/export-points.json", lambda r, _: {str(r["data"]["segment"])}),
     Records(LM_EVAL.format("gen"), key("doc_id")),
     Records(LM_EVAL.format("mc"), key("doc_id")),
     Records("metricx/metricx24-output.jsonl", key("segment_id")),
@@ -413,10 +410,7 @@ RECORDS = (
     Records("pearmut/data/annotations/made_up_esa.jsonl", of_pearmut, wider=("user_id", "item_i")),
     Records("promptfoo/out.json", key("testIdx"), ("results", "results"), PROMPTFOO),
     Records("promptfoo/out.jsonl", key("testIdx"), wider=PROMPTFOO),
-    Records("wmt-qe23/task2.de-en.gold.tsv", cell(2)),
     Records("wmt-unified/genmt-humeval.jsonl", lambda r, _: {r["doc_id"].rpartition("_#_")[2]}),
-    Records("wmt25/task1.tsv", cell(1)),
-    Records("wmt25/task2.tsv", cell(1)),
 )
 TABLES = {".csv", ".tsv"}
 

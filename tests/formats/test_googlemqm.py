@@ -17,12 +17,11 @@ from steelyard.formats.reading import Read, read_all
 
 NEW = ["system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category",
        "severity"]  # fmt: skip
-OLD = ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"]
 
 
-def tsv(tmp_path: Path, *rows: list[str], header: list[str] | None = None) -> Path:
+def tsv(tmp_path: Path, *rows: list[str], header: list[str] = NEW) -> Path:
     path = tmp_path / "x.tsv"
-    lines = [NEW if header is None else header, *rows]
+    lines = [header, *rows]
     path.write_text("".join("\t".join(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
@@ -95,7 +94,7 @@ def test_the_file_as_published(shared):
 def test_marks_in_target_and_source(tmp_path):
     path = tsv(
         tmp_path,
-        row("Style", "Minor", 'say "<v>b</v>" now'),
+        row("Style", "Minor", 'say "<v>b</v> now'),
         row("Accuracy/Omission", "Major", source="a <v>bc</v>"),
         row("Other", "Minor"),
         row("Fluency", "Minor", "<v></v>x"),
@@ -103,12 +102,6 @@ def test_marks_in_target_and_source(tmp_path):
     (errors,) = read(path).value.errors
     places = [(e.start, e.end, e.in_source) for e in errors]
     assert places == [(5, 6, False), (2, 4, True), (None, None, False), (0, 0, False)]
-
-
-def test_quotes_are_characters(tmp_path):
-    path = tsv(tmp_path, row("Style", "Minor", '"x <v>b</v>'), row("Style", "Major", 'y" <v>c</v>'))
-    (errors,) = read(path).value.errors
-    assert [(e.start, e.severity) for e in errors] == [(3, "Minor"), (3, "Major")]
 
 
 def test_no_error_in_every_spelling(tmp_path):
@@ -135,19 +128,14 @@ def test_an_error_without_a_severity_is_one(tmp_path, refusal):
     assert found.systems[0].score == -3
 
 
-def test_columns_of_2020_to_2022(tmp_path):
-    path = tsv(tmp_path, row("Style", "Major"), row("Style", "Minor", rater="s"), header=OLD)
-    found = read(path)
-    assert (found.form, found.value.segments, found.notes) == ("Google MQM", ("7",), ())
-    assert human_scores(path, protocol="mqm", n_bootstrap=0).systems[0].score == -3
-
-
-def test_segments_without_a_global_number(tmp_path):
-    header = ["system", "doc", "docSegId", "rater", "target", "category", "severity"]
+@pytest.mark.parametrize("segment", ["docSegId", "seg_id", "globalSegId"])
+def test_segments_that_documents_count_anew(tmp_path, segment):
+    header = ["system", "doc", segment, "rater", "target", "category", "severity"]
     rows = [["A", doc, "1", "r", "b", "Style", "Minor"] for doc in "de"]
     found = read(tsv(tmp_path, *rows, header=header))
     assert found.value.segments == ("d:1", "e:1")
-    assert found.notes == (f"{tmp_path / 'x.tsv'}: segments are named by doc:docSegId",)
+    assert found.value.document == ("d", "e")
+    assert found.notes == (f"{tmp_path / 'x.tsv'}: segments are named by doc:{segment}",)
 
 
 def test_attention_tests_are_no_scores(tmp_path):

@@ -1,4 +1,4 @@
-"""Exports of Label Studio, in its four shapes."""
+"""Exports of Label Studio: which answers are scores, where spans are, and what is refused."""
 
 from __future__ import annotations
 
@@ -9,270 +9,154 @@ from typing import Any
 
 import pytest
 
-from steelyard import BattleLog, Ratings
 from steelyard.cli.main import run
 from steelyard.data.judgements import ErrorSpan
-from steelyard.formats.reading import Reading, read_all, read_any
+from steelyard.formats.reading import Read, Reading, read_all
 
 SAMPLES = Path(__file__).parent / "samples" / "label-studio"
-SHAPES = ("json", "json-min.json", "csv", "tsv")
-DA = Reading(columns=(("score", "da"),))
+DATA = {"system": "A", "segment": 7, "text": "Bis bald 😀 mal."}
 Refusal = Callable[..., str]
 
 
-def read(path: Path, *columns: tuple[str, str]) -> Any:
-    return read_any(path, Reading(columns=columns))[1]
-
-
-def notes(path: Path, *columns: tuple[str, str]) -> str:
-    (found,) = read_all([path], Reading(columns=columns))
-    return "\n".join(found.notes)
-
-
-def task(number: int, *results: dict[str, Any], **more: Any) -> dict[str, Any]:
+def task(number: int, *results: Any, **more: Any) -> dict[str, Any]:
     """One task with one annotation."""
-    data = more.pop("data", {"system": "A", "segment": number, "text": "Bis bald 😀 mal."})
+    data = more.pop("data", DATA | {"segment": number})
     made = {"completed_by": 1, "result": list(results), "was_cancelled": False} | more
     return {"id": 100 + number, "data": data, "annotations": [made]}
 
 
-def result(name: str, kind: str, **value: Any) -> dict[str, Any]:
-    return {"from_name": name, "to_name": "mt", "type": kind, "value": value}
+def answer(name: str, region: str | None = None, **value: Any) -> dict[str, Any]:
+    place = {} if region is None else {"start": 0, "end": 3, "text": "Bis"}
+    return {"from_name": name, "id": region, "value": {**place, **value}}
 
 
-def written(path: Path, *tasks: Any) -> Path:
-    path.write_text(json.dumps(tasks), encoding="utf-8")
-    return path
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., Read]:
+    def reader(*tasks: Any, **more: Any) -> Read:
+        path = tmp_path / "x.json"
+        path.write_text(json.dumps(tasks), encoding="utf-8")
+        (found,) = read_all([path], Reading(**more))
+        return found
+
+    return reader
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_ratings_with_spans(shape: str) -> None:
-    form, ratings, _ = read_any(SAMPLES / f"export-points.{shape}", DA)
-    assert form == "Label Studio spans"
-    assert isinstance(ratings, Ratings)
-    assert (ratings.systems, ratings.raters) == (("sysA", "sysB"), ("1", "2"))
-    assert (len(ratings), ratings.segments) == (22, ("0", "1", "2", "3", "4", "5"))
-    first = [i for i in range(22) if (ratings.system[i], ratings.segment[i]) == (1, 0)]
-    assert ratings.value[first].tolist() == [72, 69]
-    assert ratings.seconds is not None
-    assert ratings.seconds[0] == 11.5
-    assert ratings.errors is not None
-    spans = (ErrorSpan("", "Minor", 0, 3), ErrorSpan("", "Major", 4, 17))
-    assert ratings.errors[first[0]] == spans
-    assert ratings.errors[0] == ()
-    assert ratings.document is not None
-    assert set(ratings.document) == {"doc0", "doc1", "doc2"}
+def test_one_number_is_the_score(read: Any) -> None:
+    tasks = [task(i, answer("quality", rating=i)) for i in range(1, 5)]
+    assert read(*tasks).value.value.tolist() == [1, 2, 3, 4]
+    assert read(*tasks, columns=(("score", "quality"),)).value.identical(read(*tasks).value)
+    tasks = [task(i, answer("q", choices=[str(i)])) for i in range(3)]
+    assert read(*tasks).value.value.tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_all_shapes_say_the_same(shape: str) -> None:
-    expected = read(SAMPLES / "export-points.json", ("score", "quality"))
-    found = read(SAMPLES / f"export-points.{shape}", ("score", "quality"))
-    assert found.identical(expected)
+def test_words_have_an_order_that_is_asked_for(read: Any, refusal: Refusal) -> None:
+    tasks = [
+        task(i, answer("q", choices=[w])) for i, w in enumerate(("good", "bad", "good", "bad"))
+    ]
+    assert "column 'q' holds 'bad', 'good': scale=WORST,...,BEST" in refusal(read, *tasks)
+    assert read(*tasks, scale=("bad", "good")).value.value.tolist() == [2, 1, 2, 1]
 
 
-def test_two_numbers_are_not_guessed_between(refusal: Refusal) -> None:
-    message = refusal(read_any, SAMPLES / "export-points.json")
-    assert 'quality and da could each be the score: choose with columns={"score": ' in message
+def test_the_system_goes_by_other_names(read: Any, refusal: Refusal) -> None:
+    rating = answer("q", rating=3)
+    found = read(task(1, rating, data={"model": "M", "example_id": "e1"}))
+    assert (found.value.systems, found.value.segments) == (("M",), ("e1",))
+    other = task(1, rating, data={"machine": "M", "place": 7})
+    assert 'no data of a task names the system: columns={"system"' in refusal(read, other)
+    columns = (("system", "machine"), ("segment", "place"))
+    assert read(other, columns=columns).value.segments == ("7",)
 
 
-def test_what_is_left_out_is_said() -> None:
-    said = notes(SAMPLES / "export-points.json", ("score", "da"))
-    assert "1 cancelled annotation left out" in said
-    assert "1 annotation marked as ground truth and kept" in said
-    assert "not used, no scores: comment, tags, verdict" in said
+def test_data_can_not_pass_for_judgements(read: Any) -> None:
+    data = {**DATA, "score": 0.9, "rater": "x", "type": "quiz", "year": 2020, "q": 1}
+    ratings = read(task(1, answer("q", rating=3), data=data)).value
+    assert (ratings.value.tolist(), ratings.raters) == ([3], ("1",))
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-def test_pairs_are_battles(shape: str) -> None:
-    form, log, _ = read_any(SAMPLES / f"export-pairs.{shape}")
-    assert form == "Label Studio pairs"
-    assert isinstance(log, BattleLog)
-    assert log.systems == ("sysA", "sysB")
-    assert (len(log), log.outcome.sum()) == (12, 7)
-    assert log.units == ("0", "1", "2", "3", "4", "5")
-    assert "winner" in notes(SAMPLES / f"export-pairs.{shape}")
-
-
-def test_one_number_is_the_score(tmp_path: Path) -> None:
-    ratings = [task(i, result("quality", "rating", rating=i)) for i in range(1, 5)]
-    path = written(tmp_path / "x.json", *ratings)
-    form, found, _ = read_any(path)
-    assert form == "Label Studio ratings"
-    assert found.value.tolist() == [1, 2, 3, 4]
-    assert found.errors is None
-    assert read(path, ("score", "quality")).identical(found)  # it may be named all the same
-
-
-def test_a_name_of_the_file_is_no_column_that_selects(tmp_path: Path, refusal: Refusal) -> None:
-    from steelyard import human_scores
-
-    path = written(tmp_path / "x.json", task(1, result("q", "rating", rating=3)))
-    message = refusal(human_scores, path, protocol="da", where={"q": "3"})
-    assert "no input has a column 'q'" in message
-
-
-def test_choices_that_are_numbers_are_scores(tmp_path: Path) -> None:
-    tasks = [task(i, result("q", "choices", choices=[str(i)])) for i in range(3)]
-    assert read(written(tmp_path / "x.json", *tasks)).value.tolist() == [0, 1, 2]
-
-
-def test_words_are_no_scores(tmp_path: Path, refusal: Refusal) -> None:
-    tasks = [task(i, result("q", "choices", choices=[w])) for i, w in enumerate(("good", "bad"))]
-    message = refusal(read_any, written(tmp_path / "x.json", *tasks))
-    assert "no control gives numbers ('q' holds bad, good): words are no scores" in message
-
-
-def test_the_system_goes_by_other_names(tmp_path: Path, refusal: Refusal) -> None:
-    rating = result("q", "rating", rating=3)
-    path = written(tmp_path / "x.json", task(1, rating, data={"model": "M", "example_id": "e1"}))
-    found = read(path)
-    assert (found.systems, found.segments) == (("M",), ("e1",))
-    said = notes(path)
-    assert "'model' is taken as the system" in said
-    assert "'example_id' is taken as the segment" in said
-    path = written(tmp_path / "y.json", task(1, rating, data={"machine": "M", "sentence": 7}))
-    message = refusal(read_any, path)
-    assert (
-        'no data of a task names the system (found machine, sentence); columns={"system"' in message
-    )
-    found = read(path, ("system", "machine"), ("segment", "sentence"))
-    assert (found.systems, found.segments) == (("M",), ("7",))
-
-
-def test_data_can_not_pass_for_judgements(tmp_path: Path) -> None:
-    data = {"system": "A", "segment": 1, "score": 0.9, "rater": "x", "type": "quiz"}
-    path = written(tmp_path / "x.json", task(1, result("q", "rating", rating=3), data=data))
-    assert read(path).value.tolist() == [3]
-    assert read(path).raters == ("1",)
-    assert "data of tasks not used: score, rater, type" in notes(path)
-
-
-def test_a_rater_may_be_an_object(tmp_path: Path) -> None:
-    one = task(1, result("q", "rating", rating=3), completed_by={"id": 7, "email": "a@b.c"})
-    none = task(2, result("q", "rating", rating=3), completed_by=None)
-    assert read(written(tmp_path / "x.json", one, none)).raters == ("7", "unknown")
+def test_a_rater_may_be_an_object(read: Any) -> None:
+    one = task(1, answer("q", rating=3), completed_by={"id": 7, "email": "a@b.c"})
+    none = task(2, answer("q", rating=3), completed_by=None)
+    assert read(one, none).value.raters == ("7", "unknown")
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "text", "expected", "said"),
+    ("start", "end", "text", "expected", "note"),
     [
-        (9, 10, "😀", (9, 10), None),
-        (9, 11, "😀", (9, 10), "1 span counted in UTF-16 units and corrected"),
-        (12, 15, "mal", (11, 14), "1 span counted in UTF-16 units and corrected"),
-        (0, 3, "xyz", (0, 3), "1 span not where the text is that it quotes"),
+        (9, 10, "😀", (9, 10), ""),
+        (9, 11, "😀", (9, 10), "1 span counted in UTF-16 units"),
+        (12, 15, "mal", (11, 14), "1 span counted in UTF-16 units"),
+        (0, 3, "xyz", (0, 3), "1 span not where the text is"),
+        ("/p[1]", "/p[2]", "xyz", (None, None), "1 span without a place"),
     ],
 )
 def test_units_of_a_browser_are_corrected_where_the_text_proves_it(
-    tmp_path: Path, start: int, end: int, text: str, expected: tuple[int, int], said: str | None
+    read: Any, start: int, end: int, text: str, expected: tuple[int, int], note: str
 ) -> None:
-    span = result("e", "labels", start=start, end=end, text=text, labels=["Fluency", "minor"])
-    path = written(tmp_path / "x.json", task(1, span))
-    assert read(path).errors == ((ErrorSpan("Fluency", "minor", *expected),),)
-    assert (said or "") in notes(path)
-    assert (said is None) == ("span" not in notes(path))
+    found = read(task(1, answer("e", start=start, end=end, text=text, labels=["Style", "minor"])))
+    assert found.value.errors == ((ErrorSpan("Style", "minor", *expected),),)
+    assert note in "\n".join(found.notes)
+
+
+def test_a_choice_about_a_span_is_its_severity(read: Any) -> None:
+    parts = [
+        answer("severity", "r1", choices=["Major"]),
+        answer("kind", "r1", labels=["Accuracy"]),
+        answer("kind", "r2", labels=["Style"]),
+        answer("sure", "r2", rating=3),
+        answer("kind", "r2", labels=["minor"]),
+    ]
+    (errors,) = read(task(0, *parts)).value.errors
+    assert errors == (ErrorSpan("Accuracy", "Major", 0, 3), ErrorSpan("Style", "minor", 0, 3))
 
 
 @pytest.mark.parametrize(
     ("results", "words"),
     [
-        ([result("q", "rating", rating="x")], "'annotations[0].result[0].value.rating' is 'x'"),
-        ([result("q", "rating", rating=[1])], "expected a finite number or null"),
-        ([result("e", "labels", start=1, end=2, labels=5)], "expected a list"),
-        ([result("e", "labels", start=1, end=2, labels=[])], "expected a list of texts"),
-        ([result("e", "labels", start=1.5, end=2, labels=["a"])], "expected a whole number"),
-        ([result("e", "labels", start=1, labels=["a"])], "expected a start and an end"),
-        ([result("b", "pairwise", selected="up")], "expected one of left, right"),
-        ([result("q", "choices", choices=[1])], "expected a list of texts"),
+        ([answer("q", rating="x")], ":1: 'annotations[0].result[0].value.rating' is 'x'"),
+        ([answer("q", rating=[1])], "expected a finite number or null"),
+        ([answer("e", start=1, end=2, labels=5)], "expected a list"),
+        ([answer("e", start=1, end=2, labels=[])], "expected a list of texts"),
+        ([answer("e", start=1.5, end=2, labels=["a"])], "expected whole numbers"),
+        ([answer("e", start=1, labels=["a"])], "expected whole numbers as start and end"),
+        ([answer("b", selected="up")], "expected one of left, right"),
+        ([answer("b", selected="left"), answer("b", selected="right")], "'b' has several answers"),
+        ([answer("q", "r1", rating=1), answer("q", "r2", rating=2)], "'q' has several answers"),
+        ([answer("q", choices=[1])], "expected a text"),
+        (
+            [answer("k", "r", labels=["Minor"]), answer("s", "r", choices=["major"])],
+            "Minor and maj",
+        ),
         (["x"], "result[0]' is 'x', expected an object"),
+        ([answer("a", rating=1), answer("b", rating=2)], "columns 'a' and 'b' could each be the"),
     ],
 )
 def test_bad_exports_are_refused(
-    tmp_path: Path, refusal: Refusal, results: list[Any], words: str
+    read: Any, refusal: Refusal, results: list[Any], words: str
 ) -> None:
-    path = written(tmp_path / "x.json", task(1, *results))
-    message = refusal(read_any, path)
-    assert f"{path}:1" in message
-    assert words in message
+    assert words in refusal(read, task(1, *results))
 
 
-def test_an_export_without_annotations_is_refused(tmp_path: Path, refusal: Refusal) -> None:
-    path = written(tmp_path / "x.json", task(1, was_cancelled=True))
-    assert "holds no annotation" in refusal(read_any, path)
+def test_nothing_that_counts_and_flat_exports_are_refused(
+    read: Any, refusal: Refusal, tmp_path: Path
+) -> None:
+    assert "holds no annotation" in refusal(read, task(1, was_cancelled=True))
+    path = tmp_path / "flat.csv"
+    path.write_text("annotation_id,annotator,id,lead_time,quality\n1,1,1,2.5,4\n")
+    assert "flat export (JSON-MIN, CSV or TSV): export the project" in refusal(read_all, [path])
 
 
 def test_a_folder_of_exports(tmp_path: Path) -> None:
     for number in (1, 2):
         path = tmp_path / f"project-{number}-at-2026-01-01-10-00-abc.json"
-        written(path, task(number, result("q", "rating", rating=number)))
-    assert read(tmp_path).value.tolist() == [1, 2]
+        path.write_text(json.dumps([task(number, answer("q", rating=number))]))
+    assert read_all([tmp_path])[0].value.value.tolist() == [1, 2]
 
 
 def test_human_evaluation_from_the_command_line(capsys: Any) -> None:
-    path = str(SAMPLES / "export-points.csv")
-    assert run(["human", path, "--protocol", "esa", "--columns", "score=da", "--json"]) == 0
+    path = str(SAMPLES / "export-points.json")
+    assert run(["human", path, "--protocol", "esa"]) == 2
+    assert "--score quality picks one" in capsys.readouterr().err
+    assert run(["human", path, "--protocol", "esa", "--score", "da", "--json"]) == 0
     systems = json.loads(capsys.readouterr().out)["systems"]
     assert [system["system"] for system in systems] == ["sysA", "sysB"]
-    assert run(["data", "info", path]) == 2
-    assert "choose with --columns score=" in capsys.readouterr().err
-    assert run(["data", "info", str(SAMPLES / "export-pairs.tsv")]) == 0
-
-
-def of_span(own: str, name: str, kind: str, **value: Any) -> dict[str, Any]:
-    place = {"start": 0, "end": 3, "text": "Bis"}
-    return result(name, kind, **place, **value) | {"id": own}
-
-
-def test_several_answers_to_one_question_are_refused(tmp_path: Path, refusal: Refusal) -> None:
-    parts = [of_span(own, "sev", "rating", rating=x) for own, x in (("r1", 1), ("r2", 5))]
-    path = written(tmp_path / "x.json", task(0, *parts))
-    said = refusal(read_any, path)
-    assert said.startswith(f"{path}:1: control 'sev' has 2 answers in one annotation, expected one")
-    pair = [result("p", "pairwise", selected=side) for side in ("left", "right")]
-    data = {"model_a": "A", "model_b": "B", "segment": 0}
-    path = written(tmp_path / "y.json", task(0, *pair, data=data))
-    assert "control 'p' has 2 answers" in refusal(read_any, path)
-
-
-def test_an_answer_on_a_part_of_the_text_is_said(tmp_path: Path) -> None:
-    path = written(tmp_path / "x.json", task(0, of_span("r1", "q", "rating", rating=3)))
-    assert "1 answer on a part of the text taken for the whole" in notes(path)
-
-
-def test_a_choice_of_a_span_is_its_severity(tmp_path: Path) -> None:
-    parts = [
-        of_span("r1", "severity", "choices", choices=["Major"]),
-        of_span("r1", "kind", "labels", labels=["Accuracy"]),
-        of_span("r2", "kind", "labels", labels=["Style"]),
-        of_span("r2", "sure", "rating", rating=3),
-        of_span("r2", "severity", "choices", choices=["minor"]),
-    ]
-    path = written(tmp_path / "x.json", task(0, *parts))
-    (errors,) = read(path).errors
-    assert errors == (ErrorSpan("Accuracy", "Major", 0, 3), ErrorSpan("Style", "minor", 0, 3))
-    assert "1 answer to 'sure' of a span not used" in notes(path)
-
-
-def test_two_labels_of_one_span_are_one_error(tmp_path: Path) -> None:
-    kinds = [of_span("r1", name, "labels", labels=[name]) for name in ("Accuracy", "Major")]
-    path = written(tmp_path / "x.json", task(0, *kinds))
-    assert read(path).errors == ((ErrorSpan("Accuracy", "Major", 0, 3),),)
-
-
-def test_two_severities_of_one_span_are_refused(tmp_path: Path, refusal: Refusal) -> None:
-    label = of_span("r1", "kind", "labels", labels=["Minor"])
-    choice = of_span("r1", "severity", "choices", choices=["major"])
-    path = written(tmp_path / "x.json", task(0, label, choice))
-    assert "a span is Minor and major, expected one severity" in refusal(read_any, path)
-
-
-def test_flat_exports_tell_spans_by_their_place(tmp_path: Path, refusal: Refusal) -> None:
-    own = {"id": 1, "annotation_id": 1, "annotator": 1, "lead_time": 2.5, "system": "A",
-           "segment": 0}  # fmt: skip
-    place = {"start": 0, "end": 3, "text": "Bis"}
-    kind, other = place | {"labels": ["Accuracy"]}, place | {"labels": ["Style"]}
-    choice = [place | {"choices": ["major"]}]
-    path = written(tmp_path / "x.json", own | {"kind": [kind], "severity": choice})
-    assert read(path).errors == ((ErrorSpan("Accuracy", "major", 0, 3),),)
-    path = written(tmp_path / "y.json", own | {"kind": [kind, other], "severity": choice})
-    assert "'severity' is of a place that several spans have" in refusal(read_any, path)
+    assert run(["data", "info", str(SAMPLES / "export-pairs.json")]) == 0

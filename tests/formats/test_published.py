@@ -48,45 +48,43 @@ def named(ratings: Ratings, system: str, segment: str) -> list[tuple[str, float,
     ]
 
 
+@pytest.mark.parametrize(
+    ("source", "change", "words"),
+    [
+        (UNIFIED, {"doc_id": "a_#_b"}, "expected LP_#_domain_#_document_#_segment"),
+        (UNIFIED, {"doc_id": 7}, "expected text or null"),
+        (UNIFIED, {"doc_id": "de-en_US_#_news_#_doc0_#_0"}, "stands on an earlier line already"),
+        (UNIFIED, {"src_text": 7}, "'src_text' is 7, expected text or null"),
+        (UNIFIED, {"tgt_text": []}, "'tgt_text' is [], expected an object"),
+        (UNIFIED, {"tgt_text": {"sysA": 1}}, "'tgt_text.sysA' is 1, expected text or null"),
+        (UNIFIED, {"scores": 5}, "'scores' is 5, expected an object"),
+        (UNIFIED, {"scores": {"A": 5}}, "'scores.A' is 5, expected a list"),
+        (UNIFIED, {"scores": {"A": [5]}}, "'scores.A[0]' is 5, expected an object"),
+        (UNIFIED, {"scores": {"A": [{"score": "x"}]}}, "'scores.A[0].score' is 'x'"),
+        (UNIFIED, {"scores": {"A": [{"score": 1, "annotator": []}]}}, "expected a name"),
+        (UNIFIED, {"scores": {"A": [{"score": 1, "times": ["a"]}]}}, "times[0]' is 'a'"),
+        (UNIFIED, {"scores": {"A": [{"errors": [{"start_i": 1.5}]}]}}, "a whole number"),
+        (UNIFIED, {"scores": {"A": {"human1": []}}}, "'scores.A.human1' is []"),
+        (STANDALONE, {"errors": 5}, "'errors' is 5, expected a list"),
+        (STANDALONE, {"errors": [5]}, "expected an object"),
+        (STANDALONE, {"errors": [{"category": 1, "severity": None}]}, "text or null"),
+        (STANDALONE, {"system_id": []}, "'system_id' is [], expected a name"),
+        (STANDALONE, {"segment_id": True}, "'segment_id' is True"),
+        (STANDALONE, {"source": 3}, "'source' is 3"),
+        (STANDALONE, {"segment_id": 0}, "source of segment '0' is"),
+    ],
+)
+def test_bad_records_are_refused_with_their_line(
+    tmp_path: Path, refusal: Refusal, source: Path, change: dict[str, Any], words: str
+) -> None:
+    records = rows(source)[:2]
+    path = written(tmp_path / "x.jsonl", [records[0], records[1] | change])
+    message = refusal(path)
+    assert f"{path}:2" in message
+    assert words in message
+
+
 # WMT unified.
-
-
-def test_a_unified_file_is_a_set_with_texts_and_ratings() -> None:
-    es = load(UNIFIED)
-    assert (es.systems, es.n_segments, es.language_pair) == (("sysA", "sysB"), 6, "de-en_US")
-    assert es.segments.ids == ("0", "1", "2", "3", "4", "5")
-    assert es.segments.documents == ("doc0", "doc0", "doc1", "doc1", "doc2", "doc2")
-    assert es.segments.domains == ("news", "speech") * 3
-    assert es.segments.sources is not None
-    assert es.segments.sources[0] == "Die Katze saß auf der warmen Matte."
-    assert es.outputs["sysB"][2] == 'She says "we see us tomorrow".'
-    assert es.human == ("ESA",)
-    assert es["ESA"].values[0, 0] == (95 + 88) / 2
-    assert es["ESA"].direction_given
-    assert named(es.ratings["ESA"], "sysB", "0") == [
-        (
-            "engcze00",
-            91.0,
-            (ErrorSpan("", "minor", 0, 1), ErrorSpan("", "major", 2, 16)),
-            40.0,
-        ),
-        ("engcze99", 88.0, (), 30.0),
-    ]
-    omission = named(es.ratings["ESA"], "sysA", "2")[0][2]
-    assert omission == (ErrorSpan("", "major", None, None),)
-    assert es.ratings["ESA"].document is not None
-    assert set(es.ratings["ESA"].document) == {"doc0", "doc1", "doc2"}
-
-
-def test_the_older_shape_has_both_scores_and_their_mean() -> None:
-    es = load(OLDER)
-    assert es.human == ("human", "human1", "human2")
-    assert es["human1"].values[0].tolist() == [95, 89, 83, 77, 71, 65]
-    assert str(es["human2"].values[0].tolist()) == "[88.0, 83.0, 78.0, 73.0, nan, 63.0]"
-    assert es["human"].values[0].tolist() == [91.5, 86, 80.5, 75, 71, 64]
-    assert len(es.ratings["human"]) == 22
-    assert any("2 judgements without a score" in note for note in es.notes)
-    assert np.array_equal(es["human"].values, load(UNIFIED)["ESA"].values)
 
 
 def test_several_language_pairs_are_chosen_from(tmp_path: Path, refusal: Refusal) -> None:
@@ -112,13 +110,6 @@ def test_segments_that_documents_number_anew_go_by_doc_id(tmp_path: Path) -> Non
     assert load(tmp_path / "again.jsonl").identical(es)
 
 
-def test_other_keys_of_scores_are_said(tmp_path: Path) -> None:
-    records = rows(OLDER)[:1]
-    records[0]["scores"]["sysA"]["chrF"] = 50.0
-    es = load(written(tmp_path / "x.jsonl", records))
-    assert any("not used of scores: chrF" in note for note in es.notes)
-
-
 @pytest.mark.parametrize("to", ["unified", "native", "mtme"])
 def test_a_unified_file_comes_back(tmp_path: Path, to: str) -> None:
     es = load(UNIFIED)
@@ -132,39 +123,6 @@ def test_what_a_unified_file_has_no_place_for_is_named(tmp_path: Path) -> None:
     assert lost == ["scores that are no means of ratings"]
     again = load(tmp_path / "x.jsonl")
     assert again.ratings["human"].identical(load(OLDER).ratings["human"])
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"doc_id": "a_#_b"}, "expected LP_#_domain_#_document_#_segment"),
-        ({"doc_id": 7}, "expected text or null"),
-        ({"src_text": 7}, "'src_text' is 7, expected text or null"),
-        ({"tgt_text": []}, "'tgt_text' is [], expected an object"),
-        ({"tgt_text": {"sysA": 1}}, "'tgt_text.sysA' is 1, expected text or null"),
-        ({"scores": 5}, "'scores' is 5, expected an object"),
-        ({"scores": {"A": 5}}, "'scores.A' is 5, expected a list"),
-        ({"scores": {"A": [5]}}, "'scores.A[0]' is 5, expected an object"),
-        ({"scores": {"A": [{"score": "x"}]}}, "'scores.A[0].score' is 'x'"),
-        ({"scores": {"A": [{"score": 1, "annotator": []}]}}, "expected a name"),
-        ({"scores": {"A": [{"score": 1, "times": ["a"]}]}}, "expected a list of times"),
-        ({"scores": {"A": [{"score": 1, "errors": [{"start_i": 1.5}]}]}}, "a whole number"),
-        ({"scores": {"A": {"human1": []}}}, "'scores.A.human1' is []"),
-    ],
-)
-def test_bad_unified_files_are_refused(
-    tmp_path: Path, refusal: Refusal, change: dict[str, Any], words: str
-) -> None:
-    records = rows(UNIFIED)[:2]
-    path = written(tmp_path / "x.jsonl", [records[0], records[1] | change])
-    message = refusal(path)
-    assert f"{path}:2" in message
-    assert words in message
-
-
-def test_a_segment_stands_once(tmp_path: Path, refusal: Refusal) -> None:
-    path = written(tmp_path / "x.jsonl", rows(UNIFIED)[:1] * 2)
-    assert "stands on an earlier line already" in refusal(path)
 
 
 def test_judgements_without_an_annotator_are_of_several_people(tmp_path: Path) -> None:
@@ -189,26 +147,7 @@ def test_a_metric_joins_a_unified_file(tmp_path: Path) -> None:
 # Standalone ratings.
 
 
-def test_standalone_ratings_are_a_set() -> None:
-    es = load(STANDALONE)
-    assert (es.systems, es.n_segments, es.language_pair) == (("sysA", "sysB"), 6, "de-en")
-    assert es.segments.documents == ("doc0", "doc0", "doc0", "doc1", "doc1", "doc1")
-    assert es.outputs["sysA"][0] == "The cat sat on the warm mat."
-    assert not es.scores
-    ratings = es.ratings["human"]
-    assert (len(ratings), ratings.raters) == (12, ("rater1", "rater2"))
-    assert named(ratings, "sysB", "0")[0][2] == (
-        ErrorSpan("Fluency/Grammar", "minor", 0, 1),
-        ErrorSpan("", "major", 2, 16),
-    )
-    assert named(ratings, "sysB", "2")[0][2][0].in_source
-    assert named(ratings, "sysB", "3")[0][2] == (ErrorSpan("Style/Awkward", "", 0, 50, 2.5),)
-
-
 def test_all_but_the_texts_may_be_null(tmp_path: Path) -> None:
-    es = load(SAMPLES / "mtme" / "standalone.minimal.ratings.jsonl")
-    assert es.ratings["human"].raters == ("unknown",)
-    assert es.language_pair is None
     bare = [
         {"source": r["source"], "hypothesis": r["hypothesis"], "errors": []}
         for r in rows(STANDALONE)[:6]
@@ -235,28 +174,6 @@ def test_languages_of_standalone_ratings_are_chosen(tmp_path: Path, refusal: Ref
     assert "found: de-en, de-fr" in refusal(path)
     assert len(load(path, lp="de-fr").ratings["human"]) == 3
     assert len(load(path, where={"lp": "de-fr", "rater_id": "rater2"}).ratings["human"]) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"errors": 5}, "'errors' is 5, expected a list"),
-        ({"errors": [5]}, "expected an object"),
-        ({"errors": [{"category": 1, "severity": None}]}, "text or null"),
-        ({"system_id": []}, "'system_id' is [], expected a name"),
-        ({"segment_id": True}, "'segment_id' is True"),
-        ({"source": 3}, "'source' is 3"),
-        ({"segment_id": 0}, "source of segment '0' is"),
-    ],
-)
-def test_bad_standalone_ratings_are_refused(
-    tmp_path: Path, refusal: Refusal, change: dict[str, Any], words: str
-) -> None:
-    records = rows(STANDALONE)[:2]
-    path = written(tmp_path / "x.jsonl", [records[0], records[1] | change])
-    message = refusal(path)
-    assert f"{path}:2" in message
-    assert words in message
 
 
 def test_standalone_ratings_come_back(tmp_path: Path) -> None:
@@ -363,15 +280,6 @@ def test_convert_makes_raters_of_a_table_anonymous(tmp_path: Path) -> None:
 # Rating files.
 
 
-def test_a_rating_file_stands_alone() -> None:
-    form, ratings, _ = read_any(RATING)
-    assert form == "mt-metrics-eval ratings"
-    assert isinstance(ratings, Ratings)
-    assert (len(ratings), ratings.raters) == (11, ("rater1", "rater2"))
-    assert named(ratings, "sysB", "3")[0][2] == (ErrorSpan("Style/Awkward", "", 0, 50, 2.5),)
-    assert named(ratings, "sysB", "5") == []
-
-
 def test_without_a_rater_the_file_is_one(tmp_path: Path) -> None:
     path = RATING.with_name("de-en.mqm.rater1.seg.rating")
     assert read_any(path)[1].raters == ("mqm.rater1",)
@@ -400,13 +308,6 @@ def test_bad_rating_files_are_refused(
     path = tmp_path / "x.seg.rating"
     path.write_text(text)
     assert words in refusal(read_any, path)
-
-
-def test_mqm_of_a_rating_file(capsys: Any, tmp_path: Path) -> None:
-    path = tmp_path / "x.seg.rating"
-    path.write_text(RATING.read_text().replace('"severity": null', '"severity": "minor"'))
-    assert run(["human", str(path), "--protocol", "mqm", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["protocol"] == "mqm"
 
 
 def test_files_of_two_language_pairs_are_not_put_together(tmp_path: Path, refusal: Refusal) -> None:

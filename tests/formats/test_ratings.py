@@ -57,28 +57,6 @@ def test_direct_assessment(tmp_path: Path, rater: str, value: str) -> None:
     assert ratings.errors is None
 
 
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("w,A,SYSTEM,1,x", ["'raw'", "'x'"]),
-        ("w,A,SYSTEM,1,inf", ["'raw'"]),
-        ("w,A,ODD,1,5", ["'type'", "'ODD'", "bad-ref"]),
-        (",A,SYSTEM,1,5", ["'worker'"]),
-        ("w,,SYSTEM,1,5", ["'system'"]),
-        ("w,A,SYSTEM,,5", ["'sid'"]),
-        ("w,A,,1,5", ["'type'"]),
-    ],
-)
-def test_bad_direct_assessment(
-    tmp_path: Path, refusal: Refusal, row: str, words: list[str]
-) -> None:
-    path = written(tmp_path / "x.csv", f"worker,system,type,sid,raw\nw,A,SYSTEM,1,5\n{row}\n")
-    message = refusal(read_any, path)
-    assert message.startswith(f"{path}:3: ")
-    for word in words:
-        assert word in message
-
-
 def test_load_wants_scores(tmp_path: Path) -> None:
     path = written(tmp_path / "x.csv", "worker,system,sid,raw\nw,A,1,5\n")
     with pytest.raises(InputError, match="direct assessment"):
@@ -105,27 +83,6 @@ def test_packed_by_rater(tmp_path: Path) -> None:
     assert [ratings.segments[c] for c in ratings.segment] == ["5", "5", "7", "7", "7"]
     assert [ratings.raters[c] for c in ratings.rater] == ["1", "2", "1", "2", "3"]
     assert ratings.value.tolist() == [1.0, 2.0, 20.0, 35.0, 100.0]
-
-
-@pytest.mark.parametrize(
-    ("row", "words"),
-    [
-        ("A,1 2,5", ["2 segments", "1 scores"]),
-        ("A,1,5 6", ["1 segments", "2 scores"]),
-        ("A,1 2,5 x", ["'x'"]),
-        ("A,1 2,5 nan", ["'nan'"]),
-        ("A,1 2,5 inf", ["'inf'"]),
-        ("A,1 2,5 1_0", ["'1_0'"]),
-        ("A,1,５", ["'５'"]),
-        (",1,5", ["'system'"]),
-    ],
-)
-def test_bad_packed(tmp_path: Path, refusal: Refusal, row: str, words: list[str]) -> None:
-    path = written(tmp_path / "x.csv", f"system,segments,scores\nB,1,5\n{row}\n")
-    message = refusal(read_any, path)
-    assert message.startswith(f"{path}:3: ")
-    for word in words:
-        assert word in message
 
 
 # Error lists.
@@ -189,35 +146,63 @@ def test_a_row_per_error(tmp_path: Path) -> None:
     assert [ratings.raters[c] for c in ratings.rater] == ["r1", "r2", "r1", "r1", "r1"]
 
 
+PLAIN = "worker,system,type,sid,raw\nw,A,SYSTEM,1,5\n"
+PACKED = "system,segments,scores\nB,1,5\n"
+LISTED = '{"system":"A","seg":9,"errors":[],"value":1}\n'
+
+
+def of_a(more: str) -> str:
+    return f'{{"system":"A","seg":1,{more}}}'
+
+
 def marked(more: str) -> str:
-    return f'{{"system":"A","seg":1,"errors":[{{"severity":"x","category":"c",{more}}}]}}'
+    return of_a(f'"errors":[{{"severity":"x","category":"c",{more}}}]')
 
 
 @pytest.mark.parametrize(
-    ("line", "words"),
+    ("before", "row", "words"),
     [
-        ('{"system":"A","seg":1,"errors":5}', ["'errors'", "list"]),
-        ('{"system":"A","seg":1,"errors":"x"}', ["JSON"]),
-        ('{"system":"A","seg":1,"errors":[1]}', ["object"]),
-        ('{"system":"A","seg":1,"errors":[{"severity":"x"}]}', ["'category'"]),
-        ('{"system":"A","seg":1,"errors":[{"severity":5,"category":"c"}]}', ["'severity'"]),
-        (marked('"start":"1"'), ["'start'"]),
-        (marked('"end":true'), ["'end'"]),
-        (marked('"score":"much"'), ["'score'"]),
-        (marked('"score":1e999'), ["'score'"]),
-        ('{"system":"A","seg":1,"errors":[],"value":"x"}', ["'value'", "'x'"]),
-        ('{"system":"","seg":1,"errors":[]}', ["'system'"]),
-        ('{"seg":1,"errors":[]}', ["'system'"]),
+        (PLAIN, "w,A,SYSTEM,1,x", "'raw': 'x'"),
+        (PLAIN, "w,A,SYSTEM,1,inf", "'raw'"),
+        (
+            PLAIN,
+            "w,A,ODD,1,5",
+            "'type': unknown type 'ODD', expected one of attention, bad, bad-ref",
+        ),
+        (PLAIN, ",A,SYSTEM,1,5", "'worker'"),
+        (PLAIN, "w,,SYSTEM,1,5", "'system'"),
+        (PLAIN, "w,A,SYSTEM,,5", "'sid'"),
+        (PLAIN, "w,A,,1,5", "'type'"),
+        (PACKED, "A,1 2,5", "2 segments but 1 scores"),
+        (PACKED, "A,1,5 6", "1 segments but 2 scores"),
+        (PACKED, "A,1 2,5 x", "'x'"),
+        (PACKED, "A,1 2,5 nan", "'nan'"),
+        (PACKED, "A,1 2,5 inf", "'inf'"),
+        (PACKED, "A,1 2,5 1_0", "'1_0'"),
+        (PACKED, "A,1,５", "'５'"),
+        (PACKED, ",1,5", "'system'"),
+        (LISTED, of_a('"errors":5'), "'errors' should be a list"),
+        (LISTED, of_a('"errors":"x"'), "JSON"),
+        (LISTED, of_a('"errors":[1]'), "object"),
+        (LISTED, of_a('"errors":[{"category":"x"}]'), "'severity'"),
+        (LISTED, of_a('"errors":[{"severity":5,"category":"c"}]'), "'severity'"),
+        (LISTED, marked('"start":"1"'), "'start'"),
+        (LISTED, marked('"end":true'), "'end'"),
+        (LISTED, marked('"score":"much"'), "'score'"),
+        (LISTED, marked('"score":1e999'), "'score'"),
+        (LISTED, of_a('"errors":[],"value":"x"'), "'value': 'x'"),
+        (LISTED, '{"system":"","seg":1,"errors":[]}', "'system'"),
+        (LISTED, '{"seg":1,"errors":[]}', "'system'"),
     ],
-)  # fmt: skip
-def test_bad_error_lists(tmp_path: Path, refusal: Refusal, line: str, words: list[str]) -> None:
-    path = written(
-        tmp_path / "x.jsonl", f'{{"system":"A","seg":9,"errors":[],"value":1}}\n{line}\n'
-    )
+)
+def test_bad_rows_are_refused_with_their_line(
+    tmp_path: Path, refusal: Refusal, before: str, row: str, words: str
+) -> None:
+    name = "x.jsonl" if before == LISTED else "x.csv"
+    path = written(tmp_path / name, f"{before}{row}\n")
     message = refusal(read_any, path)
-    assert message.startswith(f"{path}:2: ")
-    for word in words:
-        assert word in message
+    assert message.startswith(f"{path}:{before.count(chr(10)) + 1}: ")
+    assert words in message
 
 
 # There and back.

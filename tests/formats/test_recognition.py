@@ -38,8 +38,8 @@ FORMATS = {
     "fastchat/**/*_single.jsonl": "FastChat scores",
     "inspect/**/*.json": "Inspect log",
     "inspect/**/*.eval": "Inspect log",
-    "label-studio/export-pairs*": "Label Studio pairs",
-    "label-studio/export-points*": "Label Studio spans",
+    "label-studio/export-pairs.json": "Label Studio pairs",
+    "label-studio/export-points.json": "Label Studio spans",
     "lm-eval/**/samples_*.jsonl": "lm-evaluation-harness samples",
     "metricx/*.jsonl": "MetricX output",
     "mtme/**/*.seg.rating": "mt-metrics-eval ratings",
@@ -52,11 +52,7 @@ FORMATS = {
     "sacrebleu/two-systems*.json": "sacreBLEU systems",
     "sacrebleu/one-system-score-only.txt": "plain scores",
     "sacrebleu/sentence-level-A-*score-only*.txt": "plain scores",
-    "wmt-qe23/*.tsv": "WMT QE spans",
     "wmt-unified/*.jsonl": "WMT unified",
-    "wmt25/task1.tsv": "WMT25 task 1",
-    "wmt25/task2.tsv": "WMT25 task 2",
-    "wmt25/task3.tsv": "WMT25 task 3",
 }
 
 

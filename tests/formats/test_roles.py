@@ -129,7 +129,7 @@ def test_a_second_id_describes_the_item(form, tmp_path):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", ["id", "index", "example_id", "rater_id", "Unnamed: 0"])
+@pytest.mark.parametrize("name", ["id", "index", "example_id", "Unnamed: 0"])
 def test_an_id_is_no_score_of_a_long_table(form, name, tmp_path):
     columns = {**long(), name: [3.5] * (2 * N)}
     assert list(load(form(tmp_path / "x", columns)).scores) == ["accuracy"]

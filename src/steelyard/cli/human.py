@@ -37,7 +37,7 @@ _OF_RANKINGS = _FIELDS.index("by")
 
 @command(
     headings={
-        "How people judged": "protocol preset standardised scale",
+        "How people judged": "protocol preset standardised scale score",
         "Raters": "quality_control min_seconds raters",
         "Ranking and tests": "clusters test alpha correction unit n_bootstrap",
         "Errors that people marked (mqm, esa)": "weights severity cap",
@@ -98,8 +98,6 @@ def human(
     """
     from steelyard.human.run import human_scores
 
-    if len(settings["scale"]) != 2:
-        raise UsageError("--scale: expected two numbers, for example 0,100")
     # Whoever asks for thresholds wants to see them.
     first = ("thresholds",) if settings["thresholds"] else ()
     known = tuple(dict.fromkeys((*first, *PLOTS)))

@@ -18,6 +18,7 @@ _ARGUMENT = re.compile(
     r"""(True|"[^"]*"|\["[^]]*\]|\{[^{}]+\}|[A-Z][A-Z0-9.,-]*\b|\.\.\.)"""
 )
 _NAME = re.compile(r"`(\w+)`")
+_SCORE_COLUMN = re.compile(r'columns=\{"score": ("[^"]*")\}')  # which an option of its own names
 #: What only Python has, and what commands have in its place.
 _MADE = (
     (re.compile(r'ScoreFile\("([^"]+)", (\w+)\)'), r"--score-file \1=\2"),
@@ -46,6 +47,8 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     'left out (--keep-references, --by bt, --score NAME, tests=...)'
     >>> spoken('needs two (by=["mean", "bt"])', flags)
     'needs two (--by mean,bt)'
+    >>> spoken('columns={"score": "Adequacy (1-5)"} picks one', flags)
+    "--score 'Adequacy (1-5)' picks one"
     >>> spoken("fewer `jobs` need less", {"jobs": "--jobs"})
     'fewer --jobs need less'
     >>> spoken("sy.human_scores takes them", {"jobs": "--jobs"})
@@ -58,6 +61,8 @@ def spoken(text: str, flags: Mapping[str, str] | None = None) -> str:
     if "score_files" in known:
         for made, option in _MADE:
             text = made.sub(option, text)
+    if "score" in known:
+        text = _SCORE_COLUMN.sub(r"score=\1", text)
     if known:
         text = _FUNCTION.sub(lambda found: _COMMANDS.get(found[1], found[0]), text)
     text = _NAME.sub(lambda found: known.get(found[1], found[0]), text)

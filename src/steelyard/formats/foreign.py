@@ -46,6 +46,7 @@ class Log:
         self.rows: list[Row] = []
         self.notes: list[str] = []
         self.facts: dict[str, Stated] = {}
+        self.names: dict[str, str] = {}  # what this file calls our columns
 
     def records(self) -> Iterator[Record]:
         """Yield the records of the file, one at a time."""
@@ -193,7 +194,7 @@ def foreign(
             log = Log(view, grades)
             for row in read(log):
                 log.rows.append(row)  # one by one: readers note how many there are
-            return log.table(names or {}, empty)
+            return log.table({**(names or {}), **log.names}, empty)
 
         return ForeignFormat(
             name=name, gives=becomes.gives, becomes=becomes, unfold=unfold, **about

@@ -114,13 +114,9 @@ class Foreign(Format):
 
 @dataclass(frozen=True, kw_only=True)
 class ForeignFormat(FileFormat, Foreign):
-    """A file of another tool, of which ``unfold`` makes the table.
-
-    ``counts`` are a column and the value that rows must have to count, if nobody selects others.
-    """
+    """A file of another tool, of which ``unfold`` makes the table."""
 
     unfold: Callable[[FileView], RawTable]
-    counts: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,9 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import Ratings
 from steelyard.formats import columns as roles
-from steelyard.formats import files, frames, registry, repeats, tables
+from steelyard.formats import files, frames, registry, tables
 from steelyard.formats.cells import label
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import (
@@ -31,6 +32,7 @@ from steelyard.formats.format import (
     SetFormat,
     TableFormat,
 )
+from steelyard.formats.judged import sheets
 from steelyard.formats.plaintext import named as names_of
 from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.view import FileView
@@ -49,14 +51,24 @@ class Reading:
     named: roles.Named = field(default_factory=roles.Named)  # which columns are beyond doubt
     columns: tuple[tuple[str, str], ...] = ()  # roles, and the columns that have them
     form: str | None = None  # the format of all inputs, whatever they look like
+    scale: tuple[str, ...] = ()  # words of ratings, from the worst to the best
 
     def narrow(self, table: RawTable) -> RawTable:
         """Select rows, drop columns, and call those by our names whose role was given."""
         for column, value in self.where:
             if column in table:
                 table = table.where(column, value)
-        table = self._of_language_pair(table)
-        return roles.assigned(table.without(self.ignore), self.columns)
+        table = self._of_language_pair(table).without(self.ignore)
+        if self.scale:
+            table = sheets.ordered(table, self.scale)
+        # Among ratings a score goes by its name until it is known what else is there.
+        rated = sheets.rater_column(table) is not None
+        return roles.assigned(table, [c for c in self.columns if not (rated and c[0] == "score")])
+
+    def rated(self, table: RawTable) -> RawTable:
+        """Call the columns of ratings by our names."""
+        scores = {name for role, name in self.columns if role == "score"}
+        return sheets.rated(table, scores or self.named.scores)
 
     def _of_language_pair(self, table: RawTable) -> RawTable:
         """Keep the rows of the language pair that is wanted, if the table has several."""
@@ -250,16 +262,17 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     present = frozenset(name for part in parts for name in part.columns)
     before, whole = whole, form.settle(whole)
     present = (present - frozenset(before.columns)) | frozenset(whole.columns)
-    narrowed = reading.narrow(_counting(form, whole, reading))
-    for role, message in whole.needed.items():
-        if not any(name in narrowed for name in roles.ASSIGNED[role]):
-            whole.fail(message)
+    narrowed = reading.narrow(whole)
     if form.becomes.recognise(whole) and not form.becomes.recognise(narrowed):
         gone = ", ".join(name for name in whole.columns if name not in narrowed)
         raise UsageError(f"{whole.place}: {form.name} can't be read without column {gone}")
+    if form.becomes.gives is Ratings:
+        narrowed = reading.rated(narrowed)
+    for role, said in whole.needed.items():
+        if not any(name in narrowed for name in roles.ASSIGNED[role]):
+            whole.fail(said)
     others = [name for name in narrowed.columns if _is_emptied(name, narrowed, whole)]
     unprepared = narrowed.without(others)
-    unprepared = _with_documents(unprepared, form.becomes)
     table = form.becomes.prepare(unprepared)
     if reading.inspect is not None:
         reading.inspect(form.becomes, table)
@@ -267,23 +280,6 @@ def _settled(parts: Sequence[_Unfolded], reading: Reading) -> Read:
     paths = [part.file for part in parts if part.file is not None]
     called = frozenset(pair for part in parts for pair in part.table.given.items())
     return replace(_finished(form, value, (unprepared, table), present, paths), called=called)
-
-
-def _counting(form: Foreign, table: RawTable, reading: Reading) -> RawTable:
-    """Leave out the rows that do not count, unless others are selected."""
-    if not isinstance(form, ForeignFormat) or form.counts is None:
-        return table
-    column, value = form.counts
-    if column not in table or any(column == name for name, _ in reading.where):
-        return table
-    others = sorted(set(table.labels(column)) - {value})
-    if not others:
-        return table.without([column])
-    kept = table.where(column, value)
-    n = table.n_rows - kept.n_rows
-    what = f"{plural(n, 'row')} left out, whose {column} is not {value} but {listed(others)}"
-    choose = f'(where={{"{column}": "{others[0]}"}} selects them)'
-    return replace(kept, notes=(*kept.notes, f"{table.place}: {what} {choose}"))
 
 
 def _is_emptied(name: str, table: RawTable, whole: RawTable) -> bool:
@@ -335,17 +331,12 @@ def _paths(table: RawTable) -> list[Path]:
     return [] if path is None else [path]
 
 
-def _with_documents(table: RawTable, form: TableFormat) -> RawTable:
-    """Name segments of judgements by their documents, where these count them apart."""
-    return repeats.within_documents(table) if form.gives is not EvalSet else table
-
-
 def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -> Read:
     """Read one table, by the roles of its columns."""
     present = frozenset(table.columns)
     paths = _paths(table)
     narrowed = reading.narrow(table)
-    taken = roles.rated(narrowed) if form is None else narrowed
+    taken = reading.rated(narrowed) if form is None else narrowed
     chosen = registry.of_table(taken) if form is None else form
     assert isinstance(chosen, TableFormat)
     if chosen.of_scores:
@@ -363,7 +354,6 @@ def _read_table(table: RawTable, reading: Reading, form: Format | None = None) -
                     registry.refuse_table(settled)
     elif chosen.numbered:
         taken = roles.numbered(taken)
-    taken = _with_documents(taken, chosen)
     prepared = chosen.prepare(taken)
     if reading.inspect is not None:
         reading.inspect(chosen, prepared)
@@ -378,7 +368,7 @@ def _without_system(parts: Sequence[_Plain]) -> list[tuple[_Plain, RawTable]]:
     tables_of_one: list[tuple[_Plain, RawTable]] = []
     for part in parts:
         narrowed = part.reading.narrow(part.table)
-        taken = roles.rated(narrowed)
+        taken = part.reading.rated(narrowed)
         form = registry.claimed_by(taken) if part.form is None else part.form
         if not isinstance(form, TableFormat) or not form.of_scores:
             continue

@@ -15,8 +15,9 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import Format
-from steelyard.formats.judged import battlelogs, directassessment
-from steelyard.formats.judged.gathering import means
+from steelyard.formats.judged import battlelogs
+from steelyard.formats.judged import ratings as directassessment
+from steelyard.formats.judged.builder import means
 from steelyard.formats.registry import FORMATS
 
 Saved = EvalSet | Ratings | Rankings | BattleLog | EntityAnnotations

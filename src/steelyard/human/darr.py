@@ -19,7 +19,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Floats, Rankings, Ratings
 from steelyard.formats.format import TableFormat
-from steelyard.formats.judged import directassessment
+from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.equals import CUSTOMARY, Equals, of_pairs, of_ratings, tie_threshold
 from steelyard.human.numeric import DA, check_systems

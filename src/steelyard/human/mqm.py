@@ -16,7 +16,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.formats import toml
-from steelyard.formats.judged import errorlists
+from steelyard.formats.judged import errors as errorlists
 from steelyard.formats.toml import Section
 from steelyard.human.ordering import Averages, average, outputs
 

@@ -17,7 +17,8 @@ from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Segments
 from steelyard.formats import columns as roles
 from steelyard.formats.format import TableFormat
-from steelyard.formats.judged import directassessment, errorlists
+from steelyard.formats.judged import errors as errorlists
+from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.rawtable import RawTable
 from steelyard.human import mqm, official, raters
 from steelyard.human.judgedunits import named_column

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,6 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
     amounts,
-    bad_value,
     bootstraps,
     check_instance,
     check_text,
@@ -65,7 +65,11 @@ class HumanOptions(Options):
     min_seconds: float = number(
         2.0, "Least median time per rating, where times are known.", least=0
     )
-    scale: tuple[float, float] = numbers((0, 100), "Ends of the scale (da, esa).")
+    scale: Any = source(  # noqa: RUF009
+        (0, 100),
+        "Ends of the scale, or its words from the worst to the best (da, esa).",
+        metavar="LOW,HIGH|WORST,...,BEST",
+    )
     unit: str = unit("auto", "What is independent: tests take whole units; auto: documents where "
                      "ten or more are known, else segments; also rater and document+rater.",
                      metavar="auto|segment|document|prompt|COLUMN|N")  # fmt: skip
@@ -122,6 +126,9 @@ class HumanOptions(Options):
     human: str | None = text(
         None, "The human score of a table (darr), or the ratings of a set.", metavar="NAME"
     )
+    score: str | None = text(
+        None, "The column to take as the score, where there are several.", metavar="NAME"
+    )
     lp: str | None = text(None, "Language pair.", metavar="SRC-TGT")
     systems: Collection[str] | None = names(None, "Keep only these systems.")
     drop_systems: Collection[str] = names((), "Leave out these systems.")
@@ -141,5 +148,33 @@ class HumanOptions(Options):
             raise UsageError(f"unknown protocol '{self.protocol}'; {known}")
         super().__post_init__()
         check_instance((str, Path), "a path", optional=True, weights=self.weights)
-        if len(self.scale) != 2 or not self.scale[0] < self.scale[1]:
-            raise bad_value("scale", "its lower and its upper end", self.scale)
+        parts_of_scale(self.scale)
+
+
+def parts_of_scale(scale: Any) -> tuple[tuple[str, ...], tuple[float, float]]:
+    """Return the words of a scale, from the worst to the best, and its ends; words count from 1.
+
+    Examples
+    --------
+    >>> parts_of_scale((0, 100)), parts_of_scale("bad,ok,good")
+    (((), (0.0, 100.0)), (('bad', 'ok', 'good'), (1.0, 3.0)))
+    """
+    wrong = UsageError(
+        f"scale=... takes its two ends, or words from the worst to the best; got {scale!r:.60}"
+    )
+    if isinstance(scale, str):
+        scale = [part.strip() for part in scale.split(",")]
+    if not isinstance(scale, (list, tuple)) or len(scale) < 2:
+        raise wrong
+    if any(isinstance(part, bool) or part == "" for part in scale):
+        raise wrong
+    try:
+        low, high, *more = map(float, scale)
+    except (TypeError, ValueError):
+        words = tuple(map(str, scale))
+        if len({word.casefold() for word in words}) < len(words):
+            raise wrong from None
+        return words, (1.0, float(len(words)))
+    if more or not -math.inf < low < high < math.inf:
+        raise wrong
+    return (), (low, high)

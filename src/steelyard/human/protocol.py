@@ -18,12 +18,14 @@ from steelyard.data.judgements import BattleLog, Rankings, Ratings, encode
 from steelyard.data.segments import Segments
 from steelyard.formats import columns as roles
 from steelyard.formats.format import TableFormat
-from steelyard.formats.judged import directassessment, errorlists, raterfile
+from steelyard.formats.judged import errors as errorlists
+from steelyard.formats.judged import raterfile
+from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.load import check_columns
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Reading, read_all
 from steelyard.formats.streams import kept
-from steelyard.human.options import HumanOptions
+from steelyard.human.options import HumanOptions, parts_of_scale
 from steelyard.human.presets import PRESETS, Preset
 from steelyard.human.results import HumanScores
 from steelyard.human.segmentfacts import known_segments
@@ -130,6 +132,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
     """Read all sources: judgements of one kind are put together, scores and texts joined."""
     notes: list[str] = []
     severities = protocol.severities(options)
+    words, _ = parts_of_scale(options.scale)
 
     def inspect(found: TableFormat, table: RawTable) -> None:
         _inspect(found, table, protocol, options)
@@ -143,6 +146,7 @@ def read_inputs(sources: Sequence[Any], protocol: Protocol, options: HumanOption
         inspect,
         columns=options.columns,
         form=options.format,
+        scale=words,
     )
     given = [s for s in sources if isinstance(s, (Ratings, Rankings, BattleLog))]
     others = [s for s in sources if not isinstance(s, (Ratings, Rankings, BattleLog))]
@@ -204,7 +208,7 @@ def _inspect(
     if found.gives is Ratings and protocol.scaled:
         plain = found is directassessment.FORMAT
         names = roles.RATING if plain else roles.ERROR_VALUE
-        directassessment.check_scale(table, *options.scale, names)
+        directassessment.check_scale(table, *parts_of_scale(options.scale)[1], names)
 
 
 def own_ratings(es: EvalSet, human: str | None) -> Ratings:

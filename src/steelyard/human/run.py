@@ -7,19 +7,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.load import selection
-from steelyard.formats.reading import Reading
+from steelyard.formats.reading import Reading, read_all
+from steelyard.formats.streams import kept
 from steelyard.human.darr import DARR, groups
 from steelyard.human.judgedunits import named_column
 from steelyard.human.numeric import DA, ESA, MQM
-from steelyard.human.options import PROTOCOLS, HumanOptions
+from steelyard.human.options import PROTOCOLS, HumanOptions, parts_of_scale
 from steelyard.human.protocol import Protocol, read_inputs
 from steelyard.human.results import HumanScores
 from steelyard.human.rr import RR
-from steelyard.human.toldprotocol import told_protocol
 
 #: Every protocol by its name; a new one also stands in ``options.PROTOCOLS``, which help shows.
 REGISTRY: dict[str, Protocol] = {one.name: one for one in (DA, MQM, ESA, RR, DARR)}
@@ -32,7 +36,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     standardised: bool | None = None,
     quality_control: bool = False,
     min_seconds: float = 2.0,
-    scale: tuple[float, float] = (0, 100),
+    scale: Sequence[float] | Sequence[str] = (0, 100),
     unit: str = "auto",
     clusters: str = "wmt",
     test: str | None = None,
@@ -51,6 +55,7 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     held_back: Any = None,
     raters: str | Path | Mapping[str, Sequence[str]] | None = None,
     human: str | None = None,
+    score: str | None = None,
     systems: Collection[str] | None = None,
     drop_systems: Collection[str] = (),
     where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
@@ -81,7 +86,8 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     quality_control, min_seconds
         Remove the raters who fail the checks; the least median time per rating.
     scale
-        The ends of the scale; a score beyond them is an error.
+        The ends of the scale, beyond which a score is an error; or its words from the worst to the
+        best (``["bad", "ok", "good"]``), which count 1, 2, 3.
     unit
         What is independent (``da``, ``mqm``, ``esa``): ``segment``, ``document``, a column, a
         number of consecutive segments, ``rater`` or ``document+rater``; ``auto`` takes documents
@@ -105,8 +111,9 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     raters
         Who has which logins, so that a person is one rater: ``{person: [logins]}``, or a file of
         that as JSON, or of a table with columns ``login`` and ``person``.
-    human
-        The human score (or the ratings) of inputs that hold several.
+    human, score
+        The human score (or the ratings) of inputs that hold several; the column to take as the
+        score where ratings have several criteria.
     systems, drop_systems, where, ignore, columns, format, lp
         What to keep, as in :func:`steelyard.load`. Systems are chosen after standardisation.
     n_bootstrap, rng
@@ -123,14 +130,16 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     [('A', 0.84, 85.0), ('B', -0.84, 45.0)]
     """
     told = ""
+    words, ends = parts_of_scale(scale)
+    scale = words or ends
     if protocol is None and sources:
-        pairs = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
-        how = Reading(selection(where), tuple(ignore), lp, columns=pairs, form=format)
-        protocol, told = told_protocol(sources, how, human)
+        pairs = _named_columns(columns, score)
+        how = Reading(selection(where), tuple(ignore), lp, columns=pairs, form=format, scale=words)
+        protocol, told = _told_protocol(sources, how, human)
     elif protocol is None:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
     options = HumanOptions.of(locals())
-    named = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
+    named = _named_columns(columns, score)
     column = named_column(options.unit)
     named += () if column is None else (("doc", column),)
     options = replace(options, where=selection(where), columns=named)
@@ -155,3 +164,43 @@ def human_scores(  # noqa: PLR0913 - every option has a default
         provenance=Provenance.of("human", settings, files, rng, options),
         language_pair=lp,
     )
+
+
+def _named_columns(
+    columns: Mapping[str, str] | Iterable[tuple[str, str]], score: str | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the roles that the user gave to columns, the score included."""
+    pairs = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
+    return pairs if score is None else (*pairs, ("score", score))
+
+
+@kept()
+def _told_protocol(sources: Sequence[Any], reading: Reading, human: str | None) -> tuple[str, str]:
+    """Return the protocol that inputs tell, and what tells it."""
+    judged = (Ratings, Rankings, BattleLog)
+    values = [source for source in sources if isinstance(source, judged)]
+    values += [one.value for one in read_all([s for s in sources if not isinstance(s, judged)],
+                                             reading)]  # fmt: skip
+    found = {told for value in values for told in _told(value, human)}
+    if len(found) != 1:
+        seen = "tell several" if found else "do not tell it"
+        known = ", ".join(PROTOCOLS)
+        raise UsageError(f"protocol=NAME is missing, and the inputs {seen}: one of {known}")
+    return found.pop()
+
+
+def _told(value: Any, human: str | None) -> list[tuple[str, str]]:
+    """Say what one input tells; texts and scores tell nothing."""
+    if isinstance(value, Rankings):
+        return [("rr", "rankings of systems")]
+    if isinstance(value, BattleLog):
+        return [("darr", "pairs, the better and the worse")]
+    if isinstance(value, EvalSet):
+        return [told for name, own in value.ratings.items() if human in (None, name)
+                for told in _told(own, None)]  # fmt: skip
+    if not isinstance(value, Ratings):
+        return []
+    scored = not np.isnan(value.value).all()
+    if value.errors is None:
+        return [("da", "scores of raters")] if scored else []
+    return [("esa", "scores and marked errors") if scored else ("mqm", "marked errors")]

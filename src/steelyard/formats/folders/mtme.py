@@ -29,8 +29,8 @@ from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.folders import mtme_writer
 from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
 from steelyard.formats.format import SetFormat
-from steelyard.formats.judged import errorlists
-from steelyard.formats.judged.segratings import rating_lines
+from steelyard.formats.judged import builder, errors
+from steelyard.formats.judged.wmt import rating_lines
 
 Level = Literal["sys", "domain", "doc", "seg"]
 LEVELS: tuple[Level, ...] = ("sys", "domain", "doc", "seg")
@@ -324,14 +324,14 @@ class _Reader:
 
     def _ratings(self, human: list[str]) -> dict[str, Ratings]:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
-        rows: dict[str, list[errorlists.Rating]] = {}
+        rows: dict[str, list[builder.Rating]] = {}
         owners: dict[str, str] = self.extra.facts.get("ratings", {})
         pattern = f"{literal(self.lp)}.*.seg.rating"
         found = {
             path.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): path
             for path in (self.folder / "human-scores").glob(pattern)
         }
-        by_owner: dict[str, dict[str, list[errorlists.Rating]]] = {}
+        by_owner: dict[str, dict[str, list[builder.Rating]]] = {}
         for name, path in sorted(found.items()):
             owner = owners.get(name) or owner_of(name, human)
             by_owner.setdefault(owner, {})[name] = list(self._rating_rows(path, name))
@@ -341,11 +341,11 @@ class _Reader:
         for owner in owners.values():
             rows.setdefault(owner, [])
         told = set(owners.values())
-        return {n: errorlists.ratings(own) for n, own in rows.items() if own or n in told}
+        return {n: builder.ratings(own) for n, own in rows.items() if own or n in told}
 
     def _once(
-        self, owner: str, parts: dict[str, list[errorlists.Rating]]
-    ) -> dict[str, list[errorlists.Rating]]:
+        self, owner: str, parts: dict[str, list[builder.Rating]]
+    ) -> dict[str, list[builder.Rating]]:
         """Leave out what stands twice: ratings of single raters, and the same put together."""
         merged = f"{owner}.merged"
         if merged not in parts or len(parts) == 1:
@@ -362,7 +362,7 @@ class _Reader:
         )
         return kept
 
-    def _rating_rows(self, path: Path, name: str) -> Iterable[errorlists.Rating]:
+    def _rating_rows(self, path: Path, name: str) -> Iterable[builder.Rating]:
         seen: dict[str, int] = {}
         known = set(self.systems)
         for line, system, place, value, rater in rating_lines(files.lines(self._text(path)), path):
@@ -375,7 +375,7 @@ class _Reader:
                 raise InputError(message, path=path, line=line)
             if value is not None:
                 names = (system, self.segments.ids[place], name if rater is None else rater)
-                yield errorlists.parse(value, names, path, line)
+                yield errors.parse(value, names, path, line)
         for system, last in seen.items():
             if last + 1 != len(self.segments):
                 message = f"{last + 1} ratings of '{system}', expected {len(self.segments)}"

@@ -23,7 +23,7 @@ from steelyard.data.judgements import Floats, Ratings
 from steelyard.data.segments import Texts
 from steelyard.formats import columns as roles
 from steelyard.formats import files
-from steelyard.formats.judged import errorlists
+from steelyard.formats.judged import errors
 
 NO_TRANSLATION = "[No translation supplied]"
 TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
@@ -367,7 +367,7 @@ def _rating_line(system: str, ratings: Ratings, row: int | None) -> str:
     if row is None:
         return f"{system}\tNone\n"
     rater = ratings.raters[ratings.rater[row]]
-    value = errorlists.to_dict(ratings, row)
+    value = errors.to_dict(ratings, row)
     if re.search(r"[\t\n\r]", rater):
         return f"{system}\t{dumps({**value, 'rater': rater}, indent=None)}\n"
     return f"{system}\t{dumps(value, indent=None)}\t{rater}\n"

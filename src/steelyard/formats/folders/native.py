@@ -18,7 +18,7 @@ from steelyard.data.segments import Segments
 from steelyard.formats import columns as roles
 from steelyard.formats import files, parquet
 from steelyard.formats.format import SetFormat
-from steelyard.formats.judged import errorlists
+from steelyard.formats.judged import builder, errors
 
 KEY = "steelyard"
 VERSION = 1
@@ -107,14 +107,14 @@ def _read_ratings(
     cells: list[str | None], systems: tuple[str, ...], ids: tuple[str, ...], path: Path
 ) -> Ratings:
     rows = [
-        errorlists.parse(
+        errors.parse(
             value, (systems[i // len(ids)], ids[i % len(ids)], value["rater"]), path, i + 1
         )
         for i, cell in enumerate(cells)
         if cell is not None
         for value in json.loads(cell)
     ]
-    return errorlists.ratings(rows)
+    return builder.ratings(rows)
 
 
 def write(es: EvalSet, path: Path) -> None:
@@ -176,7 +176,7 @@ def _written_ratings(es: EvalSet, ratings: Ratings) -> list[str | None]:
             ratings.systems[ratings.system[row]],
             ratings.segments[ratings.segment[row]],
         )
-        value = {"rater": ratings.raters[ratings.rater[row]], **errorlists.to_dict(ratings, row)}
+        value = {"rater": ratings.raters[ratings.rater[row]], **errors.to_dict(ratings, row)}
         cells[place[system] * es.n_segments + where[segment]].append(value)
     return [dumps(cell, indent=None) if cell else None for cell in cells]
 

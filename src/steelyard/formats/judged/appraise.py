@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,8 +20,7 @@ from steelyard.data.judgements import Ratings
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.judged import directassessment, errorlists, offsets
-from steelyard.formats.judged.batchorder import Shown, are_places, misplaced, numbered
+from steelyard.formats.judged import errors, ratings
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record
 from steelyard.formats.view import FileView
@@ -31,8 +30,9 @@ _ITEM = re.compile(r"[0-9]{1,18}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_]\w+)*")
 _FIXED = 7  # columns that every export has
 _UNIX = 1e8  # a time in seconds is above, the number of a batch below
+_FEWEST = 5  # items of which a single one with two documents is a slip
 
-#: Why rows take no part, in the order in which they are looked for.
+#: Why rows do not count, in the order in which they are looked for.
 _REASONS = {
     "tutorial": "of tutorials",
     "whole": "that rate whole documents",
@@ -81,27 +81,29 @@ def _seen(view: FileView) -> _Layout | None:
         return None
 
 
-def unfold(view: FileView) -> RawTable:
+def _unfold(view: FileView) -> RawTable:
     """Read all rows, of whatever kind."""
     layout = _seen(view)
     records = view.csv()
     if layout is None:
         view.fail("no export of Appraise: expected login, system, item, TGT, two languages, score")
     width = len(records[0][1])
-    for line, own in records:
-        _check(view, line, own, width)
-        if layout.batch is not None and own[layout.batch].startswith("["):
+    for line, row in records:
+        _check(view, line, row, width)
+        if layout.batch is not None and row[layout.batch].startswith("["):
             view.fail("spans, which the first row has not: expected them in all rows or none", line)
     lines = [line for line, _ in records]
-    cells = list(zip(*(own for _, own in records), strict=True))
+    cells = list(zip(*(row for _, row in records), strict=True))
     columns: dict[str, Any] = {
         "rater": cells[0],
         "system": cells[1],
         "segment": [str(int(item)) for item in cells[2]],
-        "type": [_TYPES[own.strip().upper()] for own in cells[3]],
+        "type": [_TYPES[kind.strip().upper()] for kind in cells[3]],
         "lp": [f"{source}-{target}" for source, target in zip(cells[4], cells[5], strict=True)],
         "score": cells[6],
     }
+    given = {name: f"column {k}" for k, name in enumerate(columns, 1)}
+    given |= {"lp": "columns 5, 6", "score": "column 7"}
     if layout.document is not None:
         columns |= {"doc": cells[layout.document], "whole": cells[layout.document + 1]}
     if layout.spans is not None:
@@ -111,8 +113,6 @@ def unfold(view: FileView) -> RawTable:
         columns |= {"start_time": cells[layout.start], "end_time": cells[layout.start + 1]}
     if layout.batch is not None:
         columns["unit"] = cells[layout.batch]
-    names = ("rater", "system", "segment", "type", "lp", "lp", "score")
-    given = {name: f"column {k}" for k, name in enumerate(names, 1)} | {"lp": "columns 5, 6"}
     others = {"doc": layout.document, "errors": layout.spans, "unit": layout.batch}
     given |= {name: f"column {k + 1}" for name, k in others.items() if k is not None}
     return RawTable(view.path, columns, len(lines), lines.__getitem__, given=given)
@@ -123,59 +123,68 @@ def _check(view: FileView, line: int, cells: Sequence[str], width: int) -> None:
     if len(cells) != width:
         view.fail(f"{len(cells)} cells, expected {width} as in the first row", line)
     if not _ITEM.fullmatch(cells[2].strip()):
-        view.fail(
-            f"item {cells[2][:40]!r}, expected a whole number (the line of the segment)", line
-        )
+        expected = "a whole number (the line of the segment)"
+        view.fail(f"item {cells[2][:40]!r}, expected {expected}", line)
     if cells[3].strip().upper() not in _TYPES:
         view.fail(f"type {cells[3][:40]!r}, expected one of {', '.join(_TYPES)}", line)
 
 
 def _errors(view: FileView, line: int, text: str) -> list[dict[str, Any]]:
-    """Read the marked spans: the last character belongs to a span, and an omission has no place."""
+    """Read the marked spans: the last character belongs to a span, and an omission has no ends."""
     if text == "[]":
         return []
-    found = files.parse_json(text, view.path, line)
-    if not isinstance(found, list):
+    spans = files.parse_json(text, view.path, line)
+    if not isinstance(spans, list):
         view.fail(f"spans {text[:40]!r}, expected a list of objects", line)
-    return [_error(one) for one in Record(view, line, {"spans": found}).objects("spans")]
+    return [_error(span) for span in Record(view, line, {"spans": spans}).objects("spans")]
 
 
 def _error(span: Record) -> dict[str, Any]:
-    found = offsets.included(span)
-    missing = [span.get(key) in (None, offsets.MISSING) for key in ("start_i", "end_i")]
+    error = errors.included(span)
+    missing = [span.get(key) in (None, errors.MISSING) for key in ("start_i", "end_i")]
     if any(missing) and not all(missing):
         span.fail("span with one of start_i and end_i, expected both or neither")
-    category = found.category or ("omission" if found.start is None else None)
+    category = error.category or ("omission" if error.start is None else None)
     return {
-        "start": found.start,
-        "end": found.end,
+        "start": error.start,
+        "end": error.end,
         "category": category,
-        "severity": found.severity or None,
+        "severity": error.severity or None,
     }
 
 
-def settle(table: RawTable) -> RawTable:
+# Which rows count, once all files of a campaign are there.
+
+
+class _Shown(NamedTuple):
+    """What was shown to whom; ``document`` is its plain name, ``named`` the one in the file."""
+
+    lp: str
+    login: str
+    system: str
+    document: str
+    named: str
+    kind: str
+    item: int
+
+
+def _settle(table: RawTable) -> RawTable:
     """Keep the rows that count, and name segments and documents."""
     table.numbers("score")  # which refuses a word, also where the row will not count
     shown = _shown(table)
     whole = table.columns.get("whole", [None] * table.n_rows)
     left: dict[int, str] = {}
-    for row, own in enumerate(shown):
-        reason = _reason(own, complete=whole[row] == "True")
+    for row, item in enumerate(shown):
+        reason = _reason(item, complete=whole[row] == "True")
         if reason is not None:
             left[row] = reason
     kept = [row for row in range(table.n_rows) if row not in left]
-    slip = misplaced(shown, kept)
-    if slip is not None:
-        row, other = slip
-        mine, theirs = (shown[one].document[:40] for one in slip)
-        where = f"but '{theirs}' {table.place_of(other)}"
-        table.fail(f"item {shown[row].item} is of document '{mine}', {where}", row)
-    places = are_places(shown[row] for row in kept)
-    left |= dict.fromkeys(_superseded(table, shown, kept, by_name=places), "again")
+    _refuse_slip(table, shown, kept)
+    in_batches = _are_batch_numbers(shown[row] for row in kept)
+    left |= dict.fromkeys(_superseded(table, shown, kept, by_name=in_batches), "again")
     segments = list(table.columns["segment"])
-    if places:
-        numbers = numbered(shown, [row for row in kept if row not in left])
+    if in_batches:
+        numbers = _numbered(shown, [row for row in kept if row not in left])
         left |= {row: "lost" for row, number in numbers.items() if number is None}
         for row, number in numbers.items():
             segments[row] = f"{shown[row].document}:{number}"
@@ -183,94 +192,175 @@ def settle(table: RawTable) -> RawTable:
     if not kept:
         table.fail(f"no row counts: {_counted(left)}")
     columns = {**table.columns, "segment": segments}
-    columns |= {"doc": [own.document for own in shown]} if "doc" in table else {}
+    columns |= {"doc": [item.document for item in shown]} if "doc" in table else {}
     result = replace(table, columns=columns).take(kept).without(["whole"])
-    notes = _notes(table, left, result, places=places)
-    result, said = _judged(result, [shown[row].named for row in kept])
-    notes += [f"{_place_of(table)}: {one}" for one in said]
-    return replace(result, notes=(*table.notes, *notes))
+    notes = _notes(table, left, result, in_batches=in_batches)
+    result, more = _judged(result, [shown[row].named for row in kept])
+    files_read = _place_of(table)
+    return replace(
+        result, notes=(*table.notes, *(f"{files_read}: {note}" for note in (*notes, *more)))
+    )
 
 
-def _shown(table: RawTable) -> list[Shown]:
+def _shown(table: RawTable) -> list[_Shown]:
     names = [text or "" for text in table.texts("doc")] if "doc" in table else [""] * table.n_rows
     systems = table.labels("system")
     pairs = list(zip(names, systems, strict=True))
     stems = {pair: _stem(*pair) for pair in set(pairs)}
-    items = (int(item) for item in table.columns["segment"])
-    return list(
-        map(
-            Shown,
+    return [
+        _Shown(*row)
+        for row in zip(
             table.columns["lp"],
             table.labels("rater"),
             systems,
             [stems[pair] for pair in pairs],
             names,
             table.columns["type"],
-            items,
+            map(int, table.columns["segment"]),
+            strict=True,
         )
-    )
-
-
-def _superseded(
-    table: RawTable, shown: Sequence[Shown], rows: Sequence[int], *, by_name: bool
-) -> list[int]:
-    """Find the rows that the same login judged again later: the latest end counts."""
-    ends: Any = table.numbers("end_time") if "end_time" in table else range(table.n_rows)
-    latest: dict[Shown, int] = {}
-    found = []
-    for row in rows:
-        own = shown[row]
-        key = own if by_name else own._replace(document="", named="")
-        before = latest.setdefault(key, row)
-        if before != row:
-            later = not ends[row] < ends[before]
-            found.append(before if later else row)
-            latest[key] = row if later else before
-    return found
+    ]
 
 
 def _stem(document: str, system: str) -> str:
     """Take the endings off the name of a document that say what was done with it."""
     name, mark, ending = document.rpartition("#")
-    own = ending == system or system.endswith(f".{ending}")
-    if mark and (own or re.fullmatch(r"(bad|dup|duplicate)\d*|incomplete", ending)):
+    of_system = ending == system or system.endswith(f".{ending}")
+    if mark and (of_system or re.fullmatch(r"(bad|dup|duplicate)\d*|incomplete", ending)):
         return _stem(name, system)
     return document
 
 
-def _reason(own: Shown, *, complete: bool) -> str | None:
-    """Tell why a row takes no part; None if it does."""
-    if "tutorial" in own.named or "tutorial" in own.system:
+def _reason(item: _Shown, *, complete: bool) -> str | None:
+    """Say why a row does not count; None if it does."""
+    if "tutorial" in item.named or "tutorial" in item.system:
         return "tutorial"
-    endings = own.named.removeprefix(own.document).split("#")[1:]
-    found = ["whole"] if complete else []
-    found += ["dup"] if any(re.fullmatch(r"dup(licate)?\d*", own) for own in endings) else []
-    found += ["incomplete"] if "incomplete" in endings else []
-    return found[0] if found else None
+    if complete:
+        return "whole"
+    endings = item.named.removeprefix(item.document).split("#")[1:]
+    if any(re.fullmatch(r"dup(licate)?\d*", ending) for ending in endings):
+        return "dup"
+    return "incomplete" if "incomplete" in endings else None
+
+
+def _refuse_slip(table: RawTable, shown: Sequence[_Shown], rows: Iterable[int]) -> None:
+    """Refuse the only two rows that have one item, but different documents.
+
+    In batches this is so of most items; of a single one it is a slip, unless documents have systems
+    in their names, as those in batches.
+    """
+    by_item: defaultdict[tuple[str, int], dict[str, list[int]]] = defaultdict(dict)
+    for row in rows:
+        item = shown[row]
+        if item.named != item.document:
+            return
+        by_item[item.lp, item.item].setdefault(item.document, []).append(row)
+    odd = [list(documents.values()) for documents in by_item.values() if len(documents) > 1]
+    if len(odd) != 1 or len(odd[0]) != 2 or len(by_item) < _FEWEST:
+        return
+    rare, often = sorted(odd[0], key=len)
+    if len(rare) == 1:
+        row, other = rare[0], often[0]
+        expected = f"but '{shown[other].document[:40]}' {table.place_of(other)}"
+        message = f"item {shown[row].item} is of document '{shown[row].document[:40]}', {expected}"
+        table.fail(message, row)
+
+
+def _are_batch_numbers(rows: Iterable[_Shown]) -> bool:
+    """Tell whether items number the outputs of a batch instead of the lines of the source.
+
+    A line belongs to one document. And where documents have systems in their names, a document has
+    the same lines in all systems.
+    """
+    documents: dict[tuple[str, int], str] = {}
+    systems: defaultdict[tuple[str, str], defaultdict[str, set[int]]] = defaultdict(
+        lambda: defaultdict(set)
+    )
+    name_systems = True
+    for row in rows:
+        if documents.setdefault((row.lp, row.item), row.document) != row.document:
+            return True
+        name_systems &= row.named.startswith(f"{row.document}#") and row.document != ""
+        systems[row.lp, row.document][row.system].add(row.item)
+    shared = [list(items.values()) for items in systems.values() if len(items) > 1]
+    return name_systems and bool(shared) and all(not set.intersection(*items) for items in shared)
+
+
+def _numbered(shown: Sequence[_Shown], rows: Sequence[int]) -> dict[int, int | None]:
+    """Return the segment of each row, as its number in the document from 1 on.
+
+    All outputs of a document were shown in the order of its segments, so its n-th item is its n-th
+    segment. A document that does not fit into a batch goes on in that of the next login. None for
+    control items of a part of a document: nobody knows of which part.
+    """
+    real: defaultdict[tuple[str, str, str], defaultdict[str, list[int]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    controls: defaultdict[_Shown, list[int]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: shown[row].item):
+        item = shown[row]
+        if item.kind == "system":
+            real[item.lp, item.system, item.document][item.login].append(row)
+        else:
+            controls[item._replace(item=0)].append(row)
+    longest: dict[tuple[str, str], int] = {}  # what one login saw of a document at most
+    for (lp, _, document), logins in real.items():
+        most = max(map(len, logins.values()))
+        longest[lp, document] = max(most, longest.get((lp, document), 0))
+    numbers: dict[int, int | None] = {}
+    for (lp, _, document), logins in real.items():
+        before = 0
+        for _, seen in sorted(logins.items()):
+            if before + len(seen) > longest[lp, document]:
+                before = 0  # another judgement of the same segments, not their continuation
+            numbers |= {row: before + k for k, row in enumerate(seen, 1)}
+            before += len(seen)
+    for control, seen in controls.items():
+        same = real[control.lp, control.system, control.document][control.login]
+        whole = len(same) == len(seen)
+        numbers |= {row: numbers[same[k]] if whole else None for k, row in enumerate(seen)}
+    return numbers
+
+
+def _superseded(
+    table: RawTable, shown: Sequence[_Shown], rows: Sequence[int], *, by_name: bool
+) -> list[int]:
+    """Find the rows that the same login judged again later: the latest end counts."""
+    ends: Any = table.numbers("end_time") if "end_time" in table else range(table.n_rows)
+    latest: dict[_Shown, int] = {}
+    superseded = []
+    for row in rows:
+        item = shown[row]
+        key = item if by_name else item._replace(document="", named="")
+        before = latest.setdefault(key, row)
+        if before != row:
+            later = not ends[row] < ends[before]
+            superseded.append(before if later else row)
+            latest[key] = row if later else before
+    return superseded
 
 
 def _judged(table: RawTable, documents: Sequence[str]) -> tuple[RawTable, list[str]]:
     """Leave out scores that nobody asked for, and measure the time that spans took."""
     if "errors" not in table:
         return table, []
-    said = []
-    scores = table.numbers("score")
-    if not scores.any() and any(table.columns["errors"]):
+    notes = []
+    if not table.numbers("score").any() and any(table.columns["errors"]):
         table = table.without(["score"])
-        said.append("every score is 0: taken as not asked for (MQM)")
+        notes.append("every score is 0: taken as not asked for (MQM)")
     if "start_time" not in table:
-        return table, said
+        return table, notes
     # The clock of an output runs while spans are marked, not while people read.
     start, end = table.numbers("start_time"), table.numbers("end_time")
-    of: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
+    together: defaultdict[tuple[Any, ...], list[int]] = defaultdict(list)
     for row, document in enumerate(documents):
-        of[table.columns["rater"][row], table.columns["system"][row], document].append(row)
+        together[table.columns["rater"][row], table.columns["system"][row], document].append(row)
     seconds = end - start
-    for rows in of.values():
+    for rows in together.values():
         seconds[rows] = (end[rows].max() - start[rows].min()) / len(rows)
-    said.append("seconds are the time spent on a document, per segment")
+    notes.append("seconds are the time spent on a document, per segment")
     rest = table.without(["start_time", "end_time"])
-    return replace(rest, columns={**rest.columns, "seconds": seconds}), said
+    return replace(rest, columns={**rest.columns, "seconds": seconds}), notes
 
 
 def _counted(left: Mapping[int, str]) -> str:
@@ -287,49 +377,44 @@ def _place_of(table: RawTable) -> str:
 
 
 def _notes(
-    table: RawTable, left: Mapping[int, str], result: RawTable, *, places: bool
+    table: RawTable, left: Mapping[int, str], result: RawTable, *, in_batches: bool
 ) -> list[str]:
-    where = _place_of(table)
     notes = []
     if left:
-        rows = plural(table.n_rows, "row")
-        notes.append(f"{where}: {len(left):,} of {rows} left out: {_counted(left)}")
+        notes.append(f"{len(left):,} of {plural(table.n_rows, 'row')} left out: {_counted(left)}")
     kinds = Counter(result.columns["type"])
     controls = {"bad-ref": "damaged output", "ref": "reference"}
-    shown = [plural(kinds[kind], noun) for kind, noun in controls.items() if kinds[kind]]
-    if shown:
-        notes.append(f"{where}: {' and '.join(shown)} (BAD, REF) shown as controls: no scores")
-    if places:
+    counts = [plural(kinds[kind], noun) for kind, noun in controls.items() if kinds[kind]]
+    if counts:
+        notes.append(f"{' and '.join(counts)} (BAD, REF) shown as controls: no scores")
+    if in_batches:
         notes.append(
-            f"{where}: the item is the place in a batch, not the line: segments are named "
-            "DOCUMENT:1, DOCUMENT:2, ... in the order of items"
+            "the item is the place in a batch, not the line: segments are named DOCUMENT:1, "
+            "DOCUMENT:2, ... in the order of items"
         )
     return notes
 
 
-FORMAT = ForeignFormat(
+_SPANS = ForeignFormat(
     name="Appraise",
     gives=Ratings,
     known_by="no header; column 4 is TGT, BAD, CHK or REF, column 10 a list of spans",
     example='engces01,sysA,7,TGT,eng,ces,81,doc-1,False,"[{""start_i"": 3, ""end_i"": 8, '
     '""severity"": ""minor""}]",1700000000.5,1700000030.75\n',
     example_name="en-cs.esa.csv",
-    recognise=lambda view: (found := _seen(view)) is not None and found.spans is not None,
+    recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is not None,
     files=("*.csv", "*.csv.gz"),
-    unfold=unfold,
-    becomes=errorlists.FORMAT,
-    settle=settle,
+    unfold=_unfold,
+    becomes=errors.FORMAT,
+    settle=_settle,
 )
-
-SCORES = ForeignFormat(
+_SCORES = replace(
+    _SPANS,
     name="Appraise direct assessment",
-    gives=Ratings,
     known_by="no header; column 4 is TGT, BAD, CHK or REF, no spans",
     example="engces01,sysA,7,TGT,eng,ces,81,doc-1,False,1700000000.5,1700000030.75\n",
     example_name="en-cs.da.csv",
-    recognise=lambda view: (found := _seen(view)) is not None and found.spans is None,
-    files=("*.csv", "*.csv.gz"),
-    unfold=unfold,
-    becomes=directassessment.FORMAT,
-    settle=settle,
+    recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is None,
+    becomes=ratings.FORMAT,
 )
+FORMATS = (_SPANS, _SCORES)

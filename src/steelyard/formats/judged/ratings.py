@@ -1,4 +1,4 @@
-"""Direct assessment: a row per judgement of one output by one rater, with quality-control items.
+"""Ratings with a score: a row per judgement of one output by one rater, with control items.
 
 Two layouts: a row each (rater, system, segment, raw score, and ``type`` for controls and repeats),
 or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks.
@@ -6,19 +6,23 @@ or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
+from steelyard.core.text import listed
 from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.formats import columns as roles
 from steelyard.formats import tables
-from steelyard.formats.cells import fast_numbers, parse_number
+from steelyard.formats.cells import GAPS, fast_numbers, parse_number
 from steelyard.formats.columns import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import unusedcolumns
+from steelyard.formats.judged.builder import NOBODY
 from steelyard.formats.rawtable import RawTable, one_of
 
 ITEMS = {
@@ -28,20 +32,22 @@ ITEMS = {
     **dict.fromkeys(("bad_ref", "bad-ref", "bad"), "bad-ref"),
     "attention": "attention",
 }
+_FEW_REPEATS = 0.2  # the share of outputs that a rater may have rated twice without a word of why
+_MOST_WORDS = 12  # of a scale; more are no scale
 
 
 def counts(kind: str | None) -> bool:
-    """Tell whether an item of this type is judged for its score, and not to control a rater."""
+    """Tell whether an item of this type counts for a score, and is no control of a rater."""
     return ITEMS.get((kind or "system").casefold(), "system") in ("system", "repeat")
 
 
 def _packed(table: RawTable) -> bool:
-    has = table.columns.keys()
-    return PACKED in has and (has >= {*SYSTEM, PACKED_SEGMENTS} or INDEX in has)
+    names = table.columns.keys()
+    return PACKED in names and (names >= {*SYSTEM, PACKED_SEGMENTS} or INDEX in names)
 
 
 def read(table: RawTable) -> Ratings:
-    """Read all judgements; an unknown rater is called ``unknown``."""
+    """Read all ratings."""
     _, table = roles.language_pair(table)
     if _packed(table):
         return _read_packed(table)
@@ -58,20 +64,14 @@ def read(table: RawTable) -> Ratings:
         item=None if item is None else _items(table, item),
         unit=None if unit is None else tuple(table.labels(unit)),
         seconds=seconds(table),
-        document=documents(table),
-        domain=domains(table),
+        document=texts_of(table, roles.DOCUMENT, "document"),
+        domain=texts_of(table, roles.DOMAIN, "domain"),
     )
 
 
-def documents(table: RawTable) -> tuple[str, ...] | None:
-    """Read the document of each row; blank where it is not known."""
-    column = one_of(table, roles.DOCUMENT, "document")
-    return None if column is None else tuple(text or "" for text in table.texts(column))
-
-
-def domains(table: RawTable) -> tuple[str, ...] | None:
-    """Read the domain of each row; blank where it is not known."""
-    column = one_of(table, roles.DOMAIN, "domain")
+def texts_of(table: RawTable, names: Sequence[str], what: str) -> tuple[str, ...] | None:
+    """Read the document or domain of each row; blank where it is unknown."""
+    column = one_of(table, names, what)
     return None if column is None else tuple(text or "" for text in table.texts(column))
 
 
@@ -84,13 +84,91 @@ def seconds(table: RawTable) -> Floats | None:
     return None if start is None or end is None else table.numbers(end) - table.numbers(start)
 
 
+def within_documents(table: RawTable) -> RawTable:
+    """Call segments ``document:segment`` where documents count their segments anew."""
+    segment, document = roles.segment_column(table), one_of(table, roles.DOCUMENT, "document")
+    if segment is None or document is None:
+        return table
+    ids, documents = table.labels(segment), table.texts(document)
+    if not all(documents) or not _counted_within(table, ids, documents):
+        return table
+    named = [f"{name}:{number}" for name, number in zip(documents, ids, strict=True)]
+    given = {**table.given, segment: table.given.get(segment, segment)}
+    note = f"{table.place}: documents count their segments anew: these are named DOCUMENT:SEGMENT"
+    columns = {**table.columns, segment: named}
+    return replace(table, columns=columns, given=given, notes=(*table.notes, note))
+
+
+def _counted_within(table: RawTable, ids: Sequence[str], documents: Sequence[str | None]) -> bool:
+    """Tell whether one id stands in several documents; a single row may be a slip."""
+    rows = Counter(zip(ids, documents, strict=True))
+    several = {name for name, n in Counter(name for name, _ in rows).items() if n > 1}
+    if not several:
+        return False
+    seen: dict[tuple[str, ...], str | None] = {}
+    for key, document in zip(_outputs(table), documents, strict=True):
+        if seen.setdefault(key, document) != document:
+            return True
+    return len(several) > 1 or min(n for (name, _), n in rows.items() if name in several) > 1
+
+
+def _outputs(table: RawTable) -> Iterator[tuple[str, ...]]:
+    """Yield the rater, the segment and the system of every row, as far as there are columns."""
+    segment, rater = roles.segment_column(table), one_of(table, roles.RATER, "rater")
+    names = [name for name in (rater, segment, *SYSTEM) if name is not None and name in table]
+    return zip(*(map(str, table.columns[name]) for name in names), strict=True)
+
+
+def refuse_repeats(table: RawTable) -> None:
+    """Refuse outputs that a rater rated twice, if these are too many to be a check of raters."""
+    told_apart = any(name in table for name in (*roles.ITEM, *roles.LANGUAGES))
+    if told_apart or not any(name in table for name in roles.RATER):
+        return
+    first: dict[tuple[str, ...], int] = {}
+    again: dict[tuple[str, ...], int] = {}
+    for row, key in enumerate(_outputs(table)):
+        if first.setdefault(key, row) != row:
+            again.setdefault(key, row)
+    if len(again) <= max(_FEW_REPEATS * len(first), 1):
+        return
+    key, row = next(iter(again.items()))
+    system = f" of system '{key[2]}'" if len(key) > 2 else ""
+    table.fail(
+        f"rater '{key[0]}' judged segment '{key[1]}'{system} on line {table.line(first[key])} "
+        f"already, and {len(again):,} of {len(first):,} twice: "
+        'columns={"doc": "NAME"} names the column that segments are counted in, a column type '
+        "with repeat marks ratings that were meant to be repeated",
+        row,
+    )
+
+
+def _refuse_words(table: RawTable) -> None:
+    """Refuse scores that are words, whose order the user must say."""
+    column = next((name for name in roles.RATING if name in table), None)
+    if column is None or isinstance(table.columns[column], np.ndarray):
+        return
+    words = {cell for cell in table.columns[column] if isinstance(cell, str) and cell not in GAPS}
+    if words and len(words) <= _MOST_WORDS and all(parse_number(word) is None for word in words):
+        shown = listed([repr(word) for word in sorted(words)], _MOST_WORDS)
+        table.fail(f"{table.named(column)} holds {shown}: scale=WORST,...,BEST gives their order")
+
+
+def prepare(table: RawTable) -> RawTable:
+    """Name segments by their documents where needed; say which columns are not used."""
+    if not _packed(table):
+        _refuse_words(table)
+        table = within_documents(table)
+        refuse_repeats(table)
+    return unusedcolumns.told(unusedcolumns.of_ratings)(table)
+
+
 def check_scale(
     table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = roles.RATING
 ) -> None:
     """Refuse a score beyond the scale, with its line; ``names`` are those of its column."""
 
     def refuse(column: str, value: float, row: int) -> NoReturn:
-        message = f"column '{column}': {value:g}, expected a score from {low:g} to {high:g}"
+        message = f"{table.named(column)}: {value:g}, expected a score from {low:g} to {high:g}"
         table.fail(f"{message} (scale=... names another range)", row)
 
     if _packed(table):
@@ -104,7 +182,7 @@ def check_scale(
     if column is not None:
         values = table.numbers(column)
         item = one_of(table, roles.ITEM, "item type")
-        if item is not None:  # tests of raters have a scale of their own
+        if item is not None:  # tests of raters have another scale
             test = [text == "attention" for text in table.texts(item)]
             values = np.where(test, np.nan, values)
         for row in np.flatnonzero((values < low) | (values > high))[:1]:
@@ -115,14 +193,14 @@ def _items(table: RawTable, column: str) -> tuple[str, ...]:
     names = table.labels(column)
     for row, name in enumerate(names):
         if name.casefold() not in ITEMS:
-            known = ", ".join(sorted(ITEMS))
-            table.fail(f"column '{column}': unknown type '{name}', expected one of {known}", row)
+            expected = ", ".join(sorted(ITEMS))
+            table.fail(f"column '{column}': unknown type '{name}', expected one of {expected}", row)
     return tuple(ITEMS[name.casefold()] for name in names)
 
 
 def _read_packed(table: RawTable) -> Ratings:
     """Unpack lists: the n-th score belongs to the n-th segment, or else to the n-th rater."""
-    scores = [(text or "").split() for text in table.texts("scores")]
+    scores = [(text or "").split() for text in table.texts(PACKED)]
     lengths = np.array([len(row) for row in scores])
     flat = [cell for row in scores for cell in row]
     numbers = fast_numbers(flat)
@@ -134,20 +212,20 @@ def _read_packed(table: RawTable) -> Ratings:
                     table.fail(f"column 'scores': '{cell}' is not a finite number", row)
     assert numbers is not None
     rows = np.repeat(np.arange(table.n_rows), lengths)
-    systems = table.labels("system") if "system" in table else ["unknown"] * table.n_rows
+    systems = table.labels("system") if "system" in table else [NOBODY] * table.n_rows
     system_names, system = encode(systems)
-    if "segments" in table:
-        ids = [(text or "").split() for text in table.texts("segments")]
-        for row, (listed, n) in enumerate(zip(ids, lengths, strict=True)):
-            if len(listed) != n:
-                table.fail(f"{len(listed)} segments but {n} scores", row)
+    if PACKED_SEGMENTS in table:
+        ids = [(text or "").split() for text in table.texts(PACKED_SEGMENTS)]
+        for row, (names, n) in enumerate(zip(ids, lengths, strict=True)):
+            if len(names) != n:
+                table.fail(f"{len(names)} segments but {n} scores", row)
         segments, segment = encode([name for row in ids for name in row])
-        raters: tuple[str, ...] = ("unknown",)
+        raters: tuple[str, ...] = (NOBODY,)
         rater = np.zeros(len(flat), dtype=np.int32)
     else:
-        index = table.texts("index")
+        index = table.texts(INDEX)
         unnumbered = [str(row) for row in range(table.n_rows)]
-        segments, by_row = encode(table.labels("index") if any(index) else unnumbered)
+        segments, by_row = encode(table.labels(INDEX) if any(index) else unnumbered)
         segment = by_row[rows]
         raters, rater = encode([str(k + 1) for row in scores for k in range(len(row))])
     return Ratings(system_names, segments, raters, system[rows], segment, rater, numbers)
@@ -188,7 +266,7 @@ FORMAT = TableFormat(
         "scores system segments",
         "scores index",
     ),
-    prepare=unusedcolumns.told(unusedcolumns.of_ratings),
+    prepare=prepare,
     read=read,
     write=write,
     to="ratings",

@@ -1,0 +1,178 @@
+"""Ratings put together row by row, and sets made of records that repeat texts for every rater."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from steelyard.core.errors import UsageError
+from steelyard.core.text import listed
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.judgements import ErrorSpan, Floats, Ratings
+from steelyard.data.segments import Segments, Texts
+from steelyard.formats.record import Record
+from steelyard.formats.view import FileView
+
+HUMAN = "human"  # ratings whose protocol has no name
+NOBODY = "unknown"  # a rater without a name
+
+
+class Rating(NamedTuple):
+    """One row of :class:`Ratings`, with names instead of codes."""
+
+    system: str
+    segment: str
+    rater: str
+    value: float
+    errors: tuple[ErrorSpan, ...] | None
+    item: str = "system"
+    unit: str | None = None
+    seconds: float = float("nan")
+    document: str | None = None
+    wave: int = 0
+    domain: str | None = None
+
+
+def ratings(rows: Sequence[Rating]) -> Ratings:
+    """Put rows together; columns without any value stay None."""
+
+    def texts(name: str) -> tuple[str, ...] | None:
+        column = tuple(getattr(row, name) or "" for row in rows)
+        return column if any(column) else None
+
+    errors = tuple(row.errors for row in rows)
+    items = tuple(row.item for row in rows)
+    waves = tuple(row.wave for row in rows)
+    seconds = np.array([row.seconds for row in rows], dtype=np.float64)
+    return Ratings.from_labels(
+        [row.system for row in rows],
+        [row.segment for row in rows],
+        [row.rater for row in rows],
+        np.array([row.value for row in rows], dtype=np.float64),
+        errors=None if all(e is None for e in errors) else errors,
+        item=None if all(i == "system" for i in items) else items,
+        unit=texts("unit"),
+        seconds=None if np.isnan(seconds).all() else seconds,
+        document=texts("document"),
+        wave=waves if any(waves) else None,
+        domain=texts("domain"),
+    )
+
+
+@dataclass
+class Builder:
+    """A set that is being read: segments and outputs by name, ratings by protocol.
+
+    ``scored`` are human scores that are more than means of ratings: (system, segment) to value.
+    """
+
+    view: FileView
+    described: dict[str, dict[str, str]] = field(default_factory=dict)
+    references: dict[str, dict[str, str]] = field(default_factory=dict)
+    outputs: dict[str, dict[str, str]] = field(default_factory=dict)
+    rated: dict[str, list[Rating]] = field(default_factory=dict)
+    scored: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
+
+    def describe(self, segment: str, record: Record, **facts: str | None) -> None:
+        """Add the document, domain or source of a segment; records must not contradict."""
+        described = self.described.setdefault(segment, {})
+        for what, text in facts.items():
+            _add(described, what, text, f"{what} of segment '{segment}'", record)
+
+    def refer(self, name: str, segment: str, text: str | None, record: Record) -> None:
+        """Add a reference translation."""
+        texts = self.references.setdefault(name, {})
+        _add(texts, segment, text, f"reference of segment '{segment}'", record)
+
+    def output(self, system: str, segment: str, text: str | None, record: Record) -> None:
+        """Add the output of a system."""
+        texts = self.outputs.setdefault(system, {})
+        _add(texts, segment, text, f"output of '{system}' for segment '{segment}'", record)
+
+    def rate(self, name: str, rating: Rating) -> None:
+        """Add a rating."""
+        self.rated.setdefault(name, []).append(rating)
+
+    def evalset(self, lp: str | None, notes: Sequence[str] = ()) -> EvalSet:
+        """Make the set; a human score is the mean of all ratings of an output."""
+        ids = tuple(self.described)
+        if not ids:
+            self.view.fail("holds no judgement")
+        by_protocol = {name: ratings(rows) for name, rows in self.rated.items()}
+        rated_systems = {system for rated in by_protocol.values() for system in rated.systems}
+        systems = tuple(sorted({*self.outputs, *rated_systems}))
+
+        def texts(by_segment: Mapping[str, str]) -> Texts:
+            return tuple(by_segment.get(segment) for segment in ids)
+
+        def fact(what: str) -> Texts | None:
+            values = tuple(self.described[segment].get(what) for segment in ids)
+            return values if any(text is not None for text in values) else None
+
+        segments = Segments(
+            ids,
+            fact("document"),
+            fact("domain"),
+            fact("source"),
+            {name: texts(by_segment) for name, by_segment in self.references.items() if by_segment},
+        )
+        row = {name: i for i, name in enumerate(systems)}
+        column = {name: i for i, name in enumerate(ids)}
+        scores = {name: means(rated, row, column) for name, rated in by_protocol.items()}
+        for name, cells in self.scored.items():
+            scores[name] = np.full((len(systems), len(ids)), np.nan)
+            for (system, segment), value in cells.items():
+                scores[name][row[system], column[segment]] = value
+        return EvalSet(
+            systems,
+            segments,
+            {
+                name: ScoreTable(values, "human", direction_given=True)
+                for name, values in scores.items()
+                if not np.isnan(values).all()
+            },
+            {name: texts(by_segment) for name, by_segment in self.outputs.items() if by_segment},
+            by_protocol,
+            language_pair=lp,
+            notes=tuple(notes),
+        )
+
+
+def _add(texts: dict[str, str], key: str, text: str | None, what: str, record: Record) -> None:
+    if text is not None and texts.setdefault(key, text) != text:
+        record.fail(f"{what} is {text[:40]!r}, but {texts[key][:40]!r} on an earlier line")
+
+
+def means(rated: Ratings, systems: Mapping[str, int], segments: Mapping[str, int]) -> Floats:
+    """Average the ratings of every output, without control items."""
+    rows = rated.is_item("system", "repeat") & ~np.isnan(rated.value)
+    n = len(systems) * len(segments)
+    if not rows.any():
+        return np.full((len(systems), len(segments)), np.nan)
+    system = np.array([systems[name] for name in rated.systems], dtype=np.int64)
+    segment = np.array([segments[name] for name in rated.segments], dtype=np.int64)
+    cell = system[rated.system[rows]] * len(segments) + segment[rated.segment[rows]]
+    total = np.bincount(cell, rated.value[rows], minlength=n)
+    count = np.bincount(cell, minlength=n)
+    averages = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return averages.reshape(len(systems), len(segments))
+
+
+def language_pair(view: FileView, lp: str | None, pairs: Collection[str]) -> str:
+    """Return the language pair that is wanted of those in a file, or its only one."""
+    shown = listed(sorted(pairs), 12)
+    if lp is None and len(pairs) > 1:
+        raise UsageError(f"{view.path}: choose a language pair with lp=...; found: {shown}")
+    if lp is not None and lp not in pairs:
+        view.fail(f"no language pair '{lp}'; found: {shown}")
+    return lp or next(iter(pairs))
+
+
+def counted_within(pairs: Collection[tuple[str, str | None]]) -> bool:
+    """Tell whether documents count their segments anew: pairs of segment and document."""
+    counts = Counter(segment for segment, _ in set(pairs))
+    return any(count > 1 for count in counts.values())

@@ -1,0 +1,336 @@
+"""Ratings as people have them: forms, spreadsheets, MTurk, a column per system, ranks, words.
+
+A table that names raters gets our names of columns, by the names that it has and by what stands in
+them. What could be read in two ways is asked, with the option that settles it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+import numpy as np
+
+from steelyard.core.errors import UsageError
+from steelyard.core.text import listed
+from steelyard.formats import columns as roles
+from steelyard.formats.cells import GAPS, numbers_of, skipping
+from steelyard.formats.judged.ratings import ITEMS, refuse_repeats, within_documents
+from steelyard.formats.rawtable import RawTable
+
+#: Names of columns by the role that they have in a table that names raters.
+_NAMES = {
+    "rater": (*roles.RATER, "rater_id", "worker_id", "annotator_id", "participant",
+              "participant_id", "evaluator", "evaluator_id", "assessor", "assessor_id",
+              "respondent", "respondent_id", "annotator_name", "rater_name",
+              "prolific_pid", "prolific_id", "email_address", "coder"),
+    "system": (*roles.SYSTEM, *roles.SYSTEM_ALSO, "mt_system"),
+    "segment": (*roles.SEGMENT, "sentence", "sentence_id", "sentence_number",
+                "sent_id", "sent_no", "item_id", "example", "example_id"),
+    "doc": (*roles.DOCUMENT, *roles.ALSO["doc"]),
+    "domain": roles.DOMAIN,
+    "type": roles.ITEM,
+    "unit": (*roles.BATCH, "hit_id", "hitid", "batch", "batch_id"),
+    "seconds": (*roles.SECONDS, "work_time_in_seconds"),
+    "errors": (roles.ERRORS, "spans", "error_spans"),
+    "category": (roles.CATEGORY,),
+    "severity": (roles.SEVERITY,),
+}  # fmt: skip
+_SCORE = (*roles.RATING, "overall", "overall_score", "overall_quality", "slider")
+#: Words of criteria, so that columns named by them are no systems.
+_CRITERIA = frozenset(
+    ("adequacy", "fluency", "accuracy", "quality", "coherence", "relevance", "naturalness",
+     "grammar", "grammaticality", "readability", "style", "helpfulness", "harmlessness", "overall",
+     "meaning", "terminology", "correctness", "consistency", "completeness", "usefulness",
+     "informativeness", "faithfulness", "clarity", "understandability", "score", "rating",
+     "confidence", "likelihood", "politeness", "formality")
+)  # fmt: skip
+_NO_SCORE = frozenset(
+    ("time", "timestamp", "seconds", "duration", "date", "created", "submitted", "started", "start",
+     "end", "year", "age", "progress", "reward", "line", "number", "no", "nr", "num", "count", "id",
+     "index", "row",
+     "order", "position", "trial", "page", "round", "session", "length", "words", "tokens",
+     "characters", "difficulty", "seed")
+)  # fmt: skip
+_TEXTS = (*roles.SOURCE, *roles.REFERENCE, *roles.OUTPUT)
+_BATTLES = {*roles.LEFT, *roles.RIGHT, roles.BETTER, roles.WORSE, *roles.OUTCOME, roles.PACKED}
+_FROM = re.compile(r"(input|answer|data)\.", re.IGNORECASE)  # what MTurk puts before a name
+_RANGE = re.compile(r"\s*[(\[].*[)\]]\s*\??$")  # "Adequacy (1-5)"
+_RANK = re.compile(r"rank[\s_.:-]*(?:of[\s_]+)?\(?(.+?)\)?|(.+?)[\s_.:-]*\(?rank\)?", re.IGNORECASE)
+_MOST_WORDS = 12  # different words of a scale
+
+
+def key_of(name: str) -> str:
+    """Return a name as it is compared: words in small letters, without its range or origin.
+
+    Examples
+    --------
+    >>> [key_of(name) for name in ("Annotator ID", "Input.system", "Adequacy (1-5)", "WorkerId")]
+    ['annotator_id', 'system', 'adequacy', 'worker_id']
+    """
+    return "_".join(roles.words(_RANGE.sub("", _FROM.sub("", name))))
+
+
+def rater_column(table: RawTable) -> str | None:
+    """Return the column that names raters, None if there is none."""
+    return _column(table, "rater")
+
+
+def _column(table: RawTable, role: str, taken: Collection[str] = ()) -> str | None:
+    """Return the column of a role: by the very name first, then as people spell it."""
+    names = [name for name in table.columns if name not in taken]
+    exact = [name for name in _NAMES[role] if name in names]
+    spelled = sorted(
+        (name for name in names if key_of(name) in _NAMES[role]),
+        key=lambda name: _NAMES[role].index(key_of(name)),
+    )
+    return next(iter([*exact, *spelled]), None)
+
+
+def rated(table: RawTable, named: Collection[str] = ()) -> RawTable:
+    """Call columns by our names in a table that names raters; others stay as they are.
+
+    ``named`` are scores that the user named.
+    """
+    marked = roles.ERRORS in table or {roles.CATEGORY, roles.SEVERITY} <= table.columns.keys()
+    if not _BATTLES.isdisjoint(table.columns) or (rater_column(table) is None and not marked):
+        return table
+    columns = _columns(table)
+    ranks = {} if "system" in columns else _ranks(table, columns.values())
+    if ranks:
+        return _rankings(_called(table, columns), ranks)
+    errors = "errors" in columns or {"category", "severity"} <= columns.keys()
+    candidates = _scores(table, columns.values())
+    wide = [name for name in candidates if name not in named]
+    if "system" not in columns and "segment" in columns and len(wide) > 1 and not errors:
+        return _stacked(table, columns, wide)
+    if "system" not in columns or "segment" not in columns:
+        lacking = "segment" if "system" in columns else "system"
+        if "rater" in columns and any(key_of(name) in _SCORE for name in candidates):
+            table.fail(
+                f"no column names the {lacking} that raters judged, of "
+                f'{listed(list(table.columns), 8)}: columns={{"{lacking}": "NAME"}} says which does'
+            )
+        return table
+    score = _score(table, candidates, named, errors=errors)
+    if score is not None:
+        columns["score"] = score
+    return _called(table, columns)
+
+
+def _columns(table: RawTable) -> dict[str, str]:
+    """Return the columns by their roles."""
+    columns: dict[str, str] = {}
+    for role in _NAMES:
+        name = _column(table, role, columns.values())
+        if name is not None:
+            columns[role] = name
+    for role, fits in (("errors", _are_lists), ("type", _are_types)):
+        if role in columns and columns[role] != role and not fits(table, columns[role]):
+            del columns[role]
+    if "severity" not in columns and "category" in columns:
+        columns.setdefault("domain", columns.pop("category"))
+    if "segment" not in columns:
+        name = _segment(table, columns)
+        if name is not None:
+            columns["segment"] = name
+    return columns
+
+
+def _are_lists(table: RawTable, name: str) -> bool:
+    cells = [cell for cell in table.columns[name] if cell is not None]
+    return bool(cells) and all(isinstance(cell, list) for cell in cells)
+
+
+def _are_types(table: RawTable, name: str) -> bool:
+    return all(str(cell).casefold() in ITEMS for cell in table.columns[name])
+
+
+def _segment(table: RawTable, columns: dict[str, str]) -> str | None:
+    """Find the column that names items: an id that rows share, else the source text."""
+    rest = [name for name in table.columns if name not in columns.values()]
+    ids = [n for n in rest if roles.names_items(_FROM.sub("", n))]
+    ids = [n for n in ids if not _runs(table, n, alone="system" not in columns)]
+    texts = [n for n in rest if key_of(n) in (*roles.SOURCE, *roles.ALSO["source"])]
+    texts = [n for n in texts if numbers_of(table.columns[n]) is None]
+    if len(ids) > 1:
+        _ask(table, "segment", ids)
+    return next(iter([*ids, *texts]), None)
+
+
+def _runs(table: RawTable, name: str, *, alone: bool) -> bool:
+    """Tell whether an id is another on every row, and so numbers rows instead of items.
+
+    Rows that hold all systems, ``alone``, may be of one rater and have other items.
+    """
+    others = {"assignment", "response", "submission", "hit", "unnamed"}
+    assigned = not others.isdisjoint(roles.words(name))
+    cells = list(map(str, table.columns[name]))
+    return assigned or (not alone and len(cells) > 2 and len(set(cells)) == len(cells))
+
+
+def _scores(table: RawTable, taken: Collection[str]) -> list[str]:
+    """Return the columns that could be scores: numbers, and a name that says nothing else."""
+    names = []
+    for name in table.columns:
+        if name in taken or name in table.metadata or roles.says_id(name):
+            continue
+        if roles.is_text(name) and name not in _TEXTS:  # which a system may be called
+            continue
+        if key_of(name) not in _SCORE and not _NO_SCORE.isdisjoint(roles.words(name)):
+            continue
+        values = numbers_of(table.columns[name])
+        if values is not None and not np.isnan(values).all():
+            names.append(name)
+    return names
+
+
+def _score(
+    table: RawTable, candidates: Sequence[str], named: Collection[str], *, errors: bool
+) -> str | None:
+    """Return the column of the score; ask where several could be it."""
+    wanted = [name for name in table.columns if name in named]
+    if len(wanted) == 1:
+        return wanted[0]
+    if any(name in table for name in (roles.ERROR_VALUE if errors else roles.RATING)):
+        return None  # the reader finds it, or asks which of two
+    called = [name for name in candidates if key_of(name) in _SCORE]
+    if len(called) == 1 or len(candidates) == 1:
+        return (called if len(called) == 1 else candidates)[0]
+    if candidates:
+        _ask(table, "score", candidates)
+    if errors:
+        return None
+    worded = dict(_worded(table))
+    if len(worded) > 1:
+        _ask(table, "score", list(worded))
+    return next(iter(worded), None)
+
+
+def _worded(table: RawTable) -> Iterator[tuple[str, list[str]]]:
+    """Yield columns that hold a few words again and again, as scales of words do."""
+    names = {name for usual in _NAMES.values() for name in usual}
+    for name, cells in table.columns.items():
+        if key_of(name) in names or isinstance(cells, np.ndarray) or name in table.metadata:
+            continue
+        words = {cell for cell in cells if isinstance(cell, str) and cell not in GAPS}
+        several = 2 <= len(words) <= min(_MOST_WORDS, len(cells) // 2)
+        if several and all(isinstance(cell, str | None) for cell in cells):
+            yield name, sorted(words)
+
+
+def _ask(table: RawTable, role: str, names: Sequence[str]) -> NoReturn:
+    """Ask which column has a role, with the option that says it."""
+    shown = " and ".join(f"'{name}'" for name in names[:6])
+    way = f'columns={{"{role}": "{names[0]}"}}'
+    raise UsageError(f"{table.place}: columns {shown} could each be the {role}: {way} picks one")
+
+
+def _called(table: RawTable, columns: dict[str, str]) -> RawTable:
+    """Call columns by their roles, and say which were guessed."""
+    guessed = []
+    for role, name in columns.items():
+        usual = roles.ASSIGNED.get(role, ()) if role != "score" else roles.RATING
+        if name in (*usual, *roles.BATCH, *roles.SECONDS) or name == role:
+            continue
+        table = roles.called(table, name, role)
+        if key_of(name) != role:
+            guessed.append(f"'{name}' as the {role}")
+    note = f"{table.place}: taken: {', '.join(guessed)}"
+    return replace(table, notes=(*table.notes, note)) if guessed else table
+
+
+def _stacked(table: RawTable, columns: dict[str, str], names: Sequence[str]) -> RawTable:
+    """Give every cell of a table with a column per system a row."""
+    criteria = [name for name in names if not _CRITERIA.isdisjoint(roles.words(name))]
+    if criteria:
+        table.fail(
+            f"no column names the system, and {listed([repr(n) for n in criteria], 6)} read like "
+            f'criteria: add a column system or name it (columns={{"system": "NAME"}}); '
+            f"if the other columns are systems, {skipping(criteria[0])} skips this one"
+        )
+    values = np.array([table.numbers(name) for name in names])
+    ordered = np.sort(values, axis=0)
+    if len(names) > 2 and (ordered == np.arange(1, len(names) + 1)[:, None]).all():
+        table.fail(
+            f"every row of {listed([repr(n) for n in names], 6)} holds 1 to {len(names)} once, "
+            f"which could be ranks or scores: call the columns rank_{names[0]}, ... if they are "
+            "ranks, or give a row to each score"
+        )
+    rows = np.flatnonzero(~np.isnan(values.T.ravel()))  # row by row, as in the file
+    kept, which = rows // len(names), rows % len(names)
+    long = _called(table.without(names), columns).take(kept.tolist())
+    added: dict[str, Any] = {
+        "system": [names[k] for k in which.tolist()],
+        "score": values.T.ravel()[rows],
+    }
+    note = f"{table.place}: systems are the columns {listed([repr(n) for n in names], 8)}"
+    return replace(long, columns={**long.columns, **added}, notes=(*long.notes, note))
+
+
+def _ranks(table: RawTable, taken: Collection[str]) -> dict[str, str]:
+    """Return the columns of ranks by the system that their names hold."""
+    ranks: dict[str, str] = {}
+    for name in _scores(table, taken):
+        match = _RANK.fullmatch(name)
+        system = "" if match is None else (match[1] or match[2]).strip(" _.:-")
+        values = numbers_of(table.columns[name])
+        assert values is not None
+        whole = values[~np.isnan(values)]
+        if system and (whole >= 1).all() and (whole == np.floor(whole)).all():
+            ranks[system] = name
+    return ranks if len(ranks) > 1 else {}
+
+
+def _rankings(table: RawTable, ranks: dict[str, str]) -> RawTable:
+    """Make the columns of rankings, a system and its rank after the other."""
+    segment = roles.segment_column(table)
+    if segment is None:
+        table.fail('no column names the item that was ranked: columns={"segment": "NAME"} says it')
+    table = within_documents(table)
+    refuse_repeats(table)
+    rater = next(name for name in roles.RATER if name in table)
+    columns: dict[str, Any] = {
+        "segmentId": table.labels(segment),
+        "judgeId": table.labels(rater),
+    }
+    for place, (system, name) in enumerate(ranks.items(), 1):
+        columns[f"system{place}Id"] = [system] * table.n_rows
+        columns[f"system{place}rank"] = table.numbers(name)
+    note = f"{table.place}: ranks of {listed(list(ranks), 8)}, of which 1 is the best"
+    return replace(table, columns=columns, notes=(*table.notes, note))
+
+
+def ordered(table: RawTable, scale: Sequence[str]) -> RawTable:
+    """Turn words with an order, from the worst to the best, into 1, 2, 3, ..."""
+    number = {word.strip().casefold(): float(k) for k, word in enumerate(scale, 1)}
+    made: dict[str, Any] = {}
+    beyond: dict[str, list[str]] = {}
+    for name, cells in table.columns.items():
+        words = [] if isinstance(cells, np.ndarray) else _words(cells)
+        used = {word for word in words if word}
+        if used.isdisjoint(number):
+            continue
+        if used <= number.keys():
+            made[name] = np.array([number.get(word, np.nan) for word in words])
+        else:
+            beyond[name] = sorted(used - number.keys())
+    if not made and beyond:
+        name, left = next(iter(beyond.items()))
+        shown = listed([repr(word) for word in left], 6)
+        table.fail(f"column '{name}' also holds {shown}: scale=WORST,...,BEST names all words")
+    if not made:
+        return table
+    meaning = ", ".join(f"{word} is {k}" for k, word in enumerate(scale, 1))
+    note = f"{table.place}: {meaning} in {listed([repr(name) for name in made], 4)}"
+    return replace(table, columns={**table.columns, **made}, notes=(*table.notes, note))
+
+
+def _words(cells: Sequence[Any]) -> list[str]:
+    """Return cells in small letters, blank for gaps; nothing if any cell is no text."""
+    if not all(isinstance(cell, str | None) for cell in cells):
+        return []
+    texts = ("" if cell is None or cell in GAPS else cell for cell in cells)
+    return [text.strip().casefold() for text in texts]

@@ -1,0 +1,539 @@
+"""Human evaluation as WMT publishes it: unified files, and two kinds of mt-metrics-eval ratings.
+
+*Unified* files have a JSON object per segment since 2024: ``doc_id`` is
+``LP_#_domain_#_document_#_segment``, and ``scores`` has per system a list of judgements, or (older)
+``human1``, ``errors1``, ``annotator1``, ``human2`` and so on. Ends of spans are included.
+*Standalone* ratings are a JSON object each, with the texts; any id and the languages may be null.
+*Rating files* have lines of ``SYSTEM``, the errors as JSON or ``None``, perhaps a rater: the n-th
+line of a system is its n-th segment. Folders hold many such files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.table import dumps
+from steelyard.core.text import listed, plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.judgements import Ratings
+from steelyard.formats import files
+from steelyard.formats.folders.mtme_writer import owner_of
+from steelyard.formats.format import ForeignFormat, SetFormat
+from steelyard.formats.judged import errors
+from steelyard.formats.judged.builder import (
+    HUMAN,
+    NOBODY,
+    Builder,
+    Rating,
+    counted_within,
+    language_pair,
+)
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.record import Record, records
+from steelyard.formats.view import FileView
+
+Where = tuple[tuple[str, str], ...]
+
+
+def _selected(where: Where, columns: Iterable[str]) -> list[tuple[str, str]]:
+    return [(column, value) for column, value in where if column in columns]
+
+
+def _shown(wanted: Sequence[tuple[str, str]]) -> str:
+    return " and ".join(f"{column}={value}" for column, value in wanted)
+
+
+# Unified files.
+
+_MARK = "_#_"
+_KEYS = ("score", "errors", "times")
+_NUMBERED = re.compile(r"(human|errors|annotator|times|protocol)([1-9][0-9]*)")
+_UNIFIED_COLUMNS = frozenset(("lp", "domain", "doc"))
+
+
+class _DocId(NamedTuple):
+    """What a ``doc_id`` says."""
+
+    lp: str
+    domain: str
+    doc: str
+    segment: str
+
+    @classmethod
+    def of(cls, record: Record) -> _DocId:
+        parts = (record.text("doc_id") or "").split(_MARK)
+        if len(parts) < 4 or not all(part.strip() for part in parts):
+            record.wrong("doc_id", f"LP{_MARK}domain{_MARK}document{_MARK}segment")
+        return cls(parts[0], parts[1], _MARK.join(parts[2:-1]), parts[-1])
+
+
+def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
+    """Read the segments of one language pair: texts, documents, domains, ratings, their means."""
+    every = [(_DocId.of(record), record) for record in records(view)]
+    lp = language_pair(view, lp, {doc_id.lp for doc_id, _ in every})
+    wanted = [("lp", lp), *_selected(where, _UNIFIED_COLUMNS)]
+    chosen = [
+        (doc_id, record)
+        for doc_id, record in every
+        if all(getattr(doc_id, column) == value for column, value in wanted)
+    ]
+    if not chosen:
+        view.fail(f"no segment has {_shown(wanted[1:])}")
+    within = counted_within([(own.segment, f"{own.domain}{_MARK}{own.doc}") for own, _ in chosen])
+    reader = _UnifiedReader(view)
+    for doc_id, record in chosen:
+        segment = str(record.get("doc_id")) if within else doc_id.segment
+        reader.segment(segment, doc_id, record)
+    return reader.builder.evalset(lp, reader.notes(within=within))
+
+
+class _UnifiedReader:
+    def __init__(self, view: FileView) -> None:
+        self.builder = Builder(view)
+        self.others: Counter[str] = Counter()  # keys that are no judgement
+        self.skipped = 0
+        self.unnamed = 0
+
+    def notes(self, *, within: bool) -> list[str]:
+        notes = []
+        if within:
+            notes.append("documents number their segments anew: segments go by doc_id")
+        if self.skipped:
+            notes.append(f"{self.skipped:,} judgements without a score or errors left out")
+        if self.unnamed:
+            count = plural(self.unnamed, "judgement")
+            notes.append(f"{count} without an annotator: the k-th of an output is by {NOBODY}-k")
+        if self.others:
+            notes.append(f"not used of scores: {listed(sorted(self.others), 8)}")
+        return [self.builder.view.note(note) for note in notes]
+
+    def segment(self, segment: str, doc_id: _DocId, record: Record) -> None:
+        builder = self.builder
+        if segment in builder.described:
+            record.fail(f"'doc_id': {record.get('doc_id')!r} stands on an earlier line already")
+        source = record.text("src_text")
+        builder.describe(segment, record, document=doc_id.doc, domain=doc_id.domain, source=source)
+        texts = record.inner("tgt_text")
+        for system in texts.names():
+            builder.output(system, segment, texts.text(system), record)
+        scores = record.inner("scores")
+        for system in scores.names():
+            builder.outputs.setdefault(system, {})
+            if isinstance(scores.get(system), dict):
+                self._numbered(scores.inner(system), system, segment)
+                continue
+            waves: Counter[str] = Counter()
+            for judged in scores.objects(system):
+                name = judged.optional_name("protocol") or HUMAN
+                waves[name] += 1
+                rater = judged.optional_name("annotator") or f"{NOBODY}-{waves[name]}"
+                rated = self._rate(name, judged, _KEYS, (system, segment, rater), waves[name])
+                self.unnamed += rated and judged.optional_name("annotator") is None
+
+    def _numbered(self, judged: Record, system: str, segment: str) -> None:
+        """Read the older shape, in which the number belongs to the key."""
+        numbers = set()
+        for key in judged.names():
+            match = _NUMBERED.fullmatch(key)
+            if match:
+                numbers.add(match[2])
+            else:
+                self.others[key] += 1
+        for n in sorted(numbers, key=int):
+            rater = judged.optional_name(f"annotator{n}") or f"{HUMAN}{n}"
+            keys = (f"human{n}", f"errors{n}", f"times{n}")
+            name = judged.optional_name(f"protocol{n}") or HUMAN
+            self._rate(name, judged, keys, (system, segment, rater), int(n))
+            value = judged.number(f"human{n}", words=True)
+            if value is not None:
+                self.builder.scored.setdefault(f"{HUMAN}{n}", {})[system, segment] = value
+
+    def _rate(
+        self,
+        name: str,
+        judged: Record,
+        keys: tuple[str, ...],
+        who: tuple[str, str, str],
+        wave: int,
+    ) -> bool:
+        """Add the judgement of a wave, if there is one."""
+        score, marked, times = keys
+        value = judged.number(score, words=True)
+        spans = None
+        if judged.get(marked) is not None:
+            spans = tuple(errors.included(error) for error in judged.objects(marked))
+        # The older shape has both judgements everywhere, made or not.
+        if value is None and (spans is None or (not spans and keys != _KEYS)):
+            self.skipped += 1
+            return False
+        document = self.builder.described[who[1]]["document"]
+        seconds = _seconds(judged, times)
+        number = np.nan if value is None else value
+        rating = Rating(*who, number, spans, seconds=seconds, document=document, wave=wave)
+        self.builder.rate(name, rating)
+        return True
+
+
+def _seconds(judged: Record, key: str) -> float:
+    """Return how long a judgement took: from the first of its times to the last."""
+    times = [] if judged.get(key) is None else judged.numbers(key)
+    seconds = [time for time in times if time is not None]
+    took = max(seconds) - min(seconds) if seconds else float("nan")
+    if np.isinf(took):
+        judged.wrong(key, "a list of finite times")
+    return took
+
+
+def _write_unified(es: EvalSet, path: Path) -> None:
+    """Write all segments with outputs and ratings, as lists; control items are left out.
+
+    Times begin at 0, since a set keeps how long a rating took and not when.
+    """
+    if es.language_pair is None:
+        raise UsageError("doc_id names the language pair: say lp=SRC-TGT")
+    judged = _judgements(es)
+    rows = []
+    for i, segment in enumerate(es.segments.ids):
+        sources = es.segments.sources
+        row: dict[str, Any] = {
+            "doc_id": _doc_id(es, i),
+            "src_text": None if sources is None else sources[i],
+            "tgt_text": {
+                name: texts[i] for name, texts in es.outputs.items() if texts[i] is not None
+            },
+            "scores": {system: judged.get((system, segment), []) for system in es.systems},
+        }
+        rows.append(dumps(row, indent=None) + "\n")
+    files.write_text(path, "".join(rows))
+
+
+def _doc_id(es: EvalSet, i: int) -> str:
+    """Name a segment, whose id may be such a name already, or begin with its document."""
+    unknown = (None,) * es.n_segments
+    lp, segment = str(es.language_pair), es.segments.ids[i]
+    if segment.startswith(f"{lp}{_MARK}") and segment.count(_MARK) >= 3:
+        return segment
+    domain = (es.segments.domains or unknown)[i] or "all"
+    document = (es.segments.documents or unknown)[i] or "all"
+    segment = segment.removeprefix(f"{document}{_MARK}")
+    for name in (lp, domain, segment):
+        if _MARK in name:
+            raise UsageError(f"'{name}' holds {_MARK}, which parts the names in doc_id")
+    return _MARK.join((lp, domain, document, segment))
+
+
+def _judgements(es: EvalSet) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    by_cell: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for name, ratings in es.ratings.items():
+        waves = np.array(ratings.wave or [0] * len(ratings), dtype=np.int64)
+        rows = np.flatnonzero(ratings.is_item("system", "repeat"))
+        protocol = {} if name == HUMAN else {"protocol": name}
+        written: Counter[tuple[str, str]] = Counter()
+        for row in rows[np.argsort(waves[rows], kind="stable")].tolist():
+            cell = (ratings.systems[ratings.system[row]], ratings.segments[ratings.segment[row]])
+            judged = by_cell.setdefault(cell, [])
+            # A reader tells the wave by the position in the list.
+            for _ in range(int(waves[row]) - 1 - written[cell]):
+                judged.append({"score": None, **protocol})
+                written[cell] += 1
+            judged.append({**_judgement(ratings, row), **protocol})
+            written[cell] += 1
+    return by_cell
+
+
+def _judgement(ratings: Ratings, row: int) -> dict[str, Any]:
+    value: dict[str, Any] = {
+        "score": float(ratings.value[row]),
+        "annotator": ratings.raters[ratings.rater[row]],
+    }
+    marked = None if ratings.errors is None else ratings.errors[row]
+    if marked is not None:
+        value["errors"] = [errors.to_included(error) for error in marked]
+    if ratings.seconds is not None and not np.isnan(ratings.seconds[row]):
+        value["times"] = [0, float(ratings.seconds[row])]
+    return value
+
+
+UNIFIED = SetFormat(
+    name="WMT unified",
+    gives=EvalSet,
+    known_by="JSON lines with doc_id, src_text and tgt_text",
+    example='{"doc_id": "en-cs_#_news_#_doc1_#_0", "src_text": "Yes.", "tgt_text": {"A": "Ano."}, '
+    '"scores": {"A": [{"score": 88, "annotator": "r1", "errors": []}]}}\n',
+    example_name="genmt-humeval.jsonl",
+    rated=True,
+    keys=("doc_id", "src_text", "tgt_text"),
+    read=_read_unified,
+    columns=_UNIFIED_COLUMNS,
+    write=_write_unified,
+    to="unified",
+    drops=(
+        "references",
+        "scores that are no means of ratings",
+        "batches and controls of ratings",
+        "segment ids that begin with their document",
+    ),
+)
+
+
+# Standalone ratings.
+
+_COUNTED = re.compile("0|[1-9][0-9]{0,8}")
+_STANDALONE_COLUMNS = frozenset(
+    ("lp", "document_id", "system_id", "rater_id", "src_lang", "tgt_lang")
+)
+
+
+def _read_standalone(view: FileView, lp: str | None, where: Where) -> EvalSet:
+    """Read the ratings of one language pair, and the texts that come with them."""
+    view = view.known_as("standalone ratings")
+    wanted = _selected(where, _STANDALONE_COLUMNS)
+    rows = [record for record in records(view) if _fits(record, wanted)]
+    if not rows:
+        view.fail(f"no rating has {_shown(wanted)}" if wanted else "holds no rating")
+    lp, rows = _of_language_pair(view, lp, rows)
+    notes = []
+    segments = _segments(rows)
+    if any(row.optional_name("segment_id") is None for row in rows):
+        notes.append("segment_id is null: segments are numbered by their sources")
+    elif segments != [row.optional_name("segment_id") for row in rows]:
+        notes.append("documents number their segments anew: segments are DOCUMENT/ID")
+    system = view.name.partition(".")[0] or "system"
+    unnamed = sum(row.optional_name("system_id") is None for row in rows)
+    if unnamed:
+        count = plural(unnamed, "rating")
+        notes.append(f"system_id is null in {count}: the system is '{system}'")
+    builder = Builder(view)
+    for row, segment in zip(rows, segments, strict=True):
+        document = row.optional_name("document_id")
+        name = row.optional_name("system_id") or system
+        builder.describe(segment, row, document=document, source=row.text("source"))
+        builder.output(name, segment, row.text("hypothesis"), row)
+        names = (name, segment, row.optional_name("rater_id") or NOBODY)
+        value = {"errors": row.elements("errors"), "document": document}
+        builder.rate(HUMAN, errors.parse(value, names, view.path, row.line))
+    return builder.evalset(lp, [view.note(note) for note in notes])
+
+
+def _fits(record: Record, wanted: list[tuple[str, str]]) -> bool:
+    return all(
+        (_languages(record) if column == "lp" else record.optional_name(column)) == value
+        for column, value in wanted
+    )
+
+
+def _languages(record: Record) -> str | None:
+    source, target = record.optional_name("src_lang"), record.optional_name("tgt_lang")
+    return None if source is None or target is None else f"{source}-{target}"
+
+
+def _of_language_pair(
+    view: FileView, lp: str | None, rows: list[Record]
+) -> tuple[str | None, list[Record]]:
+    """Keep the ratings of a language pair; where the file names none, all are of the one given."""
+    pairs = [_languages(row) for row in rows]
+    named = {pair for pair in pairs if pair is not None}
+    if not named:
+        return lp, rows
+    chosen = language_pair(view, lp, named)
+    return chosen, [
+        row for row, pair in zip(rows, pairs, strict=True) if lp is None or pair == chosen
+    ]
+
+
+def _segments(rows: list[Record]) -> list[str]:
+    """Name the segment of every rating: by its id, else by the number of its source in the file."""
+    ids = [row.optional_name("segment_id") for row in rows]
+    documents = [row.optional_name("document_id") for row in rows]
+    if None in ids:
+        keys = [(d, row.text("source")) for d, row in zip(documents, rows, strict=True)]
+        number = {key: str(i) for i, key in enumerate(dict.fromkeys(keys))}
+        return [number[key] for key in keys]
+    pairs = list(zip(map(str, ids), documents, strict=True))
+    if not counted_within(pairs):
+        return [segment for segment, _ in pairs]
+    return [f"{document}/{segment}" if document else segment for segment, document in pairs]
+
+
+def _write_standalone(es: EvalSet, path: Path, *, human: str | None = None) -> None:
+    """Write one kind of ratings: ``human``, and those whose names begin with it and a dot."""
+    chosen = [
+        ratings
+        for name, ratings in es.ratings.items()
+        if human is None or owner_of(name, [human]) == human
+    ]
+    if not es.ratings:
+        raise UsageError(f"{path}: the set has no ratings to write")
+    if human is None and len(chosen) > 1:
+        names = listed(list(es.ratings), 8)
+        raise UsageError(f"{path}: the set has several ratings ({names}): choose with human=NAME")
+    if not chosen:
+        raise UsageError(f"{path}: no ratings '{human}'; {hint(str(human), es.ratings)}")
+    if not es.outputs:
+        raise UsageError(f"{path}: the set has no texts, which standalone ratings hold")
+    lines = [line for ratings in chosen for line in _lines(es, ratings)]
+    files.write_text(path, "".join(f"{line}\n" for line in lines))
+
+
+def _lines(es: EvalSet, ratings: Ratings) -> list[str]:
+    segments = es.segments
+    index = {name: i for i, name in enumerate(segments.ids)}
+    unknown = (None,) * es.n_segments
+    source, _, target = (es.language_pair or "").partition("-")
+    lines = []
+    for row in np.flatnonzero(ratings.is_item("system", "repeat")).tolist():
+        marked = None if ratings.errors is None else ratings.errors[row]
+        if marked is None:
+            continue  # nobody was asked for errors
+        system, rater = ratings.systems[ratings.system[row]], ratings.raters[ratings.rater[row]]
+        name = ratings.segments[ratings.segment[row]]
+        i = index[name]
+        document = None if ratings.document is None else ratings.document[row] or None
+        value: dict[str, Any] = {
+            "source": (segments.sources or unknown)[i],
+            "hypothesis": es.outputs.get(system, unknown)[i],
+            "errors": [error.to_dict() for error in marked],
+            "document_id": (segments.documents or unknown)[i] or document,
+            "segment_id": int(name) if _COUNTED.fullmatch(name) else name,
+            "system_id": system,
+            "rater_id": None if rater == NOBODY else rater,
+            "src_lang": source or None,
+            "tgt_lang": target or None,
+        }
+        lines.append(dumps(value, indent=None))
+    return lines
+
+
+def _is_standalone(view: FileView) -> bool:
+    """Tell ratings from tables that count errors, or have them beside a system."""
+    return isinstance((view.record or {}).get("errors"), list) and not view.has("system")
+
+
+STANDALONE = SetFormat(
+    name="mt-metrics-eval standalone ratings",
+    gives=EvalSet,
+    known_by="JSON lines with source, hypothesis and a list of errors",
+    example='{"source": "Yes.", "hypothesis": "Ja.", "errors": [], "document_id": "doc1", '
+    '"segment_id": 0, "system_id": "A", "rater_id": "rater1", "src_lang": "en", '
+    '"tgt_lang": "de"}\n',
+    example_name="ratings.jsonl",
+    rated=True,
+    keys=("source", "hypothesis", "errors"),
+    recognise=_is_standalone,
+    read=_read_standalone,
+    columns=_STANDALONE_COLUMNS,
+    write=_write_standalone,
+    to="standalone",
+    takes=("human",),
+    drops=(
+        "domains",
+        "references",
+        "scores",
+        "values and times of ratings",
+        "batches and controls of ratings",
+    ),
+)
+
+
+# Rating files.
+
+SUFFIX = ".seg.rating"
+_LINE = re.compile(r'[^\t]+\t(None|\{"errors":.*\})(\t[^\t]*)?')
+_NAMED = re.compile(r"([a-z]{2,3}(?:_\w+)?-[a-z]{2,3}(?:_\w+)?)\.(.+)")
+#: Columns of an error list, by the key of a rating that they hold.
+_COLUMNS = {"errors": "errors", "value": "value", "item": "type", "unit": "unit",
+            "seconds": "seconds", "document": "doc", "domain": "domain"}  # fmt: skip
+
+
+class RatingLine(NamedTuple):
+    """One line: ``number`` counts the lines of its system from 0; no value where nobody rated."""
+
+    line: int
+    system: str
+    number: int
+    value: Any
+    rater: str | None
+
+
+def rating_lines(rows: Sequence[str], path: Path) -> Iterator[RatingLine]:
+    """Take the lines of a rating file apart."""
+    seen: dict[str, int] = {}
+    for line, row in enumerate(rows, 1):
+        fields = row.split("\t")
+        if len(fields) not in (2, 3):
+            raise InputError("expected SYSTEM, JSON or None[, RATER]", path=path, line=line)
+        number = seen[fields[0]] = seen.get(fields[0], -1) + 1
+        value = None if fields[1] == "None" else files.parse_json(fields[1], path, line)
+        # A name that would break the line stands in the object.
+        inside = value.get("rater") if isinstance(value, dict) else None
+        rater = inside if isinstance(inside, str) else fields[2] if len(fields) == 3 else None
+        if value is None and fields[1] != "None":
+            raise InputError("expected an object with 'errors' or None", path=path, line=line)
+        yield RatingLine(line, fields[0], number, value, rater)
+
+
+def _is_rating_file(view: FileView) -> bool:
+    """Tell by the name, or by the first line."""
+    if view.name.endswith(SUFFIX):
+        return True
+    first = view.first_lines[:1]
+    return bool(first) and _LINE.fullmatch(first[0]) is not None
+
+
+def _unfold_rating_file(view: FileView) -> RawTable:
+    """Return a row per rating; a file without raters has one, named like the file."""
+    named = _NAMED.fullmatch(view.name.removesuffix(SUFFIX))
+    lp, stem = named.groups() if named else (None, view.name.removesuffix(SUFFIX))
+    lines = list(rating_lines(view.lines, view.path))
+    counts = {line.system: line.number + 1 for line in lines}
+    first = next(iter(counts), "")
+    for system, count in counts.items():
+        if count != counts[first]:
+            view.fail(f"{count} lines of '{system}', expected {counts[first]} as of '{first}'")
+    rated = [line for line in lines if line.value is not None]
+    if not rated:
+        view.fail("holds no rating")
+    for line in rated:
+        if not isinstance(line.value, dict):
+            view.fail("expected an object with 'errors' or None", line.line)
+    columns: dict[str, list[Any]] = {
+        "system": [line.system for line in rated],
+        "segment": [str(line.number) for line in rated],
+        "rater": [line.rater or stem for line in rated],
+    }
+    if lp is not None:
+        columns["lp"] = [lp] * len(rated)
+    for key, column in _COLUMNS.items():
+        if key == "errors" or any(key in line.value for line in rated):
+            columns[column] = [line.value.get(key) for line in rated]
+    unnamed = sum(not line.rater for line in rated)
+    note = f"{unnamed:,} of {len(rated):,} ratings name no rater: these are by '{stem}'"
+    return RawTable(
+        view.path,
+        columns,
+        len(rated),
+        lambda row: rated[row].line,
+        blank_is_missing=False,
+        notes=(view.note(note),) if unnamed else (),
+    )
+
+
+RATING_FILE = ForeignFormat(
+    name="mt-metrics-eval ratings",
+    gives=Ratings,
+    known_by='name ends in .seg.rating; lines of a system and {"errors": ...} or None',
+    example='ONLINE-B\t{"errors": [{"start": 3, "end": 8, "category": "accuracy/mistranslation", '
+    '"severity": "major"}]}\trater1\n',
+    example_name="en-de.mqm.seg.rating",
+    recognise=_is_rating_file,
+    unfold=_unfold_rating_file,
+    becomes=errors.FORMAT,
+)
+FORMATS = (UNIFIED, STANDALONE, RATING_FILE)
