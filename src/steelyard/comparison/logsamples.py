@@ -19,8 +19,8 @@ from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.data.units import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
 from steelyard.formats import bigtables, frames, roles
-from steelyard.formats.judged.battlelogs import LogColumns, unfolded
-from steelyard.formats.judged.logcounts import CountedLog, from_log, log_files, read_counts
+from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
+from steelyard.formats.judged.battles import LogColumns, unfolded
 from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.streams import on_disk
 from steelyard.formats.view import FileView
@@ -117,7 +117,7 @@ def read_log(
     *,
     in_order: bool,
 ) -> ReadLog:
-    """Count a log by the units that are asked for; see :func:`~.logcounts.read_counts`."""
+    """Count a log by the units that are asked for; see :func:`~.battle_counts.read_counts`."""
     log = _of_frame(log, options)
     several = isinstance(log, (list, tuple))
     for one in log if isinstance(log, (list, tuple)) and log else [log]:
@@ -133,6 +133,8 @@ def read_log(
         where=options.where,
         ignore=tuple(options.ignore),
         form=options.format,
+        words=tuple(options.words),
+        swapped=options.swapped,
     )
 
     def count(*, by_unit: bool) -> CountedLog:

@@ -35,7 +35,7 @@ from steelyard.formats.format import (
 )
 from steelyard.formats.judged import (
     appraise,
-    battlelogs,
+    battles,
     directassessment,
     errorlists,
     googlemqm,
@@ -75,8 +75,8 @@ FORMATS: tuple[Format, ...] = (
     *evallogs.FORMATS,
     plaintext.FORMAT,
     errorlists.FORMAT,
-    battlelogs.RANKINGS,
-    battlelogs.FORMAT,
+    battles.RANKINGS,
+    battles.FORMAT,
     directassessment.FORMAT,
     scoretables.LONG,
     scoretables.WIDE,

@@ -20,7 +20,7 @@ from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.formats import files, guessing, roles, tables
 from steelyard.formats.cells import GAPS, label, parse_number
 from steelyard.formats.format import ForeignFormat
-from steelyard.formats.judged import battlelogs, directassessment, errorlists, offsets
+from steelyard.formats.judged import battles, directassessment, errorlists, offsets
 from steelyard.formats.judged.gathering import NOBODY
 from steelyard.formats.judged.labelregions import LABELS, Answer, Span, parted
 from steelyard.formats.rawtable import RawTable
@@ -382,7 +382,7 @@ PAIRS = ForeignFormat(
     example_name=_FILE,
     recognise=_pairs,
     unfold=unfold_pairs,
-    becomes=battlelogs.FORMAT,
+    becomes=battles.FORMAT,
     files=_FILES,
 )
 ERRORS = ForeignFormat(

@@ -1,43 +1,56 @@
 """Who was better than whom: battle logs, a row per duel, and rankings, a row per judge.
 
-A log has columns ``left``, ``right`` and ``outcome``, or ``better`` and ``worse``; rankings have
-``systemKId`` and ``systemKrank``. Both are read whole here, and every ranking can be unfolded into
-battles; logs too long for that are counted by :mod:`steelyard.formats.judged.logcounts`.
+A log has columns of two systems (``left`` and ``right``, ``model_a`` and ``model_b``) and an
+outcome in the words of :mod:`steelyard.formats.verdicts.words`; or columns ``better`` and
+``worse``, or ``winner`` and ``loser``. Rankings have ``systemKId`` and ``systemKrank``. Logs too
+long for memory are counted by :mod:`steelyard.formats.judged.battle_counts`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog, Floats, Rankings, encode
+from steelyard.data.verdicts import Bools
 from steelyard.formats import roles, tables
-from steelyard.formats.cells import parse_number
+from steelyard.formats.cells import label
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.roles import BETTER, WORSE
+from steelyard.formats.verdicts import judges
+from steelyard.formats.verdicts.words import (
+    ASK_DIGITS,
+    EXPECTED,
+    NAMES,
+    SIDE_NOTE,
+    TIE,
+    NameEvidence,
+    Outcomes,
+    names_column,
+    swap_question,
+)
 from steelyard.stats.strength.wins import MOST_WEIGHT
 
-WORDS = {
-    **dict.fromkeys(("left", "model_a"), 1.0),
-    **dict.fromkeys(("right", "model_b"), 0.0),
-    **dict.fromkeys(("tie", "tie (bothbad)", "both_bad", "bothbad"), 0.5),
-}
-
-
+WINNER, LOSER = "winner", "loser"
+_TIE = "tie"  # a column that says so, beside a winner and a loser
+_TIED = frozenset(("true", "1", "1.0", "yes", "tie", "tied", "draw"))
+_OUTCOMES_ALSO = ("verdict", "preference", "judgment", "judgement")
+_NO_OUTCOMES = (bool, list, dict)
 _PROMPTS = ("prompt", "segment")  # words for what battles share, beside names of columns
 
 
 class BattleColumns(NamedTuple):
     """What the columns of a log are called; None for those it does not have.
 
-    Without an outcome, left always wins.
+    Without an outcome left always wins, but for rows with a ``tie``.
     """
 
     left: str
@@ -46,11 +59,12 @@ class BattleColumns(NamedTuple):
     weight: str | None
     time: str | None
     unit: str | None
+    tie: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LogColumns:
-    """What the user said of the columns: their names, which rows to keep, what to skip."""
+    """What the user said of a log: names of columns, which rows to keep, how outcomes are read."""
 
     left: str | None = None
     right: str | None = None
@@ -59,6 +73,8 @@ class LogColumns:
     where: tuple[tuple[str, str], ...] = ()
     ignore: tuple[str, ...] = ()
     form: str | None = None  # the format, whatever the log looks like
+    words: tuple[str, ...] = ()
+    swapped: str | None = None
 
     @property
     def named(self) -> tuple[str | None, ...]:
@@ -68,12 +84,13 @@ class LogColumns:
     def is_text(self, name: str) -> bool:
         """Tell whether a column holds names, even where they look like numbers."""
         selects = (column for column, _ in self.where)
-        return name in self.named or name in selects or roles.is_log_text(name)
+        also = (LOSER, *_OUTCOMES_ALSO, *(side for pair in judges.SIDES for side in pair))
+        return name in (*self.named, *selects, *also) or roles.is_log_text(name)
 
     def wants(self, name: str) -> bool:
         """Tell whether a column is read at all."""
-        known = (*roles.WEIGHT, *roles.TIME)
-        return name in known or self.is_text(name) or roles.is_rank(name)
+        others = (*roles.WEIGHT, *roles.TIME, _TIE, *judges.ORDER_COLUMNS)
+        return name in others or self.is_text(name) or roles.is_rank(name)
 
     def selected(self, table: RawTable) -> RawTable:
         """Keep the rows and columns that are left."""
@@ -106,26 +123,33 @@ class LogColumns:
         """Find the columns of a battle by the names given, or by those that logs usually have."""
         used = [*self.ignore, *(column for column, _ in self.where)]
         table = table.without(used)
-        if BETTER in table and WORSE in table and not (self.left or self.right or self.outcome):
-            return self._with_others(table, BETTER, WORSE, None)
-        chosen = []
-        for given, names, what in (
-            (self.left, roles.LEFT, "left"),
-            (self.right, roles.RIGHT, "right"),
-            (self.outcome, roles.OUTCOME, "outcome"),
-        ):
-            chosen.append(_present(table, given or one_of(table, names, f"{what} column") or what))
-        return self._with_others(table, *chosen)
+        if not (self.left or self.right or self.outcome):
+            if BETTER in table and WORSE in table:
+                return self._with_others(table, BETTER, WORSE, None)
+            if WINNER in table and LOSER in table and None in judges.side_columns(table.columns):
+                return self._with_others(table, WINNER, LOSER, None)
+        one_of(table, roles.LEFT, "left column")
+        one_of(table, roles.RIGHT, "right column")
+        left, right = judges.side_columns(table.columns)
+        outcome = self.outcome or one_of(table, roles.OUTCOME, "outcome column")
+        if outcome is None:
+            outcome = one_of(table, _OUTCOMES_ALSO, "outcome column")
+        columns = [
+            _present(table, name)
+            for name in (self.left or left or "left", self.right or right or "right",
+                         outcome or "outcome")
+        ]  # fmt: skip
+        return self._with_others(table, *columns)
 
     def described(
         self, names: Collection[str], path: Path
     ) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Give the roles of a battle and the columns that have them, by the names in a log."""
+        """Return the roles of a battle and the columns that have them, by the names in a log."""
         table = RawTable(path, dict.fromkeys(names, ()), 0)
         if not names or self.are_rankings(table):
             return ()
-        found = self.find(table)._asdict()
-        return tuple((role, (name,)) for role, name in found.items() if name is not None)
+        columns = self.find(table)._asdict()
+        return tuple((role, (name,)) for role, name in columns.items() if name is not None)
 
     def _with_others(
         self, table: RawTable, left: str, right: str, outcome: str | None
@@ -139,7 +163,25 @@ class LogColumns:
         others = others.without([] if shared is None else [shared])
         weight = one_of(others, roles.WEIGHT, "weight")
         time = one_of(others, roles.TIME, "time")
-        return BattleColumns(left, right, outcome, weight, time, shared)
+        tie = _TIE if left == WINNER and _TIE in others else None
+        return BattleColumns(left, right, outcome, weight, time, shared, tie)
+
+    def outcomes(self, cells: Collection[Any], column: str, source: str) -> Outcomes:
+        """Find how the outcomes of a log are read, or ask."""
+        words = () if self.words == (NAMES,) else self.words
+        outcomes = Outcomes.of(cells, column, words)
+        if outcomes.digits == "open":
+            raise UsageError(f"{source}: column '{column}' {ASK_DIGITS}")
+        return outcomes if outcomes.digits else replace(outcomes, digits="points")
+
+    def with_names(self, outcomes: Outcomes, battles: Collection[Any], source: str) -> Outcomes:
+        """Decide whether words that are also names of systems mean systems, or ask."""
+        if self.words == (NAMES,):
+            return outcomes
+        evidence = NameEvidence.of(outcomes, battles)
+        if evidence.is_open:
+            raise UsageError(f"{source}: {evidence.question()}")
+        return replace(outcomes, names=evidence.names)
 
 
 def _present(table: RawTable, column: str) -> str:
@@ -148,43 +190,114 @@ def _present(table: RawTable, column: str) -> str:
     return column
 
 
-def read(table: RawTable, columns: LogColumns | None = None) -> BattleLog:
-    """Read a log; an outcome is a word (``left``, ``right``, ``tie``) or left's score in 0..1."""
-    chosen = (columns or LogColumns()).find(table)
-    weight, time, unit = chosen.weight, chosen.time, chosen.unit
-    lefts, rights = table.labels(chosen.left), table.labels(chosen.right)
-    for row, (one, other) in enumerate(zip(lefts, rights, strict=True)):
-        if one == other:
-            table.fail(f"'{one}' meets itself", row)
+def read(
+    table: RawTable, columns: LogColumns | None = None, outcomes: Outcomes | None = None
+) -> BattleLog:
+    """Read a log; outcomes are words, systems or points of the left side in 0..1."""
+    columns = columns or LogColumns()
+    names = columns.find(table)
+    lefts, rights = table.labels(names.left), table.labels(names.right)
+    for row, (left, right) in enumerate(zip(lefts, rights, strict=True)):
+        if left == right:
+            table.fail(f"'{left}' meets itself", row)
     systems, codes = encode([*lefts, *rights])
-    units, unit_codes = (None, None) if unit is None else encode(table.labels(unit))
+    units, unit = (None, None) if names.unit is None else encode(table.labels(names.unit))
+    points = np.ones(table.n_rows)
+    if names.tie is not None:
+        points[_tied(table, names.tie)] = TIE
+    if names.outcome is not None:
+        points = _points(table, columns, names, outcomes)
     return BattleLog(
         systems,
         codes[: len(lefts)],
         codes[len(lefts) :],
-        np.ones(table.n_rows) if chosen.outcome is None else _outcomes(table, chosen.outcome),
-        None if weight is None else _weights(table, weight),
-        None if time is None else table.numbers(time),
+        points,
+        None if names.weight is None else _weights(table, names.weight),
+        None if names.time is None else table.numbers(names.time),
         units,
-        unit_codes,
+        unit,
     )
 
 
-def _outcomes(table: RawTable, column: str) -> Floats:
-    cells = table.columns[column]
-    values = np.empty(table.n_rows)
-    known: dict[str, float] = dict(WORDS)
-    for row, cell in enumerate(cells):
-        number = known.get(cell) if isinstance(cell, str) else None
-        if number is None:
-            number = parse_number(cell)
-            if number is None or not 0 <= number <= 1:
-                words = ", ".join(WORDS)
-                table.fail(f"outcome {cell!r}, expected {words} or a number in 0..1", row)
-            if isinstance(cell, str):
-                known[cell] = number
-        values[row] = number
-    return values
+def _tied(table: RawTable, column: str) -> Bools:
+    return np.array([str(cell).strip().casefold() in _TIED for cell in table.columns[column]])
+
+
+def _points(
+    table: RawTable, columns: LogColumns, names: BattleColumns, outcomes: Outcomes | None
+) -> Floats:
+    """Return the points of the left side; what is no outcome is an error with its line."""
+    cells = judges.cells_of(table, str(names.outcome))
+    lefts, rights = table.labels(names.left), table.labels(names.right)
+    usable = [None if isinstance(cell, _NO_OUTCOMES) else _stripped(cell) for cell in cells]
+    if outcomes is None:
+        outcomes = columns.outcomes({*usable} - {None}, str(names.outcome), table.place)
+        battles = set(zip(usable, lefts, rights, strict=True))
+        outcomes = columns.with_names(outcomes, battles, table.place)
+    points, by_name = outcomes.points(usable, lefts, rights)
+    for row in np.flatnonzero(np.isnan(points))[:1].tolist():
+        table.fail(f"outcome {cells[row]!r}, expected {EXPECTED}", row)
+    mirrored = _mirrored(table, lefts, rights)
+    if columns.swapped != "column" and mirrored.any():
+        fixed = by_name.copy()
+        if columns.swapped is None:
+            fixed |= np.array([names_column(cell) for cell in usable], dtype=bool)
+            _check_swapped(table, points, mirrored & ~by_name, fixed)
+        points = np.where(mirrored & ~fixed, 1 - points, points)
+    return points
+
+
+def _stripped(cell: Any) -> Any:
+    return cell.strip() if isinstance(cell, str) else cell
+
+
+def _mirrored(table: RawTable, lefts: Sequence[str], rights: Sequence[str]) -> Bools:
+    return judges.mirrored_rows(table, _items(table), list(zip(lefts, rights, strict=True)))
+
+
+def _items(table: RawTable) -> list[str]:
+    """Name what battles are about, as far as the log does."""
+    item = next((name for name in judges.ITEM if name in table), None)
+    return [""] * table.n_rows if item is None else [str(label(c)) for c in table.columns[item]]
+
+
+def _check_swapped(table: RawTable, points: Floats, mirrored: Bools, fixed: Bools) -> None:
+    """Ask what words of a swapped order refer to, if the usual order contradicts the reading."""
+    items = _items(table)
+    usual = {items[row]: points[row] for row in np.flatnonzero(~mirrored).tolist()}
+    counts = {(of_columns, same): 0 for of_columns in (False, True) for same in (False, True)}
+    for row in np.flatnonzero(mirrored & (points != TIE)).tolist():
+        other = usual.get(items[row], TIE)
+        if other != TIE and items[row]:
+            counts[bool(fixed[row]), bool((points[row] > TIE) == (other > TIE))] += 1
+    for of_columns in (False, True):
+        n_column, n_side = counts[of_columns, True], counts[of_columns, False]
+        question = swap_question(n_column, n_side, of_columns=of_columns)
+        if question is not None:
+            raise UsageError(f"{table.place}: {question}")
+
+
+def prepared(table: RawTable, columns: LogColumns | None = None) -> RawTable:
+    """Leave out rows of winners and losers that name no two systems, and note what is assumed."""
+    columns = columns or LogColumns()
+    names, notes = columns.find(table), []
+    if names.left == WINNER and names.right == LOSER and names.outcome is None:
+        pairs = [tuple(map(label, row)) for row in zip(table.columns[WINNER],
+                 table.columns[LOSER], strict=True)]  # fmt: skip
+        rows = [n for n, (left, right) in enumerate(pairs) if left and right and left != right]
+        if len(rows) < table.n_rows:
+            lost = plural(table.n_rows - len(rows), "battle")
+            notes.append(f"{table.places}: {lost} without two systems: left out")
+            if not rows:
+                table.fail("no battle is left of two systems")
+            table = table.take(rows)
+    elif judges.order_flags(table) and columns.swapped is None and names.outcome is not None:
+        lefts, rights = table.labels(names.left), table.labels(names.right)
+        notes += [SIDE_NOTE] if _mirrored(table, lefts, rights).any() else []
+    orders = judges.orders_of(table.columns, pairs=True)
+    if names.outcome is not None and names.outcome in orders:
+        notes.append(f"{table.places}: the swapped order is not used: {orders[names.outcome][1]}")
+    return replace(table, notes=(*table.notes, *notes))
 
 
 def _weights(table: RawTable, column: str) -> Floats:
@@ -286,16 +399,22 @@ def _used_of_rankings(table: RawTable) -> list[str]:
     return [*ranked, *roles.RANKED_SEGMENT, *roles.JUDGE]
 
 
-#: Notes what a log has beside its battles, such as judges, categories and language pairs.
-told_of_battles = unusedcolumns.told(lambda table: LogColumns().find(table))
+_unused = unusedcolumns.told(lambda table: LogColumns().find(table))
+
+
+def noted(table: RawTable) -> RawTable:
+    """Note what a log has beside its battles, such as judges and categories."""
+    return _unused(prepared(table))
+
+
 FORMAT = TableFormat(
     name="battle log",
     gives=BattleLog,
-    known_by="left, right and outcome; or better and worse",
+    known_by="left, right and outcome; or better and worse; or winner and loser",
     example="left,right,outcome\nA,B,left\nB,A,tie\n",
     example_name="battles.csv",
-    marks=("left right outcome", "better worse"),
-    prepare=told_of_battles,
+    marks=("left right outcome", "better worse", ".winner .loser"),
+    prepare=noted,
     read=read,
     write=write,
     to="battles",

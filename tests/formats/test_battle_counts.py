@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,25 +11,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.test_battles import logs
+from tests.formats.test_battles import logs, with_another
 
 from steelyard import BattleLog, save
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import bigtables, tables
-from steelyard.formats.judged.battlelogs import LogColumns
-from steelyard.formats.judged.logcounts import CountedLog, from_log, read_counts
+from steelyard.formats.judged.battle_counts import CountedLog, from_log, read_counts
+from steelyard.formats.judged.battles import LogColumns
 from steelyard.formats.reading import read_any
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
 SUFFIXES = ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"]
-
-
-def with_another(path: Path) -> list[Path]:
-    """Put a log beside another: several files go through DuckDB, however short they are."""
-    other = path.with_name("other.csv")
-    other.write_text("left,right,outcome,weight,prompt\nA,B,left,1,p\n", encoding="utf-8")
-    return [path, other]
 
 
 def same(one: CountedLog, other: CountedLog) -> None:
@@ -90,83 +82,6 @@ def test_a_longer_log(tmp_path: Path, suffix: str, n_units: int) -> None:
     path = tmp_path / f"x.{suffix}"
     save(made, path)
     same(read_counts(path), from_log(read_any(path)[1]))
-
-
-BAD = [
-    "A,A,left,1,p",
-    "A,B,win,1,p",
-    "A,B,,1,p",
-    "A,B,1.5,1,p",
-    "A,B,-1,1,p",
-    "A,B,nan,1,p",
-    "A,B,inf,1,p",
-    ",B,left,1,p",
-    "A,,left,1,p",
-    "A,B,left,-1,p",
-    "A,B,left,x,p",
-    "A,B,left,,p",
-    "A,B,left,nan,p",
-    "A,B,left,inf,p",
-    "A,B,left,1,",
-]
-
-
-@pytest.mark.parametrize("bad", BAD)
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "jsonl"])
-def test_errors_are_those_of_short_logs(
-    tmp_path: Path, refusal: Refusal, suffix: str, bad: str
-) -> None:
-    header = ["left", "right", "outcome", "weight", "prompt"]
-    rows = [line.split(",") for line in ("A,B,tie,1,p", "B,C,0.25,2,p", bad, "A,C,left,1,q")]
-    path = tmp_path / f"x.{suffix}"
-    if suffix == "jsonl":
-        tables.write(path, {name: [row[k] for row in rows] for k, name in enumerate(header)})
-    else:
-        mark = "\t" if suffix == "tsv" else ","
-        text = "".join(mark.join(row) + "\n" for row in [header, *rows])
-        path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
-    message = refusal(read_counts, with_another(path))
-    assert message == refusal(read_any, path)
-    assert message.startswith(f"{path}:{3 if suffix == 'jsonl' else 4}: ")
-
-
-@pytest.mark.parametrize("cell", ["true", "false", "[1]", '{"a": 1}', "null", "2", '"x"'])
-def test_bad_outcomes_in_json(tmp_path: Path, refusal: Refusal, cell: str) -> None:
-    rows = [f'{{"left":"A","right":"B","outcome":{x}}}\n' for x in ("1", "0", cell)]
-    path = tmp_path / "x.jsonl"
-    path.write_text("\n" + "".join(rows), encoding="utf-8")
-    message = refusal(read_counts, with_another(path))
-    assert message == refusal(read_any, path)
-    assert message.startswith(f"{path}:4: ")
-
-
-@pytest.mark.parametrize(
-    ("columns", "place"),
-    [
-        ({"outcome": ["left", "win"]}, 2),
-        ({"outcome": np.array([0.5, 1.5])}, 2),
-        ({"outcome": np.array([np.nan, 1.0])}, 1),
-        ({"right": ["B", "A"]}, 2),
-        ({"left": ["A", None]}, 2),
-        ({"weight": np.array([1.0, -1.0])}, 2),
-        ({"weight": np.array([1.0, np.nan])}, 2),
-    ],
-)
-def test_errors_in_parquet(
-    tmp_path: Path, refusal: Refusal, columns: dict[str, object], place: int
-) -> None:
-    good = {"left": ["A", "A"], "right": ["B", "B"], "outcome": ["left", "tie"]}
-    path = tmp_path / "x.parquet"
-    tables.write(path, good | columns)
-    message = refusal(read_counts, path)
-    assert message == refusal(read_any, path)
-    assert message.startswith(f"{path}:{place}: ")
-
-
-def test_names_that_are_no_names_in_parquet(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "x.parquet"
-    tables.write(path, {"left": [True], "right": ["B"], "outcome": ["left"]})
-    assert refusal(read_counts, path).startswith(f"{path}:1: column 'left' holds True")
 
 
 @pytest.mark.parametrize(
