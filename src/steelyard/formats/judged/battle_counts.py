@@ -184,15 +184,7 @@ def from_log(
     in_order: bool = False,
     form: str = "battle log",
 ) -> CountedLog:
-    """Count the battles of a log that is in memory.
-
-    Examples
-    --------
-    >>> left, right = np.array([0, 0], dtype=np.int32), np.array([1, 1], dtype=np.int32)
-    >>> counted = from_log(BattleLog(("A", "B"), left, right, np.array([1.0, 0.5])))
-    >>> counted.pairs.wins_i.tolist(), counted.pairs.ties.tolist()
-    ([1.0], [1.0])
-    """
+    """Count the battles of a log that is in memory."""
     duels = Battles(log.left, log.right, log.outcome, len(log.systems), log.weight)
     unit = log.unit if by_unit else None
     n_units = None if unit is None or log.units is None else len(log.units)

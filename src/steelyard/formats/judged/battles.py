@@ -43,7 +43,6 @@ WINNER, LOSER = "winner", "loser"
 _TIE = "tie"  # a column that says so, beside a winner and a loser
 _TIED = frozenset(("true", "1", "1.0", "yes", "tie", "tied", "draw"))
 _OUTCOMES_ALSO = ("verdict", "preference", "judgment", "judgement")
-_NO_OUTCOMES = (bool, list, dict)
 _PROMPTS = ("prompt", "segment")  # words for what battles share, beside names of columns
 
 
@@ -167,7 +166,7 @@ class LogColumns:
         return BattleColumns(left, right, outcome, weight, time, shared, tie)
 
     def outcomes(self, cells: Collection[Any], column: str, source: str) -> Outcomes:
-        """Find how the outcomes of a log are read, or ask."""
+        """Find how different outcomes of a log are read, or ask."""
         words = () if self.words == (NAMES,) else self.words
         outcomes = Outcomes.of(cells, column, words)
         if outcomes.digits == "open":
@@ -206,7 +205,7 @@ def read(
     if names.tie is not None:
         points[_tied(table, names.tie)] = TIE
     if names.outcome is not None:
-        points = _points(table, columns, names, outcomes)
+        points = _points(table, columns, names.outcome, (lefts, rights), outcomes)
     return BattleLog(
         systems,
         codes[: len(lefts)],
@@ -224,31 +223,33 @@ def _tied(table: RawTable, column: str) -> Bools:
 
 
 def _points(
-    table: RawTable, columns: LogColumns, names: BattleColumns, outcomes: Outcomes | None
-) -> Floats:
+    table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]],
+    outcomes: Outcomes | None,
+) -> Floats:  # fmt: skip
     """Return the points of the left side; what is no outcome is an error with its line."""
-    cells = judges.cells_of(table, str(names.outcome))
-    lefts, rights = table.labels(names.left), table.labels(names.right)
-    usable = [None if isinstance(cell, _NO_OUTCOMES) else _stripped(cell) for cell in cells]
+    cells = _usable(judges.cells_of(table, column))
     if outcomes is None:
-        outcomes = columns.outcomes({*usable} - {None}, str(names.outcome), table.place)
-        battles = set(zip(usable, lefts, rights, strict=True))
-        outcomes = columns.with_names(outcomes, battles, table.place)
-    points, by_name = outcomes.points(usable, lefts, rights)
+        outcomes = columns.outcomes(distinct := set(cells) - {None}, column, table.place)
+        if not (distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])):
+            outcomes = columns.with_names(outcomes, {*zip(cells, *sides, strict=True)}, table.place)
+    points, by_name = outcomes.points(cells, *sides)
     for row in np.flatnonzero(np.isnan(points))[:1].tolist():
-        table.fail(f"outcome {cells[row]!r}, expected {EXPECTED}", row)
-    mirrored = _mirrored(table, lefts, rights)
-    if columns.swapped != "column" and mirrored.any():
-        fixed = by_name.copy()
-        if columns.swapped is None:
-            fixed |= np.array([names_column(cell) for cell in usable], dtype=bool)
-            _check_swapped(table, points, mirrored & ~by_name, fixed)
-        points = np.where(mirrored & ~fixed, 1 - points, points)
-    return points
+        table.fail(f"outcome {table.columns[column][row]!r}, expected {EXPECTED}", row)
+    if columns.swapped == "column" or judges.order_flags(table) is None:
+        return points
+    mirrored = _mirrored(table, *sides)
+    fixed = by_name.copy()
+    if columns.swapped is None:
+        fixed |= np.array([names_column(cell) for cell in cells], dtype=bool)
+        _check_swapped(table, points, mirrored & ~by_name, fixed)
+    return np.where(mirrored & ~fixed, 1 - points, points)
 
 
-def _stripped(cell: Any) -> Any:
-    return cell.strip() if isinstance(cell, str) else cell
+def _usable(cells: Sequence[Any]) -> list[Any]:
+    """Return cells as outcomes, None where one can't be any."""
+    plain = [None if isinstance(cell, (bool, list, dict)) else cell for cell in cells]
+    words = {cell: cell.strip() if isinstance(cell, str) else cell for cell in set(plain)}
+    return [words[cell] for cell in plain]
 
 
 def _mirrored(table: RawTable, lefts: Sequence[str], rights: Sequence[str]) -> Bools:
@@ -352,15 +353,6 @@ def unfolded(rankings: Rankings) -> BattleLog:
 
     What the battles share, and what a bootstrap draws, is the segment. A system that stands twice
     in a ranking does not meet itself.
-
-    Examples
-    --------
-    >>> one = np.zeros(1, dtype=np.int32)
-    >>> made = Rankings(("A", "B", "C"), ("1",), ("x",), one, one,
-    ...                 np.array([[2, 0, 1]], dtype=np.int32), np.array([[1.0, 1.0, 3.0]]))
-    >>> log = unfolded(made)
-    >>> log.left.tolist(), log.right.tolist(), log.outcome.tolist()
-    ([2, 2, 0], [0, 1, 1], [0.5, 1.0, 1.0])
     """
     first, second = np.triu_indices(rankings.system.shape[1], 1)
     left, right = rankings.system[:, first].ravel(), rankings.system[:, second].ravel()

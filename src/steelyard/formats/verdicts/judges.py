@@ -67,8 +67,7 @@ Side = tuple[str | None, str | None]
 Key = tuple[str, str, str]  # an item, and the systems that are judged, in a fixed order
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
+class Keys(NamedTuple):
     """The columns that tell the rows of a table apart; None where it has no such column."""
 
     item: str | None
@@ -81,16 +80,9 @@ class Keys:
     judge: str | None
     task: str | None
 
-    @property
-    def columns(self) -> set[str]:
-        """The columns that are used so."""
-        names = (self.item, self.system, self.left, self.right, self.unit, self.run, self.rater,
-                 self.judge, self.task)  # fmt: skip
-        return {name for name in names if name is not None}
-
 
 #: What ``columns={role: name}`` may name, and other words for it.
-ROLES = ("item", "system", "left", "right", "unit", "run", "rater", "judge", "task")
+ROLES = Keys._fields
 _ALSO = {"segment": "item", "epoch": "run", "doc": "unit", "prompt": "unit"}
 Keyed = Sequence[tuple[RawTable, Keys]]
 
@@ -198,13 +190,7 @@ def _holds_names(table: RawTable, name: str) -> bool:
 
 
 def orders_of(names: Collection[str], *, pairs: bool) -> dict[str, tuple[str, str]]:
-    """Find judges with a column for either order: name, usual and swapped column.
-
-    Examples
-    --------
-    >>> orders_of(["x_12", "x_21", "y", "y_swapped", "z_ab"], pairs=True)
-    {'x': ('x_12', 'x_21'), 'y': ('y', 'y_swapped')}
-    """
+    """Find judges with a column for either order: name, usual and swapped column."""
     orders: dict[str, tuple[str, str]] = {}
     for usual, swapped in (*_ENDS_OF_PAIRS, *(_ORDER_ENDS if pairs else ())):
         for name in names:
@@ -267,13 +253,7 @@ def cells_of(table: RawTable, name: str) -> list[Any]:
 
 
 def sides(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Find columns that both sides of a pair have, by their name without the side.
-
-    Examples
-    --------
-    >>> sides(["chars_left", "chars_right", "words1", "words2", "x_left"])
-    {'chars': ('chars_left', 'chars_right'), 'words': ('words1', 'words2')}
-    """
+    """Find columns that both sides of a pair have, by their name without the side."""
     both: dict[str, tuple[str, str]] = {}
     for name in names:
         for left, right in _OTHER_SIDES:
@@ -284,13 +264,7 @@ def sides(names: Collection[str]) -> dict[str, tuple[str, str]]:
 
 
 def says_no_verdict(name: str) -> bool:
-    """Tell from its name that a column is about something else: lengths, texts, times.
-
-    Examples
-    --------
-    >>> [says_no_verdict(name) for name in ("chars", "latency_ms", "GPT-4", "swapped")]
-    [True, True, False, True]
-    """
+    """Tell from its name that a column is about something else: lengths, texts, times."""
     return not _NO_VERDICT.isdisjoint(roles.words(name)) or roles.says_id(name) or name in _FLAGS
 
 
@@ -330,7 +304,7 @@ def _verdict_columns(
     table: RawTable, keys: Keys, named: Collection[str], whose: str, but: Collection[str] = ()
 ) -> list[str]:
     """Find what a long table holds: one column of verdicts, or one for either order."""
-    free = [name for name in table.columns if name not in keys.columns and name not in but]
+    free = [name for name in table.columns if name not in keys and name not in but]
     columns = [name for name in free if name in named]
     if columns:
         return columns[:1]
@@ -362,7 +336,7 @@ def _people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[Voi
     if called and keys.judge is not None:  # people among those whom the table calls judges
         column = _verdict_columns(table, keys, asked.human, "judge")[0]
         return _long(table, keys.judge, column, is_judge=False, only=called)
-    names = [n for n in matching(asked.human, list(table.columns)) if n not in keys.columns]
+    names = [n for n in matching(asked.human, list(table.columns)) if n not in keys]
     if keys.judge is not None:
         # In a table of judges, a column that people have in a table of their own is the judges'.
         elsewhere = {n for other, its in keyed if its.judge is None for n in other.columns}
@@ -448,7 +422,7 @@ def _wide(
     table: RawTable, keys: Keys, taken: Collection[str], asked: Asked, kind: str, scale: Scale
 ) -> list[Voice]:
     """Return the columns of a table that are judges; ``taken`` are those of people."""
-    free = [name for name in table.columns if name not in taken and name not in keys.columns]
+    free = [name for name in table.columns if name not in taken and name not in keys]
     orders = orders_of(free, pairs=kind == PAIRS)
     base_of = {name: base for base, both in orders.items() for name in both}
     of_sides = {name for both in sides(free).values() for name in both} if kind == PAIRS else set()
@@ -479,26 +453,29 @@ def _wide(
     return voices
 
 
-def holds_verdicts(table: RawTable) -> bool:
-    """Tell whether a table holds verdicts, by its columns and its first rows.
+def may_hold_verdicts(names: Collection[str]) -> bool:
+    """Tell by names of columns whether a table may hold verdicts, and is no battle log.
 
-    Pairs have columns of two systems and one of outcomes that is no battle log's own; points have
-    a row for each label of a rater or judge, in words.
+    Pairs have columns of two systems; points have a row for each label of a rater or judge.
     """
-    if any(name in table for name in (*roles.OUTCOME, roles.BETTER, roles.WORSE)):
+    columns = set(names)
+    if columns & {*roles.OUTCOME, roles.BETTER, roles.WORSE}:
         return False
-    head = table.take(range(min(table.n_rows, 200)))
+    labelled = columns & {"label", "verdict", "grade"} and columns & {*roles.RATER, *JUDGE}
+    return None not in side_columns(columns) or bool(labelled and columns & set(ITEM))
+
+
+def holds_verdicts(table: RawTable) -> bool:
+    """Tell whether a table holds verdicts, by its columns and its first rows."""
     left, right = side_columns(table.columns)
-    if left is not None and right is not None:
-        keys = {left, right}
-        return any(
-            holds_outcomes(*_beside(head, name, left, right))
-            for name in head.columns
-            if name not in keys and not says_no_verdict(name)
-        )
-    who = next((name for name in (*roles.RATER, *JUDGE) if name in table), None)
-    labels = next((name for name in ("label", "verdict", "grade") if name in table), None)
-    return who is not None and labels is not None and any(name in table for name in ITEM)
+    if left is None or right is None or not may_hold_verdicts(table.columns):
+        return may_hold_verdicts(table.columns)
+    head = table.take(range(min(table.n_rows, 200)))
+    return any(
+        holds_outcomes(*_beside(head, name, left, right))
+        for name in head.columns
+        if name not in (left, right) and not says_no_verdict(name)
+    )
 
 
 def _beside(

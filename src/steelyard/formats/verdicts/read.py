@@ -135,11 +135,12 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
 
 def describe_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts | None:
     """Read files that look like verdicts, whoever the people are; None for anything else."""
-    for source in sources:
-        if files.is_folder(Path(source)) or registry.foreign(FileView(Path(source))) is not None:
+    views = [FileView(Path(source)) for source in sources]
+    for view in views:
+        if files.is_folder(view.path) or registry.foreign(view) is not None or view.is_log:
             return None
-        if FileView(Path(source)).is_log:
-            return None
+    if not any(speakers.may_hold_verdicts(view.names) for view in views):
+        return None
     inputs = _narrowed([table_of(source) for source in sources], how, {})
     if not any(speakers.holds_verdicts(table) for table in inputs):
         return None
@@ -251,7 +252,7 @@ def _without_single_task(keyed: Keyed, assigned: Mapping[str, str]) -> Keyed:
     tasks = [table.columns[keys.task] for table, keys in keyed if keys.task is not None]
     if "task" in assigned or len({label(cell) for cells in tasks for cell in cells}) > 1:
         return keyed
-    return [(table, replace(keys, task=None)) for table, keys in keyed]
+    return [(table, keys._replace(task=None)) for table, keys in keyed]
 
 
 def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked:
@@ -317,10 +318,6 @@ class Sheet:
         if keys.system is not None:
             return [(system, None) for system in self.table.labels(keys.system)]
         return [(None, None)] * self.table.n_rows
-
-    def mirrored(self) -> Bools:
-        """Tell which rows were shown the other way round than their columns have the systems."""
-        return speakers.mirrored_rows(self.table, self.items(), self.sides())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -422,7 +419,8 @@ class Gathered:
         """Bring together what every voice says in all tables."""
         parts: dict[Who, list[Statements]] = {}
         for number, sheet in enumerate(self.sheets):
-            rows, turned, mirrored = self.rows[number], self.turned[number], sheet.mirrored()
+            rows, turned = self.rows[number], self.turned[number]
+            mirrored = speakers.mirrored_rows(sheet.table, sheet.items(), sheet.sides())
             both = (rows >= 0) & self._both_orders[np.maximum(rows, 0)]
             swapped = mirrored | (both & turned)
             for voice in sheet.voices:
@@ -588,7 +586,9 @@ class _Pairs:
                 rows = self.gathered.statements[who].row[finite]
                 np.add.at(total, rows, points.values[finite])
                 np.add.at(count, rows, 1)
-        return np.divide(total, count, out=np.full(len(total), np.nan), where=count > 0)
+        means = np.full(len(total), np.nan)
+        np.divide(total, count, out=means, where=count > 0)
+        return means
 
     def opinion(self, who: Who) -> Opinion:
         """Return the opinion of a judge or person."""
@@ -719,7 +719,8 @@ def _verdicts(
 ) -> Verdicts:
     notes: list[str] = []
     statements = gathered.statements
-    categories, ordered = OF_PAIRS, True
+    categories: tuple[str, ...] = OF_PAIRS
+    ordered = True
     if kind == PAIRS:
         pairs = _Pairs(gathered, how, notes)
         opinions = {who: pairs.opinion(who) for who in statements}
@@ -738,7 +739,7 @@ def _verdicts(
     )
     if len(gathered.sheets) > 1:
         _check_joined(gathered, judges, raters)
-    used = {column for sheet in gathered.sheets for column in sheet.keys.columns}
+    used = {column for sheet in gathered.sheets for column in sheet.keys if column is not None}
     used |= {voice.column for sheet in gathered.sheets for voice in sheet.voices}
     used |= {speakers.ORDER} | {
         flags[0] for sheet in gathered.sheets if (flags := speakers.order_flags(sheet.table))

@@ -68,13 +68,7 @@ def _number(cell: object) -> float | None:
 
 
 def filled(cells: Sequence[Any]) -> tuple[list[int], list[Any]]:
-    """Return the rows that are not empty, and their cells; lists and objects as text.
-
-    Examples
-    --------
-    >>> filled(["left", "", None, " tie ", float("nan"), ["x"]])
-    ([0, 3, 5], ['left', 'tie', "['x']"])
-    """
+    """Return the rows that are not empty, and their cells; lists and objects as text."""
     try:
         distinct = set(cells)
     except TypeError:
@@ -102,13 +96,7 @@ def _typed(cell: object) -> str:
 
 
 def word_points(cell: object) -> float | None:
-    """Return the points of the left side that a word says, whatever column it is in.
-
-    Examples
-    --------
-    >>> [word_points(word) for word in ("[[A]]", "model_b", "tie (bothbad)", "B>>A", "gpt-4")]
-    [1.0, 0.0, 0.5, 0.0, None]
-    """
+    """Return the points of the left side that a word says, whatever column it is in."""
     if not isinstance(cell, str):
         return None
     key = _key(cell)
@@ -151,16 +139,7 @@ class Outcomes:
 
     @classmethod
     def of(cls, cells: Iterable[object], column: str = "", words: Sequence[str] = ()) -> Outcomes:
-        """Look through a column; a word for ties in it says that 0 is none.
-
-        Examples
-        --------
-        >>> columns = (["1", "2"], ["0.3", "1"], ["-1", "1"], ["7"], ["0", "1"], ["0", "1", "tie"])
-        >>> [Outcomes.of(cells).digits for cells in columns]
-        ['sides', 'points', 'signs', None, 'open', 'points']
-        >>> Outcomes.of(["0", "1"], words=["1", "0"]).point("0")
-        0.0
-        """
+        """Look through a column; a word for ties in it says that 0 is none."""
         distinct = set(cells)
         numbers = {number for cell in distinct if (number := _number(cell)) is not None}
         chosen = dict(zip((word.casefold() for word in words), (LEFT, RIGHT, TIE), strict=False))
@@ -178,13 +157,7 @@ class Outcomes:
         return cls("any" if digits == "open" and "0" in chosen else digits, words=chosen)
 
     def settled(self, others: Iterable[Outcomes]) -> Outcomes:
-        """Take the digits of other columns of the same table where the own ones are open.
-
-        Examples
-        --------
-        >>> Outcomes("open").settled([Outcomes("open"), Outcomes("sides")]).digits
-        'sides'
-        """
+        """Take the digits of other columns of the same table where the own ones are open."""
         if self.digits != "open":
             return self
         sure = (other.digits for other in others if other.digits in ("points", "sides", "signs"))
@@ -213,14 +186,7 @@ class Outcomes:
     def points(
         self, cells: Sequence[Any], left: Sequence[str | None], right: Sequence[str | None]
     ) -> tuple[Floats, Bools]:
-        """Return the points of the left side, NaN if not understood, and which cells name a system.
-
-        Examples
-        --------
-        >>> cells = ["2", "left", "Y", "tie", "sorry", "Z"]
-        >>> [column.tolist() for column in Outcomes("sides").points(cells, ["X"] * 6, ["Y"] * 6)]
-        [[0.0, 1.0, 0.0, 0.5, nan, nan], [False, False, True, False, False, False]]
-        """
+        """Return points of the left side, NaN if not understood, and which cells name a system."""
         distinct = set(cells)
         meaning = {
             cell: math.nan if (point := self.point(cell)) is None else point for cell in distinct
@@ -248,16 +214,7 @@ class NameEvidence:
 
     @classmethod
     def of(cls, outcomes: Outcomes, battles: Iterable[tuple[Any, Any, Any]]) -> NameEvidence:
-        """Look through distinct (cell, left, right); a word outside its own pair is a side.
-
-        Examples
-        --------
-        >>> rows = [("A", "C", "A"), ("B", "C", "A")]
-        >>> NameEvidence.of(Outcomes("points"), rows).names
-        False
-        >>> NameEvidence.of(Outcomes("points"), [("A", "B", "A")]).is_open
-        True
-        """
+        """Look through distinct (cell, left, right); a word outside its own pair is a side."""
         rows = set(battles)
         systems = {name for _, left, right in rows for name in (left, right) if name is not None}
         clashes, for_names, for_sides = None, False, False
@@ -314,11 +271,6 @@ def swap_question(n_column: int, n_side: int, *, of_columns: bool = False) -> st
 
     Counts of verdicts of the swapped order that agree with the usual one, if A is the left column
     and if it is the output shown first; words ``of_columns`` (``model_a``) usually name a column.
-
-    Examples
-    --------
-    >>> swap_question(5, 20) is None, swap_question(20, 5) is None
-    (True, False)
     """
     n, fewer = n_column + n_side, min(n_column, n_side)
     against = n_side > n_column if of_columns else n_column > n_side
@@ -345,17 +297,7 @@ class Scale:
 
     @classmethod
     def of(cls, people: Sequence[Sequence[object]], judges: Sequence[Sequence[object]]) -> Scale:
-        """Find the scale that people used; a judge's further labels are categories, too.
-
-        Examples
-        --------
-        >>> Scale.of([["1", "3", ""]], [["2", "3", "5"]]).categories
-        ('1', '2', '3', '5')
-        >>> Scale.of([["pass", "fail"]], [["Pass", "FAIL"]]).values
-        (0.0, 1.0)
-        >>> Scale.of([["0.31", "0.7"]], [["0.4", "1"]]).categories
-        ()
-        """
+        """Find the scale that people used; a judge's further labels are categories, too."""
         counts = Counter(cell for cells in people for cell in cells if not is_gap(cell))
         numbers = {x for cell in counts if (x := _number(cell)) is not None}
         n_words = sum(n for cell, n in counts.items() if _number(cell) is None)
@@ -402,16 +344,7 @@ class Scale:
         return cls(tuple(ordered), (math.nan,) * len(ordered), words, ordered=False)
 
     def read(self, cells: Sequence[object]) -> tuple[Floats, Codes]:
-        """Return values and labels of a column; no labels where its numbers are no categories.
-
-        Examples
-        --------
-        >>> scale = Scale.of([["1", "2", "3"]], [])
-        >>> [column.tolist() for column in scale.read(["3", "sorry", None])]
-        [[3.0, nan, nan], [2, -2, -1]]
-        >>> [column.tolist() for column in scale.read(["2.5", "3", "sorry"])]
-        [[2.5, 3.0, nan], [-1, -1, -2]]
-        """
+        """Return values and labels of a column; no labels where its numbers are no categories."""
         index = {x: k for k, x in enumerate(self.values)}
         numeric = not any(math.isnan(x) for x in self.values)
         fits = bool(self.categories)
