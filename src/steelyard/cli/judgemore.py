@@ -27,7 +27,8 @@ from steelyard.formats import files
 from steelyard.judging.options import BiasOptions, CorrectOptions, DriftOptions, PlanOptions
 
 _BUDGET = 50  # labels that are proposed
-_READ_BY_JUDGE = ("human", "unit", "covariates", "ignore")  # the judge is named elsewhere
+# The judge is named elsewhere.
+_READ_BY_JUDGE = ("human", "unit", "covariates", "words", "swapped", "ignore")
 _OF_CORRECT = ("judge", "labels", "by", "pair", "population", "level", "draws")
 _OF_PLAN = ("judge", "half_width", "kappa", "accuracy", "pair", "difference", "budget", "power",
             "level")  # fmt: skip
