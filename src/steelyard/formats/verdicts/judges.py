@@ -424,6 +424,8 @@ def _wide(
     """Return the columns of a table that are judges; ``taken`` are those of people."""
     free = [name for name in table.columns if name not in taken and name not in keys]
     orders = orders_of(free, pairs=kind == PAIRS)
+    of_people = {swapped for usual, swapped in orders_of(table.columns, pairs=True).values()
+                 if usual in taken}  # fmt: skip
     base_of = {name: base for base, both in orders.items() for name in both}
     of_sides = {name for both in sides(free).values() for name in both} if kind == PAIRS else set()
     wanted = None if asked.judges is None else set(matching(asked.judges, [*free, *orders]))
@@ -436,7 +438,7 @@ def _wide(
         base = base_of.get(name, name)
         rows, cells = filled(cells_of(table, name))
         if wanted is None:
-            skipped = says_no_verdict(base) or name in asked.others
+            skipped = says_no_verdict(base) or name in asked.others or name in of_people
             skipped |= name in of_sides and name not in base_of
             if skipped or not (
                 holds_outcomes(cells, [left[row] for row in rows], [right[row] for row in rows])
