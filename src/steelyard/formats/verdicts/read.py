@@ -113,7 +113,7 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
     people = speakers.people(keyed, asked)
     if how.asks and not any(people):
         raise UsageError(
-            "human: which columns are labels of people? Name them (human=[...]), or give a table "
+            "human: which columns are labels of people? Name them (human=COLUMNS), or give a table "
             "with a column 'rater'"
         )
     kind = speakers.kind_of(keyed, people)
@@ -449,7 +449,7 @@ class Gathered:
         raise InputError(
             f"'{who}' judges the same row that stands {table.place_of(int(statements.line[first]))}"
             " (a column 'run' tells repeated runs of a judge, 'swapped' or 'order' both orders; "
-            "columns={'task': COL} tells items of several sets)",
+            'columns={"task": COL} tells items of several sets)',
             path=other.path,
             line=other.line(int(statements.line[again])),
         )
