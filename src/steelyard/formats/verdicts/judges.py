@@ -385,15 +385,23 @@ def judges(
 ) -> list[list[Voice]]:
     """Return what judges say in each table, beside what people say."""
     scale = Scale.of([voice.cells for group in voices for voice in group], [])
-    return [
-        _judges(table, keys, {voice.column for voice in group}, asked, (kind, scale, len(keyed)))
-        for (table, keys), group in zip(keyed, voices, strict=True)
-    ]
+    heard = []
+    for (table, keys), group in zip(keyed, voices, strict=True):
+        taken = {voice.column for voice in group}
+        in_rows = _judges_in_rows(table, keys, taken, asked)
+        if in_rows is not None:
+            heard.append(in_rows)
+        elif keys.rater is None or asked.judges is not None or len(keyed) == 1:
+            heard.append(_judges_in_columns(table, keys, taken, asked, kind, scale))
+        else:
+            heard.append([])
+    return heard
 
 
-def _judges(
-    table: RawTable, keys: Keys, taken: set[str], asked: Asked, kinds: tuple[str, Scale, int]
-) -> list[Voice]:
+def _judges_in_rows(
+    table: RawTable, keys: Keys, taken: set[str], asked: Asked
+) -> list[Voice] | None:
+    """Return the judges of a table with a row for each verdict; None for other tables."""
     if keys.judge is not None:
         persons = _called(table, keys.judge, asked.human)
         columns = _verdict_columns(table, keys, asked.human, "judge", () if persons else taken)
@@ -409,16 +417,14 @@ def _judges(
         column = _verdict_columns(table, keys, (), "rater")[0]
         only = _only(table, keys.rater, asked.judges)
         return _long(table, keys.rater, column, is_judge=True, only=only, but=asked.human)
-    if keys.rater is None or asked.judges is not None or kinds[2] == 1:
-        return _wide(table, keys, taken, asked, kinds[0], kinds[1])
-    return []
+    return None
 
 
 def _only(table: RawTable, column: str, wanted: Collection[str] | None) -> set[str] | None:
     return None if wanted is None else set(matching(wanted, sorted(set(table.labels(column)))))
 
 
-def _wide(
+def _judges_in_columns(
     table: RawTable, keys: Keys, taken: Collection[str], asked: Asked, kind: str, scale: Scale
 ) -> list[Voice]:
     """Return the columns of a table that are judges; ``taken`` are those of people."""
