@@ -336,11 +336,11 @@ def read_rankings(table: RawTable) -> Rankings:
     segments, segment_codes = encode(table.labels(segment))
     unknown = ["unknown"] * table.n_rows
     raters, rater = encode(unknown if judge is None else table.labels(judge))
-    names = [table.texts(f"system{place}Id") for place in places]
+    names = [table.texts(f"system{rank_of}Id") for rank_of in places]
     systems, _ = encode([name for column in names for name in column if name])
     code = {name: i for i, name in enumerate(systems)} | {None: -1, "": -1}
     system = np.array([[code[name] for name in column] for column in names], dtype=np.int32).T
-    rank = np.array([table.numbers(f"system{place}rank") for place in places]).T
+    rank = np.array([table.numbers(f"system{rank_of}rank") for rank_of in places]).T
     rank = np.where((rank == -1) | (system == -1), np.nan, rank)
     for row, column in np.argwhere(~np.isnan(rank) & ((rank < 1) | (rank != np.floor(rank))))[:1]:
         message = f"rank {rank[row, column]:g} of system {places[column]}, expected 1, 2, ..."
@@ -387,7 +387,7 @@ def write_rankings(rankings: Rankings, path: Path) -> None:
 
 def _used_of_rankings(table: RawTable) -> list[str]:
     places = roles.places(table.columns)
-    ranked = [f"system{place}{what}" for place in places for what in ("Id", "rank")]
+    ranked = [f"system{rank_of}{what}" for rank_of in places for what in ("Id", "rank")]
     return [*ranked, *roles.RANKED_SEGMENT, *roles.JUDGE]
 
 

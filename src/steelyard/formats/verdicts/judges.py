@@ -368,7 +368,7 @@ def _long(
         if names[row] in rows:
             rows[names[row]][0].append(row)
             rows[names[row]][1].append(cell)
-    return [Voice(name, is_judge, swapped, column, *own) for name, own in rows.items()]
+    return [Voice(name, is_judge, swapped, column, *heard) for name, heard in rows.items()]
 
 
 def kind_of(keyed: Keyed, voices: Sequence[Sequence[Voice]]) -> Literal["points", "pairs"]:
