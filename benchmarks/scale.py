@@ -32,7 +32,7 @@ BATTLES = """
 import numpy as np
 from steelyard.comparison.logs import compare_battles
 from steelyard.comparison.logsamples import LogSample
-from steelyard.formats.judged.logcounts import read_counts
+from steelyard.formats.judged.battle_counts import read_counts
 def count(path, n):
     counted = read_counts(path)
     assert counted.n_battles == n

@@ -15,7 +15,7 @@ from steelyard import BattleLog, compare_battles, load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
 from steelyard.core.table import dumps
-from steelyard.formats.judged.logcounts import read_counts
+from steelyard.formats.judged.battle_counts import read_counts
 from steelyard.formats.reading import Read, Reading, read_all
 
 SAMPLES = Path(__file__).parent / "samples"

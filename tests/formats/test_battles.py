@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ from hypothesis import strategies as st
 from steelyard import BattleLog, save
 from steelyard.data.judgements import encode
 from steelyard.formats import tables
-from steelyard.formats.judged import battlelogs
-from steelyard.formats.judged.battlelogs import LogColumns
+from steelyard.formats.judged import battle_counts, battles
+from steelyard.formats.judged.battles import LogColumns
 from steelyard.formats.reading import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -28,6 +29,13 @@ def written(path: Path, text: str) -> Path:
     return path
 
 
+def with_another(path: Path) -> list[Path]:
+    """Put a log beside another: several files go through DuckDB, however short they are."""
+    other = path.with_name("other.csv")
+    other.write_text("left,right,outcome,weight,prompt\nA,B,left,1,p\n", encoding="utf-8")
+    return [path, other]
+
+
 def read(path: Path) -> BattleLog:
     form, log, _ = read_any(path)
     assert form == "battle log"
@@ -35,18 +43,82 @@ def read(path: Path) -> BattleLog:
     return log
 
 
-def test_words(tmp_path: Path) -> None:
-    text = "left,right,outcome\nB,A,left\nA,C,right\nC,B,tie\nA,B,tie (bothbad)\n"
-    log = read(written(tmp_path / "x.csv", text))
-    assert log.systems == ("A", "B", "C")
-    assert log.left.tolist() == [1, 0, 2, 0]
-    assert log.right.tolist() == [0, 2, 1, 1]
-    assert log.outcome.tolist() == [1.0, 0.0, 0.5, 0.5]
-    assert (log.weight, log.time, log.unit, log.units) == (None, None, None, None)
+LOG = "left,right,outcome\n"
 
 
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_names_of_the_arena(tmp_path: Path, suffix: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "outcomes"),
+    [
+        (LOG + "X,Y,left\nX,Y,right\nX,Y,tie\nX,Y,tie (bothbad)\n", [1, 0, 0.5, 0.5]),
+        (LOG + "X,Y,[[A]]\nX,Y,[[B]]\nX,Y,[[C]]\nX,Y,A>>B\n", [1, 0, 0.5, 1]),
+        (LOG + "X,Y,A\nX,Y,B\nX,Y,C\nX,Y,B>A\n", [1, 0, 0.5, 0]),
+        (LOG + "X,Y,X\nX,Y,Y\nY,X,X\nY,X,tie\n", [1, 0, 0, 0.5]),
+        (LOG + "X,Y,1\nX,Y,2\nX,Y,0\n", [1, 0, 0.5]),
+        (LOG + "X,Y,1\nX,Y,2\nX,Y,tie\n", [1, 0, 0.5]),
+        (LOG + "X,Y,1\nX,Y,-1\nX,Y,0\n", [1, 0, 0.5]),
+        (LOG + "X,Y,1\nX,Y,0.25\nX,Y,0\n", [1, 0.25, 0]),
+        (LOG + "X,Y,1\nX,Y,0\n", [1, 0]),  # documented as points
+        (LOG + "X,Y,win\nX,Y,lose\nX,Y,draw\n", [1, 0, 0.5]),
+        (LOG + "A,B,A\nA,C,B\nC,A,A\n", [1, 0, 1]),  # B is outside A, C: sides
+        ("model_1,model_2,verdict\nX,Y,A\nX,Y,B\n", [1, 0]),
+        ("better,worse\nX,Y\nY,X\n", [1, 1]),
+        ("winner,loser\nX,Y\nY,X\n", [1, 1]),
+        ("winner,loser,tie\nX,Y,False\nY,X,True\n,,True\nX,X,True\n", [1, 0.5]),
+        ("id,left,right,swapped,winner\n1,X,Y,0,A\n1,X,Y,1,B\n2,X,Y,1,model_a\n", [1, 1, 1]),
+        ("id,left,right,swapped,winner\n1,X,Y,0,A\n1,Y,X,1,B\n", [1, 0]),  # columns as shown
+    ],
+)
+def test_outcomes_in_many_words(tmp_path: Path, text: str, outcomes: list[float]) -> None:
+    path = written(tmp_path / "x.csv", text)
+    log = battle_counts.read_counts(path, in_order=True).played
+    assert log is not None
+    assert log.outcome.tolist() == outcomes
+    parquet = tmp_path / "x.parquet"
+    table = tables.read(path, is_text=lambda _: True)
+    tables.write(parquet, {name: list(cells) for name, cells in table.columns.items()})
+    again = battle_counts.read_counts(parquet, in_order=True).played
+    assert again is not None
+    assert again.outcome.tolist() == outcomes
+
+
+@pytest.mark.parametrize(
+    ("text", "option", "outcomes"),
+    [
+        ("left,right,winner\nX,Y,1\nX,Y,0\n", {"words": ("1", "0")}, [1, 0]),
+        ("left,right,winner\nX,Y,1\nX,Y,0\n", {"words": ("1", "2", "0")}, [1, 0.5]),
+        ("left,right,winner\nA,B,A\nB,A,A\n", {"words": ("names",)}, [1, 0]),
+        ("left,right,winner\nA,B,A\nB,A,A\n", {"words": ("A", "B", "C")}, [1, 1]),
+        ("left,right,winner\nX,Y,yes\nY,X,no\n", {"words": ("yes", "no")}, [1, 0]),
+    ],
+)
+def test_what_is_open_is_asked(
+    tmp_path: Path, refusal: Refusal, text: str, option: dict[str, Any], outcomes: list[float]
+) -> None:
+    path = written(tmp_path / "x.csv", text)
+    parquet = tmp_path / "x.parquet"
+    table = tables.read(path, is_text=lambda _: True)
+    tables.write(parquet, {name: list(cells) for name, cells in table.columns.items()})
+    for source in (path, parquet):
+        message = refusal(battle_counts.read_counts, source)
+        assert "words=[" in message or "'yes'" in message
+        log = battle_counts.read_counts(source, LogColumns(**option), in_order=True).played
+        assert log is not None
+        assert log.outcome.tolist() == outcomes
+
+
+def test_swapped_orders_that_contradict_each_other_are_asked(
+    tmp_path: Path, refusal: Refusal
+) -> None:
+    rows = [f"{k},X,Y,{flag},{'AB'[k % 2]}" for k in range(20) for flag in (0, 1)]
+    text = "\n".join(["id,left,right,swapped,winner", *rows]) + "\n"
+    path = written(tmp_path / "x.csv", text)
+    assert 'swapped="column"' in refusal(battle_counts.read_counts, path)
+    for how, wins in (("column", 20), ("place", 20)):
+        pairs = battle_counts.read_counts(path, LogColumns(swapped=how)).pairs
+        assert pairs.wins_i.tolist() == [wins]
+
+
+def test_names_of_the_arena(tmp_path: Path) -> None:
     rows = {
         "model_a": ["gpt", "1"],
         "model_b": ["1", "gpt"],
@@ -55,77 +127,95 @@ def test_names_of_the_arena(tmp_path: Path, suffix: str) -> None:
         "tstamp": np.array([1e9, 1.5]),
         "weight": np.array([1.0, 0.0]),
     }
+    for suffix in ("csv", "jsonl"):
+        path = tmp_path / f"x.{suffix}"
+        tables.write(path, rows)
+        log = read(path)
+        assert (log.systems, log.units) == (("1", "gpt"), ("7", "8"))
+        assert log.outcome.tolist() == [1.0, 0.0]
+        assert log.time is not None
+        assert log.time.tolist() == [1e9, 1.5]
+        assert log.weight is not None
+        assert log.weight.tolist() == [1.0, 0.0]
+
+
+BAD = [
+    ("A,A,left,1,p", "'A' meets itself"),
+    ("A,B,best,1,p", "outcome 'best', expected"),
+    ("A,B,,1,p", "outcome ''"),
+    ("A,B,1.5,1,p", "outcome '1.5'"),
+    ("A,B,nan,1,p", "outcome 'nan'"),
+    ("A,B,inf,1,p", "outcome 'inf'"),
+    (",B,left,1,p", "column 'left' is empty"),
+    ("A,,left,1,p", "column 'right' is empty"),
+    ("A,B,left,-1,p", "weight -1"),
+    ("A,B,left,x,p", "'x' is not a number"),
+    ("A,B,left,,p", "weight nan"),
+    ("A,B,left,inf,p", "'inf'"),
+    ("A,B,left,1,", "column 'prompt' is empty"),
+]
+
+
+@pytest.mark.parametrize(("bad", "words"), BAD)
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "jsonl"])
+def test_bad_battles(tmp_path: Path, refusal: Refusal, suffix: str, bad: str, words: str) -> None:
+    """Short logs and those that DuckDB reads are refused in the same words."""
+    header = ["left", "right", "outcome", "weight", "prompt"]
+    rows = [line.split(",") for line in ("A,B,tie,1,p", "B,C,0.25,2,p", bad, "A,C,left,1,q")]
     path = tmp_path / f"x.{suffix}"
-    tables.write(path, rows)
-    log = read(path)
-    assert log.systems == ("1", "gpt")
-    assert log.outcome.tolist() == [1.0, 0.0]
-    assert log.units == ("7", "8")
-    assert log.time is not None
-    assert log.time.tolist() == [1e9, 1.5]
-    assert log.weight is not None
-    assert log.weight.tolist() == [1.0, 0.0]
+    if suffix == "jsonl":
+        tables.write(path, {name: [row[k] for row in rows] for k, name in enumerate(header)})
+    else:
+        mark = "\t" if suffix == "tsv" else ","
+        text = "".join(mark.join(row) + "\n" for row in [header, *rows])
+        path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    message = refusal(read_any, path)
+    assert message.startswith(f"{path}:{3 if suffix == 'jsonl' else 4}: ")
+    assert words in message
+    assert refusal(battle_counts.read_counts, with_another(path)) == message
 
 
-def test_numbers(tmp_path: Path) -> None:
-    path = tmp_path / "x.parquet"
-    tables.write(
-        path,
-        {"left": ["A", "A", "A"], "right": ["B", "B", "B"], "outcome": np.array([1.0, 0.25, 0.0])},
-    )
-    assert read(path).outcome.tolist() == [1.0, 0.25, 0.0]
-    text = "left,right,outcome\nA,B,1\nA,B,0.25\nA,B,0\n"
-    assert read(written(tmp_path / "x.csv", text)).outcome.tolist() == [1.0, 0.25, 0.0]
+@pytest.mark.parametrize("cell", ["true", "false", "[1]", '{"a": 1}', "null", '"x"'])
+def test_bad_outcomes_in_json(tmp_path: Path, refusal: Refusal, cell: str) -> None:
+    rows = [f'{{"left":"A","right":"B","outcome":{x}}}\n' for x in ("1", "0", cell)]
+    path = written(tmp_path / "x.jsonl", "\n" + "".join(rows))
+    message = refusal(read_any, path)
+    assert message.startswith(f"{path}:4: ")
+    assert refusal(battle_counts.read_counts, with_another(path)) == message
 
 
 @pytest.mark.parametrize(
-    ("row", "words"),
+    ("columns", "line"),
     [
-        ("A,A,left", ["'A'", "itself"]),
-        ("A,B,win", ["'win'", "left", "tie", "0..1"]),
-        ("A,B,", ["outcome"]),
-        ("A,B,1.5", ["'1.5'"]),
-        ("A,B,-1", ["'-1'"]),
-        ("A,B,nan", ["'nan'"]),
-        ("A,B,inf", ["'inf'"]),
-        (",B,left", ["'left'"]),
-        ("A,,left", ["'right'"]),
+        ({"outcome": ["left", "best"]}, 2),
+        ({"outcome": np.array([0.5, 1.5])}, 2),
+        ({"outcome": np.array([np.nan, 1.0])}, 1),
+        ({"right": ["B", "A"]}, 2),
+        ({"left": ["A", None]}, 2),
+        ({"left": [True, True]}, 1),
+        ({"weight": np.array([1.0, -1.0])}, 2),
+        ({"weight": np.array([1.0, np.nan])}, 2),
     ],
 )
-def test_bad_battles(tmp_path: Path, refusal: Refusal, row: str, words: list[str]) -> None:
-    path = written(tmp_path / "x.csv", f"left,right,outcome\nA,B,tie\n{row}\n")
-    message = refusal(read_any, path)
-    assert message.startswith(f"{path}:3: ")
-    for word in words:
-        assert word in message
-
-
-@pytest.mark.parametrize("cell", ["true", "false", "[1]", '{"a": 1}', "null"])
-def test_bad_outcomes_in_json(tmp_path: Path, refusal: Refusal, cell: str) -> None:
-    rows = [f'{{"left":"A","right":"B","outcome":{x}}}\n' for x in ("1", "0", cell)]
-    path = written(tmp_path / "x.jsonl", "".join(rows))
-    assert refusal(read_any, path).startswith(f"{path}:3: ")
-
-
-@pytest.mark.parametrize("weight", ["-1", "x", "", "nan", "inf"])
-def test_bad_weights(tmp_path: Path, refusal: Refusal, weight: str) -> None:
-    text = f"left,right,outcome,weight\nA,B,tie,1\nA,B,tie,{weight}\n"
-    path = written(tmp_path / "x.csv", text)
-    assert refusal(read_any, path).startswith(f"{path}:3: ")
-
-
-def test_two_names_for_one_side(tmp_path: Path, refusal: Refusal) -> None:
-    text = "left,model_a,right,outcome\nA,A,B,tie\n"
-    message = refusal(read_any, written(tmp_path / "x.csv", text))
-    assert "left and model_a" in message
+def test_bad_battles_in_parquet(
+    tmp_path: Path, refusal: Refusal, columns: dict[str, object], line: int
+) -> None:
+    good = {"left": ["A", "A"], "right": ["B", "B"], "outcome": ["left", "tie"]}
+    path = tmp_path / "x.parquet"
+    tables.write(path, good | columns)
+    message = refusal(battle_counts.read_counts, path)
+    assert message.startswith(f"{path}:{line}: ")
+    assert message == refusal(read_any, path)
 
 
 def test_columns_can_be_named(tmp_path: Path, refusal: Refusal) -> None:
     table = tables.read(written(tmp_path / "x.csv", "one,two,vote\nA,B,tie\n"))
-    log = battlelogs.read(table, LogColumns("one", "two", "vote"))
+    log = battles.read(table, LogColumns("one", "two", "vote"))
     assert log.outcome.tolist() == [0.5]
-    message = refusal(battlelogs.read, table, LogColumns("on", "two", "vote"))
+    message = refusal(battles.read, table, LogColumns("on", "two", "vote"))
     assert "did you mean 'one'?" in message
+    both = written(tmp_path / "y.csv", "left,model_a,right,outcome\nA,A,B,tie\n")
+    assert "left and model_a" in refusal(read_any, both)
 
 
 names = st.sampled_from(["A", "b c", "007", "1", "模型", "a,b", "a\nb", "NaN"])

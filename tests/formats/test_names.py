@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from steelyard import EvalSet, ScoreTable, Segments, load, save
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import plaintext, tables
-from steelyard.formats.judged import logcounts
+from steelyard.formats.judged import battle_counts
 from steelyard.formats.scoretables import read_wide, write_wide
 
 pytestmark = pytest.mark.usefixtures("one_database")
@@ -233,4 +233,4 @@ def test_no_name_in_a_long_log_is_blank(tmp_path: Path, column: str) -> None:
     path.write_text("left,right,outcome,unit\nA,B,right,1\n" + ",".join(row.values()) + "\n")
     other.write_text("left,right,outcome,unit\nA,B,right,1\n")
     with pytest.raises(InputError, match=f"log.csv:3: column '{column}' holds .*, expected a name"):
-        logcounts.read_counts([path, other])
+        battle_counts.read_counts([path, other])

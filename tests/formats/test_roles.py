@@ -281,7 +281,7 @@ def test_written_names_with_blanks_are_not_taken_for_padding(tmp_path):
 
 
 def test_a_padded_log_of_battles(tmp_path):
-    from steelyard.formats.judged.logcounts import read_counts
+    from steelyard.formats.judged.battle_counts import read_counts
 
     paths = [tmp_path / "log.csv", tmp_path / "more.csv"]
     for path in paths:

@@ -1,8 +1,8 @@
-"""Tables of verdicts: points and pairs, wide and long, joined labels, orders, runs."""
+"""Tables of verdicts: points and pairs, wide and long, joined labels, orders, runs, refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,269 +13,520 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.data.verdicts import MISSING, UNPARSED, Verdicts
-from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
+from steelyard.core.errors import SteelyardError
+from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
+from steelyard.formats.verdicts.read import VerdictReading, describe_verdicts, read_verdicts
 
 NAN = float("nan")
+LEFT, TIE, RIGHT = 2, 1, 0
 Columns = Mapping[str, Any]
+Refusal = Callable[..., str]
 
 
-def frame(columns: Columns) -> pl.DataFrame:
-    return pl.DataFrame(dict(columns), strict=False)
+def read(*tables: Columns | Path, human: Sequence[str] = ("human",), **how: Any) -> Verdicts:
+    sources = [t if isinstance(t, Path) else pl.DataFrame(dict(t), strict=False) for t in tables]
+    return read_verdicts(sources, VerdictReading(human=human, **how))
 
 
-def read(*tables: Columns | Path, **how: Any) -> Verdicts:
-    sources = [own if isinstance(own, Path) else frame(own) for own in tables]
-    return read_verdicts(sources, VerdictReading(**how))
+def opinion(verdicts: Verdicts, name: str) -> Opinion:
+    return next(o for o in (*verdicts.judges, *verdicts.raters) if o.name == name)
 
 
 def values(verdicts: Verdicts, name: str) -> list[float]:
-    known = {one.name: one for one in (*verdicts.judges, *verdicts.raters)}
-    return list(known[name].value.tolist())
+    return list(opinion(verdicts, name).value.tolist())
 
 
 def labels(verdicts: Verdicts, name: str) -> list[str | int]:
-    known = {one.name: one for one in (*verdicts.judges, *verdicts.raters)}
-    own = known[name].label
-    assert own is not None
-    return [verdicts.categories[code] if code >= 0 else code for code in own.tolist()]
+    codes = opinion(verdicts, name).label
+    assert codes is not None
+    return [verdicts.categories[code] if code >= 0 else code for code in codes.tolist()]
 
 
-def same(found: Sequence[float], expected: Sequence[float]) -> bool:
-    return bool(np.array_equal(found, expected, equal_nan=True))
+def orders(verdicts: Verdicts, judge: str = "gpt") -> tuple[list[int], list[int]]:
+    judged = verdicts.judge(judge)
+    assert judged.label is not None
+    assert judged.other_order is not None
+    return judged.label.tolist(), judged.other_order.tolist()
+
+
+def same(got: Sequence[float], expected: Sequence[float]) -> bool:
+    return bool(np.array_equal(got, expected, equal_nan=True))
 
 
 PAIRS = {
     "item": ["1", "2", "3", "4"],
-    "left": ["A", "B", "A", "C"],
-    "right": ["B", "C", "C", "A"],
+    "left": ["X", "Y", "X", "Z"],
+    "right": ["Y", "Z", "Z", "X"],
     "human": ["left", "tie", "", "right"],
     "gpt": ["left", "left", "tie", "right"],
 }
 
 
 def test_wide_pairs():
-    found = read(PAIRS, human=["human"])
-    assert found.kind == "pairs"
-    assert found.systems == ("A", "B", "C")
-    assert found.left is not None
-    assert [found.systems[code] for code in found.left] == ["A", "B", "A", "C"]
-    assert same(values(found, "human"), [1, 0.5, NAN, 0])
-    assert labels(found, "gpt") == ["left", "left", "tie", "right"]
-    assert found.labelled.tolist() == [True, True, False, True]
+    verdicts = read(PAIRS)
+    assert (verdicts.kind, verdicts.systems) == ("pairs", ("X", "Y", "Z"))
+    assert verdicts.left is not None
+    assert [verdicts.systems[code] for code in verdicts.left] == ["X", "Y", "X", "Z"]
+    assert same(values(verdicts, "human"), [1, 0.5, NAN, 0])
+    assert labels(verdicts, "gpt") == ["left", "left", "tie", "right"]
+    assert verdicts.labelled.tolist() == [True, True, False, True]
 
 
 @pytest.mark.parametrize(
     "words",
     [
         ("left", "right", "tie"), ("model_a", "model_b", "tie (bothbad)"), ("A", "B", "C"),
-        ("[[A]]", "[[B]]", "[[C]]"), ("A>>B", "B>A", "A=B"), ("1", "2", "0"), (1, 2, 0),
-        ("1", "-1", "0"), (1.0, 0.0, 0.5), ("first", "second", "draw"), ("LEFT", " Right ", "Tie"),
+        ("[[A]]", "[[B]]", "[[C]]"), ("A>>B", "B>A", "A=B"), ("[[A>>B]]", "[[A<B]]", "[[B=A]]"),
+        ("1", "2", "0"), (1, 2, 0), ("1", "2", "tie"), ("1", "0", "tie"), ("1", "-1", "0"),
+        (1.0, 0.0, 0.5), ("first", "second", "draw"), ("win", "lose", "draw"),
+        ("LEFT", " Right ", "Tie"), ("Model 1", "model-2", "both bad"), ("X", "Y", "same"),
+        ("Assistant A", "Response B", "equal"),
     ],
 )  # fmt: skip
 def test_who_won_in_many_words(words):
     left, right, tie = words
     table = {**PAIRS, "left": list("XXXX"), "right": list("YYYY"), "human": [left, right, tie, ""],
              "gpt": [right, right, left, tie]}  # fmt: skip
-    found = read(table, human=["human"])
-    assert same(values(found, "human"), [1, 0, 0.5, NAN])
-    assert same(values(found, "gpt"), [0, 0, 1, 0.5])
+    verdicts = read(table)
+    assert same(values(verdicts, "human"), [1, 0, 0.5, NAN])
+    assert same(values(verdicts, "gpt"), [0, 0, 1, 0.5])
 
 
-def test_noughts_and_ones_are_what_others_write():
-    """A judge that never says 2 is no judge that gives points."""
-    table = {**PAIRS, "human": ["1", "2", "0", "2"], "gpt": ["1", "0", "1", "0"]}
-    assert same(values(read(table, human=["human"]), "gpt"), [1, 0.5, 1, 0.5])
-    table["human"] = ["1", "-1", "0", "1"]
-    assert same(values(read(table, human=["human"]), "gpt"), [1, 0.5, 1, 0.5])
-    table["human"] = ["1", "0.5", "0", "1"]
-    assert same(values(read(table, human=["human"]), "gpt"), [1, 0, 1, 0])
+@pytest.mark.parametrize(
+    ("human", "how", "gpt"),
+    [
+        (["1", "2", "0", "2"], {}, [1, 0.5, 1, 0.5]),
+        (["1", "-1", "0", "1"], {}, [1, 0.5, 1, 0.5]),
+        (["1", "0.5", "0", "1"], {}, [1, 0, 1, 0]),
+        (["1", "0", "tie", "1"], {}, [1, 0, 1, 0]),
+        (["left", "tie", "", "right"], {"words": ("1", "0")}, [1, 0, 1, 0]),
+        (["left", "tie", "", "right"], {"words": ("1", "2", "0")}, [1, 0.5, 1, 0.5]),
+        (["left", "tie", "", "right"], {}, None),
+        (["1", "0", "0", "1"], {}, None),
+    ],
+)
+def test_noughts_and_ones_are_what_others_write_or_asked(refusal: Refusal, human, how, gpt):
+    table = {**PAIRS, "human": human, "gpt": ["1", "0", "1", "0"]}
+    if gpt is None:
+        message = refusal(lambda: read(table))
+        assert 'words=["1", "0"]' in message
+        assert 'words=["1", "2", "0"]' in message
+    else:
+        assert same(values(read(table, **how), "gpt"), gpt)
 
 
-def test_a_winner_by_its_name_whatever_else_it_could_mean():
-    table = {**PAIRS, "gpt": ["B", "B", "C", "sorry"]}
-    found = read(table, human=["human"], judges=["gpt"])
-    assert same(values(found, "gpt"), [0, 1, 0, NAN])  # B is the right one, not "[[B]]"
-    assert labels(found, "gpt")[-1] == UNPARSED
-    assert any("gpt: 1 verdict could not be understood" in note for note in found.notes)
+@pytest.mark.parametrize(
+    ("left", "right", "cells", "how", "expected"),
+    [
+        ("BB", "AA", "AB", {}, None),  # names or sides?
+        ("BB", "AA", "AB", {"words": ("names",)}, [0, 1]),
+        ("BB", "AA", "AB", {"words": ("A", "B", "C")}, [1, 0]),
+        ("AA", "BB", "AB", {}, [1, 0]),  # either way
+        ("CC", "AA", "AB", {}, [1, 0]),  # B is outside the pair: sides
+        ("CCA", "AAD", "ACD", {}, [0, 1, 0]),  # D is no side: names
+        ("22", "11", "12", {}, None),
+    ],
+)
+def test_systems_that_are_called_like_sides(refusal: Refusal, left, right, cells, how, expected):
+    n = len(cells)
+    table = {"item": range(n), "left": list(left), "right": list(right), "human": ["left"] * n,
+             "gpt": list(cells)}  # fmt: skip
+    if expected is None:
+        assert 'words=["names"]' in refusal(lambda: read(table))
+    else:
+        assert values(read(table, judges=["gpt"], **how), "gpt") == expected
 
 
-def test_probabilities_are_points_with_the_label_of_who_has_more():
-    found = read({**PAIRS, "gpt": [0.9, 0.2, 0.5, 0.51]}, human=["human"])
-    assert values(found, "gpt") == [0.9, 0.2, 0.5, 0.51]
-    assert labels(found, "gpt") == ["left", "right", "tie", "left"]
+def test_verdicts_that_are_not_understood_are_counted():
+    verdicts = read({**PAIRS, "gpt": ["Y", "Y", "Z", "sorry"]}, judges=["gpt"])
+    assert same(values(verdicts, "gpt"), [0, 1, 0, NAN])
+    assert labels(verdicts, "gpt")[-1] == UNPARSED
+    assert any("gpt: 1 verdict could not be understood" in note for note in verdicts.notes)
+
+
+# Item 1: X both times. Item 2: whoever is shown first. Item 3: Y is preferred in one order only.
+ORDERS = ([LEFT, LEFT, RIGHT], [LEFT, RIGHT, TIE])
+SIDES = {"left": list("XXX"), "right": list("YYY")}
+FIRST, SWAPPED = ["A", "A", "B"], ["B", "A", "C"]  # as shown
+PAIR_ORDERS = [{"gpt_12": FIRST, "gpt_21": SWAPPED}, {"gpt_ab": FIRST, "gpt_ba": SWAPPED},
+               *({"gpt": FIRST, f"gpt_{end}": SWAPPED}
+                 for end in ("swapped", "rev", "reversed", "flipped"))]  # fmt: skip
+FLAGS = [("order", "12", "21"), ("order", "AB", "BA"), ("order", "original", "swapped"),
+         ("order", 1, 2), ("swapped", "False", "True"), ("swapped", 0, 1),
+         ("is_swapped", False, True)]  # fmt: skip
+
+
+@pytest.mark.parametrize("columns", PAIR_ORDERS)
+def test_both_orders_as_columns(columns):
+    table = {"item": [1, 2, 3], **SIDES, "human": ["A", "C", "A"], **columns}
+    for judges in (None, ["gpt"]):
+        verdicts = read(table, judges=judges)
+        assert [judge.name for judge in verdicts.judges] == ["gpt"]
+        assert orders(verdicts) == ORDERS
+        assert values(verdicts, "gpt") == [1, 0.5, 0.25]  # the mean of both orders
+        assert any("shown first" in note for note in verdicts.notes)
+
+
+@pytest.mark.parametrize(("name", "usual", "swapped"), FLAGS)
+def test_both_orders_by_a_flag(name, usual, swapped):
+    table = {"item": [1, 2, 3] * 2, "left": ["X"] * 6, "right": ["Y"] * 6,
+             name: [usual] * 3 + [swapped] * 3, "human": ["A", "C", "A"] * 2,
+             "gpt": [*FIRST, *SWAPPED]}  # fmt: skip
+    verdicts = read(table)
+    assert orders(verdicts) == ORDERS
+    assert values(verdicts, "human") == [1, 0.5, 1]
+    # Where columns of systems are swapped with the flag, they are as shown.
+    shown = table | {"left": list("XXXYYY"), "right": list("YYYXXX"), "human": list("ACABCB")}
+    assert orders(read(shown)) == ORDERS
+    assert orders(read({k: v for k, v in shown.items() if k != name})) == ORDERS
+
+
+def test_words_of_a_swapped_order_that_name_systems_or_columns():
+    table = {"item": [1, 2, 3], **SIDES, "human": ["A", "C", "A"], "gpt": ["X", "X", "Y"]}
+    assert orders(read({**table, "gpt_swapped": ["X", "Y", "tie"]})) == ORDERS
+    of_columns = {"gpt": ["model_a", "model_a", "model_b"],
+                  "gpt_swapped": ["model_a", "model_b", "tie"]}  # fmt: skip
+    assert orders(read({**table, **of_columns})) == ORDERS
+
+
+def test_swapped_words_that_the_data_contradict_are_asked(refusal: Refusal):
+    n = 30
+    table = {"item": range(10, 10 + n), "left": ["X"] * n, "right": ["Y"] * n,
+             **dict.fromkeys(("human", "gpt_12", "gpt_21"), ["A", "B"] * 15)}  # fmt: skip
+    assert 'swapped="column" or swapped="place"' in refusal(lambda: read(table))
+    by_column, by_side = (read(table, swapped=how).judge("gpt") for how in ("column", "place"))
+    assert by_column.value.tolist() == [1, 0] * 15
+    assert by_side.value.tolist() == [0.5] * n
+
+
+def test_both_orders_in_a_long_table_without_systems():
+    """As LLMBar has them: which of two outputs, whatever the order."""
+    items = {"item": [1, 2], "gold": [1, 2], "chars1": [10, 30], "chars2": [30, 10]}
+    said = {"item": [1, 2, 1, 2], "judge": ["g", "g", "h", "h"], "winner_12": [1, 1, 2, ""],
+            "winner_21": [1, 2, "?", 2]}  # fmt: skip
+    verdicts = read(items, said, human=["gold"], swapped="column")
+    assert (verdicts.kind, verdicts.systems, verdicts.left) == ("pairs", (), None)
+    assert values(verdicts, "gold") == [1, 0]
+    assert orders(verdicts, "g") == ([LEFT, LEFT], [LEFT, RIGHT])
+    assert orders(verdicts, "h") == ([RIGHT, MISSING], [UNPARSED, RIGHT])
+    assert values(verdicts, "h") == [0, 0]  # of the order that there is
+    assert verdicts.covariates["length"].tolist() == [-0.5, 0.5]
 
 
 def test_points_wide():
-    table = {"system": ["A", "A", "B", "B"], "item": [1, 2, 1, 2], "expert": ["pass", None, "fail",
+    table = {"system": ["A", "A", "B", "B"], "item": [1, 2, 1, 2], "human": ["pass", None, "fail",
              "pass"], "gpt": ["Pass", "FAIL", "yes", "?!"], "tokens": [5, 6, 7, 8]}  # fmt: skip
-    found = read(table, human=["expert"], judges=["gpt"])
-    assert (found.kind, found.categories, found.ordered) == ("points", ("fail", "pass"), True)
-    # Rows stand by item, then by system.
-    assert same(values(found, "expert"), [1, 0, NAN, 1])
-    assert same(values(found, "gpt"), [1, 1, 0, NAN])
-    assert labels(found, "gpt") == ["pass", "pass", "fail", UNPARSED]
-    assert found.covariates["length"].tolist() == [5, 7, 6, 8]
+    verdicts = read(table, judges=["gpt"])
+    assert (verdicts.kind, verdicts.categories, verdicts.ordered) == ("points", ("fail", "pass"),
+                                                                      True)  # fmt: skip
+    assert same(values(verdicts, "human"), [1, 0, NAN, 1])  # by item, then by system
+    assert labels(verdicts, "gpt") == ["pass", "pass", "fail", UNPARSED]
+    assert verdicts.covariates["length"].tolist() == [5, 7, 6, 8]
 
 
-def test_grades_and_a_judge_with_further_ones():
-    table = {"item": [1, 2, 3], "human": [1, 3, 2], "gpt": [5, 3, 2], "fine": [2.5, 3, 1]}
-    found = read(table, human=["human"])
-    assert found.categories == ("1", "2", "3", "5")
-    assert labels(found, "gpt") == ["5", "3", "2"]
-    assert not found.judge("fine").categorical  # 2.5 is no grade of people
-    assert values(found, "fine") == [2.5, 3, 1]
+GRADES = [1, 2, 3, 4] * 10
+KINDS = ["cause", "part", "cause", "kind"] * 5
+ODD_KINDS = ["cause", "Part", "other", "I am not at all sure what this could be, sorry"] * 5
 
 
-def test_scores_beside_pass_and_fail():
-    table = {"item": [1, 2, 3], "human": ["pass", "fail", "pass"], "gpt": [0.7, 0.1, 1.0]}
-    found = read(table, human=["human"])
-    assert values(found, "gpt") == [0.7, 0.1, 1.0]
-    assert not found.judge("gpt").categorical
-    assert found.rater("human").categorical
-
-
-@pytest.mark.parametrize("people", [[1, 0, 1], [True, False, True], ["1", "0", "1"]])
-@pytest.mark.parametrize("judge", [["pass", "fail", "fail"], [True, False, False], ["yes", "NO",
-                                   "no"], [1.0, 0.0, 0.0]])  # fmt: skip
-def test_truths_in_words_and_numbers(people, judge):
-    found = read({"item": [1, 2, 3], "human": people, "gpt": judge}, human=["human"])
-    assert values(found, "human") == [1, 0, 1]
-    assert values(found, "gpt") == [1, 0, 0]
-    assert labels(found, "gpt") == ["1", "0", "0"]
-
-
-def test_labels_without_order():
-    kinds = ["cause", "part", "cause", "kind"] * 5
-    said = ["cause", "Part", "other", "I am not at all sure what this could be, sorry"] * 5
-    table = {"item": range(20), "human": kinds, "gpt": said}
-    found = read(table, human=["human"])
-    assert (found.categories, found.ordered) == (("cause", "kind", "other", "part"), False)
-    assert labels(found, "gpt")[:3] == ["cause", "part", "other"]  # items as text: 0, 1, 10
-    assert set(labels(found, "gpt")) == {"cause", "part", "other", UNPARSED}
-    assert np.isnan(values(found, "gpt")).all()
-
-
-def test_a_slip_among_numbers_of_people_is_no_label():
-    grades = [1, 2, 3, 4] * 10
-    table = {"item": range(41), "human": [*map(str, grades), "4?"], "gpt": [*grades, 4]}
-    found = read(table, human=["human"])
-    assert found.categories == ("1", "2", "3", "4")
-    assert any("human: 1 verdict could not be understood: left out" in n for n in found.notes)
+@pytest.mark.parametrize(
+    ("human", "gpt", "categories", "value", "label"),
+    [
+        ([1, 3, 2], [5, 3, 2], ("1", "2", "3", "5"), [5, 3, 2], ["5", "3", "2"]),
+        ([1, 3, 2], [2.5, 3, 1], ("1", "2", "3"), [2.5, 3, 1], [MISSING] * 3),
+        (["pass", "fail", "pass"], [0.7, 0.1, 1.0], ("fail", "pass"), [0.7, 0.1, 1], [MISSING] * 3),
+        ([1, 0, 1], ["pass", "NO", "no"], ("0", "1"), [1, 0, 0], ["1", "0", "0"]),
+        ([True, False, True], [True, False, False], ("0", "1"), [1, 0, 0], ["1", "0", "0"]),
+        (["1", "0", "1"], [1.0, 0.0, 0.0], ("0", "1"), [1, 0, 0], ["1", "0", "0"]),
+        ([*map(str, GRADES), "4?"], [*GRADES, 4], ("1", "2", "3", "4"), None, None),
+        (KINDS, ODD_KINDS, ("cause", "kind", "other", "part"), [NAN] * 20, None),
+    ],
+)
+def test_scales_of_points(human, gpt, categories, value, label):
+    verdicts = read({"item": [f"{k:02d}" for k in range(len(human))], "human": human, "gpt": gpt})
+    assert verdicts.categories == categories
+    assert value is None or same(values(verdicts, "gpt"), value)
+    assert label is None or labels(verdicts, "gpt") == label
+    if human is KINDS:
+        assert not verdicts.ordered
+        assert labels(verdicts, "gpt")[:4] == ["cause", "part", "other", UNPARSED]
+    if "4?" in human:
+        assert any("human: 1 verdict could not be understood: left out" in n
+                   for n in verdicts.notes)  # fmt: skip
 
 
 def test_long_tables_of_raters_and_of_judges():
     humans = {"item": [1, 1, 2], "rater": ["r1", "r2", "r1"], "label": ["yes", "no", "yes"]}
     judges = {"item": [1, 2, 2], "judge": ["g", "g", "h"], "label": ["yes", "no", "yes"]}
-    found = read(humans, judges)
-    assert [own.name for own in found.raters] == ["r1", "r2"]
-    assert [own.name for own in found.judges] == ["g", "h"]
-    assert labels(found, "r2") == ["no", MISSING]
-    assert labels(found, "h") == [MISSING, "yes"]
-    assert any("h: no verdict on 1 of 2 rows" in note for note in found.notes)
+    verdicts = read(humans, judges, human=())
+    assert [rater.name for rater in verdicts.raters] == ["r1", "r2"]
+    assert labels(verdicts, "r2") == ["no", MISSING]
+    assert labels(verdicts, "h") == [MISSING, "yes"]
+    assert any("h: no verdict on 1 of 2 rows" in note for note in verdicts.notes)
 
 
-def test_one_long_table_of_people_and_judges():
-    table = {"item": [1, 1, 1, 2], "rater": ["ann", "bob", "gpt", "gpt"], "score": [1, 2, 3, 4]}
-    found = read(table, human=["ann", "bob"])
-    assert [own.name for own in found.raters] == ["ann", "bob"]
-    assert same(values(found, "gpt"), [3, 4])
-
-
-def test_labels_beside_a_long_table_of_judges():
-    table = {"item": [1, 1, 2, 2], "judge": ["g", "h", "g", "h"], "verdict": ["yes", "no"] * 2,
-             "human": ["yes", "yes", "no", "no"]}  # fmt: skip
-    found = read(table, human=["human"])
-    assert labels(found, "human") == ["yes", "no"]
-    assert labels(found, "h") == ["no", "no"]
-
-
-def test_a_judge_beside_a_long_table_of_raters():
-    table = {"item": [1, 1, 2], "rater": ["a", "b", "a"], "label": [1, 2, 3], "gpt": [2, 2, 3]}
-    found = read(table)
-    assert [own.name for own in found.raters] == ["a", "b"]
-    assert values(found, "gpt") == [2, 3]
+@pytest.mark.parametrize(
+    ("table", "human", "raters", "judge", "expected"),
+    [
+        ({"item": [1, 1, 1, 2], "rater": ["ann", "bob", "gpt", "gpt"], "score": [1, 2, 3, 4]},
+         ["ann", "bob"], ["ann", "bob"], "gpt", [3, 4]),
+        ({"item": [1, 1, 2, 2], "judge": ["g", "h", "g", "h"], "verdict": ["yes", "no"] * 2,
+          "human": ["yes", "yes", "no", "no"]}, ["human"], ["human"], "h", [0, 0]),
+        ({"item": [1, 1, 2], "rater": ["a", "b", "a"], "label": [1, 2, 3], "gpt": [2, 2, 3]},
+         [], ["a", "b"], "gpt", [2, 3]),
+        ({"item": [1, 2, 3], "human": ["pass", "fail", "pass"], "judge": ["pass", "pass", "fail"]},
+         ["human"], ["human"], "judge", [1, 1, 0]),
+    ],
+)  # fmt: skip
+def test_people_and_judges_in_one_table(table, human, raters, judge, expected):
+    verdicts = read(table, human=human)
+    assert [rater.name for rater in verdicts.raters] == raters
+    assert values(verdicts, judge) == expected
 
 
 def test_labels_in_a_table_of_their_own():
     judged = {"system": list("AABB"), "item": [1, 2, 1, 2], "gpt": [1, 2, 3, 4]}
-    labelled = {"item": [2, 1], "system": ["B", "A"], "human": [5, 1]}
-    found = read(judged, labelled, human=["human"])
-    assert same(values(found, "human"), [1, NAN, NAN, 5])  # 1 A, 1 B, 2 A, 2 B
-    assert values(found, "gpt") == [1, 3, 2, 4]
-
-
-def test_labels_by_item_alone_where_it_has_one_row():
-    judged = {"system": list("AB"), "item": [1, 2], "gpt": [1, 2]}
-    found = read(judged, {"item": [2, 9], "human": [5, 1]}, human=["human"])
-    assert same(values(found, "human"), [NAN, 5])
-    assert any("1 row of items that no table with systems has" in note for note in found.notes)
+    verdicts = read(judged, {"item": [2, 1], "system": ["B", "A"], "human": [5, 1]})
+    assert same(values(verdicts, "human"), [1, NAN, NAN, 5])  # 1 A, 1 B, 2 A, 2 B
+    alone = read({"system": list("AB"), "item": [1, 2], "gpt": [1, 2]},
+                 {"item": [2, 9], "human": [5, 1]})  # fmt: skip
+    assert same(values(alone, "human"), [NAN, 5])
+    assert any("1 row of items that no table with systems has" in note for note in alone.notes)
 
 
 def test_labels_of_pairs_the_other_way_round():
-    labelled = {"item": ["1", "2"], "left": ["B", "B"], "right": ["A", "C"],
-                "human": ["left", "left"]}  # fmt: skip
-    judged = {name: own for name, own in PAIRS.items() if name != "human"}
+    labelled = {"item": ["1", "2"], "left": ["Y", "Y"], "right": ["X", "Z"],
+                "human": ["left"] * 2, "chars_left": [30] * 2, "chars_right": [10] * 2}  # fmt: skip
+    judged = {name: cells for name, cells in PAIRS.items() if name != "human"}
     for tables in ((judged, labelled), (labelled, judged)):
-        found = read(*tables, human=["human"])
-        assert same(values(found, "human"), [0, 1, NAN, NAN])
-        assert values(found, "gpt") == [1, 1, 0.5, 0]
+        verdicts = read(*tables)
+        assert same(values(verdicts, "human"), [0, 1, NAN, NAN])
+        assert values(verdicts, "gpt") == [1, 1, 0.5, 0]
+        assert same(verdicts.covariates["length"].tolist(), [-0.5, 0.5, NAN, NAN])
 
 
-def test_where_and_sets_of_items():
+def test_rows_columns_and_sets_that_are_named():
     table = {"set": ["x", "x", "y", "y"], "item": [1, 2, 1, 2], "human": [1, 2, 3, 4],
              "gpt": [1, 2, 3, 4]}  # fmt: skip
-    assert values(read(table, human=["human"], where=(("set", "y"),)), "gpt") == [3, 4]
-    found = read(table, human=["human"], columns=(("task", "set"),))
-    assert found.items == ("x/1", "x/2", "y/1", "y/2")
+    assert values(read(table, where=(("set", "y"),)), "gpt") == [3, 4]
+    assert read(table, columns=(("task", "set"),)).items == ("x/1", "x/2", "y/1", "y/2")
+    odd = {"nr": [1, 2], "who": ["A", "B"], "people": [1, 2], "gpt": [1, 2], "part": ["p", "p"]}
+    columns = (("item", "nr"), ("system", "who"), ("unit", "part"))
+    verdicts = read(odd, human=["people"], columns=columns, unit="part")
+    assert (verdicts.systems, verdicts.items, verdicts.units) == (("A", "B"), ("1", "2"), ("p",))
 
 
-def test_columns_that_are_named_by_their_role():
-    table = {"nr": [1, 2], "who": ["A", "B"], "people": [1, 2], "gpt": [1, 2], "part": ["p", "p"]}
-    roles = (("item", "nr"), ("system", "who"), ("unit", "part"))
-    found = read(table, human=["people"], columns=roles, unit="part")
-    assert found.systems == ("A", "B")
-    assert (found.items, found.units) == (("1", "2"), ("p",))
+def test_runs_are_averaged():
+    table = {"item": [1, 1, 1, 2, 2], "run": [1, 2, 3, 1, 2], "human": [1, 1, 1, 2, 2],
+             "gpt": [1, 2, 2, 3, None]}  # fmt: skip
+    verdicts = read(table)
+    judge = verdicts.judge("gpt")
+    assert np.allclose(judge.value, [5 / 3, 3])
+    assert labels(verdicts, "gpt") == ["2", "3"]
+    assert judge.runs is not None
+    assert same(judge.runs.ravel().tolist(), [1.0, 3.0, 2.0, NAN, 2.0, NAN])
+    assert "gpt: several runs are averaged" in verdicts.notes
+    pairs = read({"item": [1, 1, 2, 2], "left": ["X"] * 4, "right": ["Y"] * 4, "epoch": [1, 2] * 2,
+                  "human": ["left"] * 4, "gpt": ["left", "right", "tie", "tie"]})  # fmt: skip
+    assert values(pairs, "gpt") == [0.5, 0.5]
+    kinds = {"item": [1, 1, 1, 2], "trial": [1, 2, 3, 1], "human": list("xxxy"),
+             "gpt": list("yyxy")}  # fmt: skip
+    assert labels(read(kinds), "gpt") == ["y", "y"]
+
+
+def _forty(**more: Any) -> dict[str, Any]:
+    return {"item": range(40), "human": [1, 2] * 20, "gpt": [1, 2] * 20, **more}
+
+
+@pytest.mark.parametrize(
+    ("more", "unit", "expected"),
+    [
+        ({"prompt": [row // 2 for row in range(40)]}, "auto", (20, "prompt")),
+        ({"doc": [row // 2 for row in range(40)]}, "auto", (20, "document")),
+        ({"prompt": [row // 2 for row in range(40)]}, "row", (0, "row")),
+        ({"prompt": ["a", "b"] * 20}, "auto", (0, "row")),
+        ({"batch": ["a", "b"] * 20}, "batch", (2, "batch")),
+        ({"system": ["A", "B"] * 20, "item": [r // 2 for r in range(40)]}, "auto", (20, "item")),
+        ({}, "auto", (0, "row")),
+    ],
+)
+def test_units(more, unit, expected):
+    verdicts = read(_forty(**more), unit=unit)
+    assert (len(verdicts.units), verdicts.unit_name) == expected
+    assert (verdicts.unit is None) == (expected[0] == 0)
+
+
+def test_covariates_slices_and_probabilities(refusal: Refusal):
+    table = {"item": range(4), "left": list("XXYY"), "right": list("YYXX"), "human": ["left"] * 4,
+             "gpt": ["left"] * 4, "chars_left": [30, 10, 5, 0], "chars_right": [10, 30, 5, 0],
+             "bullets_a": [3, 0, 1, 2], "bullets_b": [1, 1, 1, 1]}  # fmt: skip
+    covariates = read(table).covariates
+    assert covariates["length"].tolist() == [0.5, -0.5, 0, 0]
+    assert covariates["bullets"].tolist() == [2, -1, 0, 1]
+    assert set(read(table, covariates=["bullets"]).covariates) == {"bullets"}
+    table = _forty(domain=["law", "news"] * 20, p=[0.5] * 40, odd=[f"x{row}" for row in range(40)])
+    verdicts = read(table, judges=["gpt"], probability="p")
+    assert set(verdicts.slices) == {"domain"}
+    assert verdicts.probability is not None
+    assert verdicts.probability.tolist() == [0.5] * 40
+    assert "no column 'q'" in refusal(lambda: read(table, probability="q"))
+    assert "p" not in [judge.name for judge in read(table, probability="p").judges]
 
 
 @given(st.permutations(range(12)), st.booleans())
 def test_the_order_of_rows_and_tables_changes_nothing(order, swap):
     rng = np.random.default_rng(3)
     whole: dict[str, Any] = {
-        "item": rng.permutation(12), "left": rng.choice(list("AB"), 12), "right": ["C"] * 12,
+        "item": rng.permutation(12), "left": rng.choice(list("XY"), 12), "right": ["Z"] * 12,
         "gpt": rng.choice(["left", "right", "tie", ""], 12),
     }  # fmt: skip
     people = {"item": range(12), "left": whole["left"][np.argsort(whole["item"])],
-              "right": ["C"] * 12, "human": rng.choice(["left", "right"], 12)}  # fmt: skip
-    shuffled = {name: [own[row] for row in order] for name, own in whole.items()}
-    tables = (people, shuffled) if swap else (shuffled, people)
-    found, expected = read(*tables, human=["human"]), read(whole, people, human=["human"])
-    assert found.items == expected.items
-    for one, other in zip((*found.judges, *found.raters), (*expected.judges, *expected.raters),
-                          strict=True):  # fmt: skip
-        assert one.name == other.name
-        assert same(one.value.tolist(), other.value.tolist())
-        assert one.label is not None
-        assert other.label is not None
-        assert np.array_equal(one.label, other.label)
+              "right": ["Z"] * 12, "human": rng.choice(["left", "right"], 12)}  # fmt: skip
+    shuffled = {name: [cells[row] for row in order] for name, cells in whole.items()}
+    got = read(*((people, shuffled) if swap else (shuffled, people)))
+    expected = read(whole, people)
+    assert got.items == expected.items
+    for name in ("gpt", "human"):
+        assert same(values(got, name), values(expected, name))
+        assert labels(got, name) == labels(expected, name)
 
 
 def test_frames_and_files_are_the_same(tmp_path):
     path = tmp_path / "battles.csv"
-    frame(PAIRS).write_csv(path)
-    expected = read(PAIRS, human=["human"])
-    for source in (path, frame(PAIRS), pd.DataFrame(PAIRS)):
-        found = read_verdicts([source], VerdictReading(human=["human"]))
-        assert same(values(found, "human"), values(expected, "human"))
-        assert found.items == expected.items
+    pl.DataFrame(PAIRS).write_csv(path)
+    for source in (path, pl.DataFrame(PAIRS), pd.DataFrame(PAIRS)):
+        verdicts = read_verdicts([source], VerdictReading(human=["human"]))
+        assert same(values(verdicts, "human"), values(read(PAIRS), "human"))
+        assert verdicts.items == ("1", "2", "3", "4")
 
 
-def test_a_judge_that_is_called_judge():
+def written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "raters", "judges"),
+    [
+        ("id,model_a,model_b,human,gpt4,gpt4_swapped\n1,x,y,A,A,B\n", ["human"], ["gpt4"]),
+        ("id,left,right,ann,fine\n1,x,y,,A\n2,x,y,B,B\n", ["ann"], ["fine"]),
+        ("id,model_1,model_2,verdict\n1,x,y,B\n", [], ["verdict"]),
+        ("id,left,right,annotator,verdict\n1,x,y,ann,A\n1,x,y,gpt4,B\n", ["ann"], ["gpt4"]),
+        ("item,rater,label\n1,r,pass\n1,s,fail\n", ["r", "s"], []),
+        ("id,left,right,one\n1,x,y,1\n2,x,y,0\n", [], ["one"]),  # open, so noted
+        ("left,right,outcome\nx,y,left\n", None, None),
+        ("system,segment,score\nx,1,0.5\n", None, None),
+        ("id,left,right,score\n1,0.2,0.7,0.1\n", [], ["score"]),
+    ],
+)
+def test_files_are_described(tmp_path, text, raters, judges):
+    verdicts = describe_verdicts([str(written(tmp_path / "v.csv", text))], VerdictReading())
+    if raters is None:
+        assert verdicts is None
+        return
+    assert verdicts is not None
+    assert [rater.name for rater in verdicts.raters] == raters
+    assert [judge.name for judge in verdicts.judges] == judges
+
+
+@pytest.mark.parametrize(
+    ("text", "how", "message"),
+    [
+        ("item,gpt\n1,2\n", {"human": ()}, "human: which columns are labels of people?"),
+        ("item,human\n1,2\n", {}, "no column holds verdicts beside those"),
+        ("human\n2\n", {}, "no column holds verdicts beside those"),
+        ("item,human,gpt\n1,2,2\n", {"human": ["humna"]}, "no column 'humna'; did you mean 'human"),
+        ("item,human,gpt\n1,2,2\n", {"judges": ["gtp"]}, "did you mean 'gpt'"),
+        ("item,human,gpt\n1,2,2\n", {"human": ["gpt"], "judges": ["gpt"]}, "which is it?"),
+        ("item,left,human,gpt\n1,A,left,left\n", {}, "'left' without its other"),
+        ("item,human,gpt\n1,2,2\n,1,1\n", {}, ":3: column 'item' is empty"),
+        ("item,human,gpt\n1,2,2\n", {"where": (("sett", "x"),)}, "no input has a column 'sett'"),
+        ("set,item,human,gpt\nx,1,2,2\n", {"where": (("set", "y"),)}, "no row has set=y"),
+        ("item,human,gpt\n1,2,2\n", {"columns": (("itm", "item"),)}, "columns: no role 'itm'"),
+        ("item,human,gpt\n1,2,2\n", {"columns": (("task", "st"),)}, "no input has a column 'st'"),
+        ("item,human,gpt\n1,2,2\n", {"ignore": ("x",)}, "no input has a"),
+        ("item,human,gpt\n1,2,2\n", {"covariates": ["chars"]}, "no covariate 'chars'"),
+        ("item,human,gpt\n1,2,2\n", {"words": ("x",)}, "words: expected"),
+        ("item,human,gpt,b\n1,2,2,\n", {"unit": "b"}, "'b' is empty"),
+        ("item,human,gpt,bat\n1,2,2,\n", {"unit": "batt"}, "did you mean 'bat'"),
+        ("item,rater,foo,bar\n1,r,2,2\n", {"human": ()}, "which column holds the verdicts of the"),
+        ("item,human,gpt\n2,no,no\n1,yes,no\n1,yes,no\n", {},
+         "v.csv:4: 'gpt' judges the same row that stands on line 3 of"),
+        ("item,run,human,gpt\n1,1,1,1\n1,2,2,1\n", {}, "'human' judges the same row"),
+        ("item,left,right,human,gpt\n1,X,Y,left,left\n1,Y,X,left,right\n", {},
+         "'human' judges the same row that stands on line 2"),
+        ("", {}, "empty"), ("item,human,gpt\n", {}, ""),
+    ],
+)  # fmt: skip
+def test_what_is_missing_is_named(tmp_path, refusal: Refusal, text, how, message):
+    path = written(tmp_path / "v.csv", text)
+    assert message in refusal(lambda: read(path, **how))
+
+
+def test_tables_that_do_not_belong_together(tmp_path, refusal: Refusal):
+    labelled = written(tmp_path / "h.csv", "item,human\nb1,1\n")
+    for text, message in (
+        ("item,gpt\na1,1\na2,2\n", ": no label is of a row that a judge judged: there is item "),
+        ("item,system,gpt\na1,X,1\na2,X,2\n", ":2: item 'b1', as all others here, is in no table"),
+        ("item,system,gpt\nb1,X,1\nb1,Y,2\n", ":2: item 'b1' has 2 rows of several systems"),
+    ):
+        judged = written(tmp_path / "j.csv", text)
+        assert refusal(lambda path=judged: read(path, labelled)).startswith(f"{labelled}{message}")
+    first, second = (written(tmp_path / n, f"{n[0]}\n1\n2\n") for n in ("gpt.csv", "human.csv"))
+    message = refusal(lambda: read(first, second, human=["h"], judges=["g"]))
+    assert "no column names the items" in message
+
+
+def test_what_is_no_table(tmp_path, refusal: Refusal):
+    document = written(tmp_path / "x.json", '{"a": {"b": 1}}')
+    (tmp_path / "empty").mkdir()
+    for sources, message in (
+        ([], "nothing to read"), ([7], "expected a file or a frame, got a int"),
+        (["/nowhere/x.csv"], "o such file"), ([document], "JSON document"),
+        ([tmp_path / "empty"], "log"),
+    ):  # fmt: skip
+        assert message in refusal(lambda own=sources: read_verdicts(own, VerdictReading()))
+
+
+def test_odd_cells_and_names(tmp_path):
+    """Huge cells, odd names, infinities, objects: counted, never an accident."""
+    odd = "gpt – 4*\n(neu)"
     table = {
-        "item": [1, 2, 3],
-        "human": ["pass", "fail", "pass"],
-        "judge": ["pass", "pass", "fail"],
-    }
-    found = read(table, human=["human"])
-    assert [own.name for own in found.judges] == ["judge"]
-    assert values(found, "judge") == [1.0, 1.0, 0.0]
+        "item": ["a", "ä\tß", "漢", "d", "e"], "human": [1.0, 2, 2, float("nan"), 1],
+        odd: [1.0, 2, 1, float("nan"), 2], "inf": [1.0, 2, float("inf"), 1, 1],
+    }  # fmt: skip
+    verdicts = read(table)
+    assert {judge.name for judge in verdicts.judges} == {odd, "inf"}
+    assert verdicts.judge("inf").unparsed.sum() == 1
+    assert verdicts.judge(odd).answered.sum() == 4
+    assert [judge.name for judge in read(table, judges=[odd]).judges] == [odd]
+    path = written(tmp_path / "v.csv", f'item,human,gpt\n1,2,"{"x" * 300_000}"\n2,1,1\n3,2,2\n')
+    assert read(path).judges[0].unparsed.sum() == 1
+    lines = '{"item": 1, "human": 1, "gpt": [1, 2]}\n{"item": 2, "human": 2, "gpt": 2}\n'
+    assert read(written(tmp_path / "v.jsonl", lines)).judges[0].unparsed.sum() == 1
+
+
+CELLS = st.sampled_from(
+    ["", "left", "right", "tie", "A", "B", "1", "2", "0", "0.5", "-1", "nan", "pass", "fail", "x",
+     "1e400", "é", "left ", '"', "yes", "no"]
+)  # fmt: skip
+NAMES = st.sampled_from(
+    ["item", "system", "left", "right", "human", "gpt", "rater", "judge", "run", "order", "prompt",
+     "label", "gpt_12", "gpt_21", "gpt_swapped", "swapped", "chars_left", "chars_right", "task",
+     "score"]
+)  # fmt: skip
+
+
+@given(st.lists(NAMES, min_size=1, max_size=7, unique=True), st.data())
+def test_any_small_table_is_read_or_refused(names, data):
+    n = data.draw(st.integers(1, 6))
+    columns = {name: data.draw(st.lists(CELLS, min_size=n, max_size=n)) for name in names}
+    human = data.draw(st.sampled_from([(), ("human",), ("label",)]))
+    try:
+        verdicts = read(columns, human=human)
+    except SteelyardError as error:
+        assert len(str(error).splitlines()) == 1  # noqa: PT017
+        return
+    assert len(verdicts) <= n
+    for each in (*verdicts.judges, *verdicts.raters):
+        assert len(each) == len(verdicts)

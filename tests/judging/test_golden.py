@@ -175,7 +175,7 @@ def _llmbar(shared: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _judged(items: pl.DataFrame, said: pl.DataFrame, subset: pl.Expr) -> JudgeReport:
     return judge(
-        items.filter(subset), said.filter(subset).drop("prompt"), human=["gold"],
+        items.filter(subset), said.filter(subset).drop("prompt"), human=["gold"], swapped="column",
         columns={"task": "subset"},
     )  # fmt: skip
 
@@ -206,7 +206,7 @@ def test_llmbar_adversarial_jury(shared):
     five = judge(
         *(own.filter(pl.col("subset") != "Natural") for own in _llmbar(shared)), human=["gold"],
         judges=["GPT-4", "ChatGPT", "LLaMA2", "PaLM2", "Falcon"], columns={"task": "subset"},
-        ignore=["prompt"],
+        ignore=["prompt"], swapped="column",
     ).jury  # fmt: skip
     assert five is not None
     assert len(five.judges) == 5
@@ -228,7 +228,7 @@ def test_llmbar_by_prompt_subset_and_order(shared):
     checked = 0
     for prompt, rows in expected.group_by("prompt"):
         found = judge(
-            folder / "items.csv.gz", folder / "verdicts.csv.gz", human=["gold"],
+            folder / "items.csv.gz", folder / "verdicts.csv.gz", human=["gold"], swapped="column",
             where={"prompt": str(prompt[0])}, columns={"task": "subset"},
         ).verdicts  # fmt: skip
         gold = found.rater("gold").label

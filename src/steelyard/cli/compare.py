@@ -62,6 +62,7 @@ PLOTS = (
 )  # fmt: skip
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
+_OUTCOMES = ("words", "swapped")  # how outcomes are read
 _OF_THE_CARD = frozenset(("power", "worth"))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
@@ -87,7 +88,7 @@ _NOT_OF_SEVERAL = frozenset(
         "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
         "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
-        "Battles": "battles left right outcome scale",
+        "Battles": "battles left right outcome words swapped scale",
     },
     shape=f"{SCORES}\n{BATTLES}",
     examples=(
@@ -110,7 +111,7 @@ _NOT_OF_SEVERAL = frozenset(
     metavar="LOG",
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
-@from_fields(BattleOptions, *_SIDES, "scale")
+@from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
 @click.option(
     "--pairwise",
     is_flag=True,
@@ -140,6 +141,8 @@ def compare(
     plots = () if of_two else wanted_figures(settings["plot"], output, known)
     asked = _Asked(settings, options, output.seed)
     log, loaded = settings["battles"], None
+    if log is None and len(inputs) == 1 and any(given(option) for option in _OUTCOMES):
+        (log,), inputs = inputs, ()
     if log is None:
         for option in _SIDES:
             if settings[option] is not None:
@@ -244,8 +247,9 @@ class _Asked:
             return self._together(es, options)
         if given("autorank"):
             raise UsageError("--autorank is a form of --by autorank")
-        if given("scale"):
-            raise UsageError("--scale is of battles; scores of segments are ranked by strengths")
+        for option in ("scale", *_OUTCOMES):
+            if given(option):
+                raise UsageError(f"--{option} is of battles, not of scores")
         unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
         if len(names) > 1:
             many = run.compare_each(es, names, options, self.seed)

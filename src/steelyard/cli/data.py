@@ -26,11 +26,12 @@ from steelyard.cli.values import FileName, Names
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import SteelyardError, UsageError, harmless
 from steelyard.core.table import Column, Table, dumps
-from steelyard.core.text import plural
+from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.data.judgements import Rankings, Ratings
+    from steelyard.data.verdicts import Verdicts
     from steelyard.formats.reading import Read
 
 
@@ -100,6 +101,10 @@ def info(
         words = [f"{plural(len(found), 'language pair')} can be read, by --lp."]
         emit(listing, [mtme_contents.contents_table(found)], output, words=words)
         return
+    verdicts = _verdicts(inputs, options)
+    if verdicts is not None:
+        _emit_verdicts(inputs, verdicts, output)
+        return
     try:
         held = options.read(inputs)
         es = None if held.only is not None else with_metrics(held.evalset(), only=metrics)
@@ -116,6 +121,48 @@ def info(
     view = overview(es, options.human)
     then = _next(es, options.human)
     emit(view, [view.table()], output, shown=view.pieces(), says_read=True, then=then)
+
+
+def _verdicts(inputs: tuple[str, ...], options: InputOptions) -> Verdicts | None:
+    """Read inputs that look like verdicts of judges; None for anything else."""
+    if options.format is not None or any(role == "score" for role, _ in options.columns):
+        return None
+    from steelyard.formats.verdicts.read import VerdictReading, describe_verdicts
+
+    how = VerdictReading(where=options.where, ignore=tuple(options.ignore))
+    return describe_verdicts(inputs, how)
+
+
+def _emit_verdicts(inputs: tuple[str, ...], verdicts: Verdicts, output: OutputOptions) -> None:
+    """Show who judged what, and the commands that weigh judges against people."""
+    facts: dict[str, Any] = {
+        "kind": verdicts.kind,
+        "items": len(verdicts.items),
+        verdicts.kind: len(verdicts),
+        "systems": list(verdicts.systems),
+        "words": list(verdicts.categories),
+    }
+    for group in ("raters", "judges"):
+        opinions = getattr(verdicts, group)
+        facts[group] = {one.name: int(one.answered.sum()) for one in opinions}
+    flags = {"words": "--words", "swapped": "--swapped"}  # of the commands that fit
+    notes = [spoken(note, flags) for note in verdicts.notes]
+    result = {"path": inputs[0], "format": "verdicts", **facts, "warnings": notes}
+    rows = tuple(
+        (key, listed(value, 12) if isinstance(value, list) else _shown(value))
+        for key, value in facts.items()
+    )
+    counts = [plural(len(verdicts.items), "item"), plural(len(facts["judges"]), "judge"),
+              plural(len(facts["raters"]), "rater")]  # fmt: skip
+    words = [f"{inputs[0]} holds verdicts on {verdicts.kind}: {', '.join(counts)}."]
+    then = None
+    if facts["raters"] and facts["judges"]:
+        people = following.option("--human", following.names(*facts["raters"]))
+        then = following.another("judge", *people, keep={"where", "ignore"})
+    elif not facts["raters"]:
+        words.append("To weigh judges, name the labels of people: steelyard judge --human COLUMNS.")
+    table = Table("verdicts", (Column("what"), Column("value")), rows)
+    emit(result, [table], output, words=words, then=then)
 
 
 def _next(es: EvalSet, human: str | None) -> str | None:

@@ -149,6 +149,7 @@ INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
     cls=_Usage,
     headings={
         "Who is who": "human judges own covariates",
+        "How verdicts are read": "words swapped",
         "How they are weighed": "unit unparsed alt_epsilon level",
         "A gate": "require undecided baseline",
     },

@@ -27,7 +27,8 @@ from steelyard.formats import files
 from steelyard.judging.options import BiasOptions, CorrectOptions, DriftOptions, PlanOptions
 
 _BUDGET = 50  # labels that are proposed
-_READ_BY_JUDGE = ("human", "unit", "covariates", "ignore")  # the judge is named elsewhere
+# The judge is named elsewhere.
+_READ_BY_JUDGE = ("human", "unit", "covariates", "words", "swapped", "ignore")
 _OF_CORRECT = ("judge", "labels", "by", "pair", "population", "level", "draws")
 _OF_PLAN = ("judge", "half_width", "kappa", "accuracy", "pair", "difference", "budget", "power",
             "level")  # fmt: skip
@@ -37,6 +38,7 @@ _OF_PLAN = ("judge", "half_width", "kappa", "accuracy", "pair", "difference", "b
     headings={
         "Who is who": "human judges own covariates",
         "What to look at": "by unit level",
+        "How verdicts are read": "words swapped",
     },
     shape=VERDICTS,
     examples=(
@@ -70,6 +72,7 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
         "Who is who": "human judge covariates",
         "What to estimate": "by pair labels population",
         "Intervals": "unit level draws",
+        "How verdicts are read": "words swapped",
     },
     shape=VERDICTS,
     examples=(
@@ -101,6 +104,7 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
         "Who is who": "human judge covariates",
         "What is wanted": "half_width kappa accuracy pair difference budget",
         "Intervals": "unit level power",
+        "How verdicts are read": "words swapped",
     },
     shape=VERDICTS,
     examples=(
@@ -146,6 +150,7 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
     headings={
         "Who is who": "human judges",
         "How they are compared": "changed_rubric unit level",
+        "How verdicts are read": "words swapped",
     },
     shape=VERDICTS,
     examples=(
@@ -154,7 +159,7 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="OLD NEW [LABELS]...")
-@reading("human", "judges", "unit", "ignore")
+@reading("human", "judges", "unit", "words", "swapped", "ignore")
 @from_fields(DriftOptions, "changed_rubric", "level")
 @settled_options
 def drift(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:

@@ -98,6 +98,8 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
+    words: Sequence[str] = (),
+    swapped: str | None = None,
     unit: str = "auto",
     where: Sequence[tuple[str, str]] = (),
     ignore: Sequence[str] = (),
@@ -129,6 +131,10 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         such files; several of them; a pandas, polars or Arrow frame; or a log in memory.
     left, right, outcome
         Columns, where they do not have one of the usual names.
+    words, swapped
+        Words for left, right and tie, or ``["names"]`` where outcomes name systems; what A means
+        where the right output was shown first: the one shown first (``place``) or the left column
+        (``column``).
     unit
         What is independent: ``prompt`` or ``segment``, what battles share by one of the usual
         columns; any other column, as the user who judged; or single battles (``battle``). ``auto``

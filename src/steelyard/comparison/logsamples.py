@@ -20,8 +20,9 @@ from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.data.units import AUTO, FEWEST, PROMPT, SEGMENT, UnitEffect, least_p, too_few
 from steelyard.formats import bigtables, frames
 from steelyard.formats import columns as roles
-from steelyard.formats.judged.battlelogs import LogColumns, unfolded
-from steelyard.formats.judged.logcounts import CountedLog, from_log, log_files, read_counts
+from steelyard.formats.judged import battles
+from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
+from steelyard.formats.judged.battles import LogColumns, unfolded
 from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.streams import on_disk
 from steelyard.formats.view import FileView
@@ -118,14 +119,7 @@ def read_log(
     *,
     in_order: bool,
 ) -> ReadLog:
-    """Count a log by the units that are asked for; see :func:`~.logcounts.read_counts`."""
-    log = _of_frame(log, options)
-    several = isinstance(log, (list, tuple))
-    for one in log if isinstance(log, (list, tuple)) and log else [log]:
-        kinds = (str, Path) if several else (str, Path, BattleLog)
-        check_instance(
-            kinds, "the path of a log, several of them, a frame, or a BattleLog", log=one
-        )
+    """Count a log by the units that are asked for; see :func:`~.battle_counts.read_counts`."""
     columns = LogColumns(
         left=options.left,
         right=options.right,
@@ -134,7 +128,16 @@ def read_log(
         where=options.where,
         ignore=tuple(options.ignore),
         form=options.format,
+        words=tuple(options.words),
+        swapped=options.swapped,
     )
+    log = _of_frame(log, options, columns)
+    several = isinstance(log, (list, tuple))
+    for one in log if isinstance(log, (list, tuple)) and log else [log]:
+        kinds = (str, Path) if several else (str, Path, BattleLog)
+        check_instance(
+            kinds, "the path of a log, several of them, a frame, or a BattleLog", log=one
+        )
 
     def count(*, by_unit: bool) -> CountedLog:
         if isinstance(log, BattleLog):
@@ -154,10 +157,13 @@ def read_log(
     return ReadLog(counted, shared, inputs)
 
 
-def _of_frame(log: Any, options: BattleOptions) -> Any:
+def _of_frame(log: Any, options: BattleOptions, columns: LogColumns) -> Any:
     """Give the log that a frame holds; all else stays what it is."""
     if not frames.recognise(log):
         return log
+    if columns.words or columns.swapped:
+        table = columns.selected(frames.read(log))
+        return battles.read(battles.prepared(table, columns), columns)
     own = ("left", "right", "outcome")
     named = tuple((role, column) for role in own if (column := getattr(options, role)))
     if options.unit not in (AUTO, BATTLE, PROMPT, SEGMENT):

@@ -208,6 +208,14 @@ class LogOptions(Options):
     left: str | None = text(None, "Column of the first system in a log.", metavar="COL")
     right: str | None = text(None, "Column of the second system in a log.", metavar="COL")
     outcome: str | None = text(None, "Column of who won in a log.", metavar="COL")
+    words: Sequence[str] = names(
+        (), "Words for left, right and tie in outcomes, such as 1,2,0; names: they name systems.",
+        metavar="LEFT,RIGHT,TIE",
+    )  # fmt: skip
+    swapped: str | None = choice(
+        None, ("place", "column"), "What A means where the right output was shown first: the one "
+        "shown first (place), or the left column.",
+    )  # fmt: skip
     where: tuple[tuple[str, str], ...] = ()
     ignore: Sequence[str] = names(())
     format: str | None = text(None)

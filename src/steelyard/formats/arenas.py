@@ -18,7 +18,7 @@ from steelyard.formats import repeats
 from steelyard.formats.cells import parse_number
 from steelyard.formats.foreign import BETTER_HIGH, Log, Row, foreign
 from steelyard.formats.format import ForeignTable
-from steelyard.formats.judged import battlelogs
+from steelyard.formats.judged import battles
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record
 from steelyard.formats.scoretables import LONG
@@ -68,11 +68,11 @@ def _counted(table: RawTable, *, judged: bool = True) -> RawTable:
         )
     columns = {**kept.columns, OUTCOME: [verdicts[row].outcome for row in rows]}
     counted = replace(kept, columns=columns, notes=(*table.notes, *notes))
-    return battlelogs.told_of_battles(counted)
+    return battles.noted(counted)
 
 
-_BATTLES = replace(battlelogs.FORMAT, prepare=_counted)
-_VOTES = replace(battlelogs.FORMAT, prepare=partial(_counted, judged=False))  # of people
+_BATTLES = replace(battles.FORMAT, prepare=_counted)
+_VOTES = replace(battles.FORMAT, prepare=partial(_counted, judged=False))  # of people
 _SCORES = replace(
     LONG, prepare=lambda table: repeats.folded(spread(table, JUDGE, "score", repeated=True))
 )
@@ -217,6 +217,13 @@ def arena_hard_judgments(log: Log) -> Iterator[Row]:
             )
 
 
+_VOTE_WORDS = {
+    **dict.fromkeys(("left", "model_a"), 1.0),
+    **dict.fromkeys(("right", "model_b"), 0.0),
+    **dict.fromkeys(("tie", "tie (bothbad)", "both_bad", "bothbad"), 0.5),
+}
+
+
 @foreign(
     "Chatbot Arena votes",
     _VOTES,
@@ -235,7 +242,7 @@ def chatbot_arena_votes(log: Log) -> Iterator[Row]:
     shown = ("battle", 'with names shown: the arena\'s ranking is of those where={"anony": "true"}')
     for record in log.records():
         hidden = record.flag("anony")
-        outcome = battlelogs.WORDS[record.choice("winner", battlelogs.WORDS)]
+        outcome = _VOTE_WORDS[record.choice("winner", _VOTE_WORDS)]
         has_question = record.get("question_id") is not None
         yield _battle(
             log,
@@ -281,7 +288,7 @@ kaggle_votes = ForeignTable(
     example_name="train.csv",
     marks=(".model_a .model_b .winner_model_a .winner_model_b .winner_tie",),
     unfold=_kaggle,
-    becomes=battlelogs.FORMAT,
+    becomes=battles.FORMAT,
 )
 
 

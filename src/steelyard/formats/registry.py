@@ -37,7 +37,7 @@ from steelyard.formats.format import (
 )
 from steelyard.formats.judged import (
     appraise,
-    battlelogs,
+    battles,
     errors,
     googlemqm,
     labelstudio,
@@ -64,8 +64,8 @@ FORMATS: tuple[Format, ...] = (
     *evallogs.FORMATS,
     plaintext.FORMAT,
     errors.FORMAT,
-    battlelogs.RANKINGS,
-    battlelogs.FORMAT,
+    battles.RANKINGS,
+    battles.FORMAT,
     ratings.FORMAT,
     scoretables.LONG,
     scoretables.WIDE,

@@ -15,7 +15,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import Format
-from steelyard.formats.judged import battlelogs
+from steelyard.formats.judged import battles
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.judged.builder import means
 from steelyard.formats.registry import FORMATS
@@ -152,7 +152,7 @@ def _held(value: Saved, form: Format, human: str | None) -> Saved:
             raise UsageError(f"name the ratings to write (human=NAME); {known}")
         return value.ratings[name]
     if isinstance(value, Rankings) and form.gives is BattleLog:
-        return battlelogs.unfolded(value)
+        return battles.unfolded(value)
     kind = type(value).__name__
     raise UsageError(f'to="{form.to}" is for {form.gives.__name__}, and this is {kind}')
 

@@ -15,7 +15,7 @@ from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
-from steelyard.formats.verdicts.around import LENGTH
+from steelyard.formats.verdicts.read import LENGTH
 from steelyard.judging.card import position_of
 from steelyard.judging.options import BiasOptions
 from steelyard.judging.run import families, provenance_of, verdicts_of

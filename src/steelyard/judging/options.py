@@ -18,6 +18,7 @@ from steelyard.core.options import (
     whole,
 )
 
+SWAPPED = ("place", "column")
 UNPARSED = ("auto", "wrong", "drop")
 AUTO, MEAN, BT = "auto", "mean", "bt"
 _LEVEL = "Of the intervals."
@@ -38,6 +39,14 @@ class ReadOptions(Options):
     covariates: Collection[str] | None = names(
         None, "What could sway a judge: columns of numbers, of pairs named without their side."
     )
+    words: Collection[str] = names(
+        (), "Words for left, right and tie in verdicts on pairs, such as 1,2,0; names: verdicts "
+        "name systems.", metavar="LEFT,RIGHT,TIE",
+    )  # fmt: skip
+    swapped: str | None = choice(
+        None, SWAPPED, "What A means where the right output was shown first: the one shown first "
+        "(place), or the left column; by default place, unless the data contradict it.",
+    )  # fmt: skip
     where: Any = ()
     columns: Any = ()
     ignore: Collection[str] = names((), "Skip these columns.")

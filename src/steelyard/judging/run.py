@@ -44,6 +44,8 @@ def verdicts_of(
             where=selection(options.where),
             columns=selection(options.columns, "columns", "roles and columns, as {'item': 'id'}"),
             ignore=tuple(options.ignore),
+            words=tuple(options.words),
+            swapped=options.swapped,
         ),
     )
 

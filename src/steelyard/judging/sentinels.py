@@ -9,7 +9,7 @@ import numpy as np
 
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, Verdicts
-from steelyard.formats.verdicts.around import LENGTH
+from steelyard.formats.verdicts.read import LENGTH
 from steelyard.stats.arrays import Floats
 
 CONSTANT, RANDOM, LONGER, FIRST = "constant", "random", "length", "first"

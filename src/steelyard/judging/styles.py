@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell
 from steelyard.data.verdicts import Opinion, Verdicts
-from steelyard.formats.verdicts.around import LENGTH
+from steelyard.formats.verdicts.read import LENGTH
 from steelyard.stats.arrays import Floats
 from steelyard.stats.judged.bias import ControlledWinRate, length_controlled
 from steelyard.stats.prediction_powered.strengths import Strengths, styled_strengths

@@ -16,7 +16,7 @@ from steelyard.formats import columns as roles
 from steelyard.formats.cells import GAPS, parse_number
 from steelyard.formats.foreign import Log, Row, foreign
 from steelyard.formats.format import ForeignFormat, TableFormat
-from steelyard.formats.judged import battlelogs, errors, ratings
+from steelyard.formats.judged import battles, errors, ratings
 from steelyard.formats.judged.builder import NOBODY
 from steelyard.formats.record import Record, Start
 from steelyard.formats.view import FileView
@@ -241,7 +241,7 @@ def _format(
 _ONE, _TWO = '"system": "A"', '"model_a": "A", "model_b": "B"'
 _SPAN = '{"start": 0, "end": 3, "labels": ["Minor"]}'
 FORMATS = (
-    _format("pairs", battlelogs.FORMAT, _pairs, ("selected",), (_TWO, '{"selected": "left"}'),
+    _format("pairs", battles.FORMAT, _pairs, ("selected",), (_TWO, '{"selected": "left"}'),
             ("left", "right")),
     _format("spans", errors.FORMAT, lambda log: _judgements(log, marked=True), _LABELS,
             (_ONE, _SPAN), ("system", "segment")),

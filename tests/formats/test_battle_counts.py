@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -12,25 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.formats.test_battles import logs
+from tests.formats.test_battles import logs, with_another
 
 from steelyard import BattleLog, save
-from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import bigtables, tables
-from steelyard.formats.judged.battlelogs import LogColumns
-from steelyard.formats.judged.logcounts import CountedLog, from_log, read_counts
+from steelyard.formats.judged.battle_counts import CountedLog, from_log, read_counts
+from steelyard.formats.judged.battles import LogColumns
 from steelyard.formats.reading import read_any
 
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
 SUFFIXES = ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"]
-
-
-def with_another(path: Path) -> list[Path]:
-    """Put a log beside another: several files go through DuckDB, however short they are."""
-    other = path.with_name("other.csv")
-    other.write_text("left,right,outcome,weight,prompt\nA,B,left,1,p\n", encoding="utf-8")
-    return [path, other]
 
 
 def same(one: CountedLog, other: CountedLog) -> None:
@@ -92,83 +83,6 @@ def test_a_longer_log(tmp_path: Path, suffix: str, n_units: int) -> None:
     same(read_counts(path), from_log(read_any(path)[1]))
 
 
-BAD = [
-    "A,A,left,1,p",
-    "A,B,win,1,p",
-    "A,B,,1,p",
-    "A,B,1.5,1,p",
-    "A,B,-1,1,p",
-    "A,B,nan,1,p",
-    "A,B,inf,1,p",
-    ",B,left,1,p",
-    "A,,left,1,p",
-    "A,B,left,-1,p",
-    "A,B,left,x,p",
-    "A,B,left,,p",
-    "A,B,left,nan,p",
-    "A,B,left,inf,p",
-    "A,B,left,1,",
-]
-
-
-@pytest.mark.parametrize("bad", BAD)
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "jsonl"])
-def test_errors_are_those_of_short_logs(
-    tmp_path: Path, refusal: Refusal, suffix: str, bad: str
-) -> None:
-    header = ["left", "right", "outcome", "weight", "prompt"]
-    rows = [line.split(",") for line in ("A,B,tie,1,p", "B,C,0.25,2,p", bad, "A,C,left,1,q")]
-    path = tmp_path / f"x.{suffix}"
-    if suffix == "jsonl":
-        tables.write(path, {name: [row[k] for row in rows] for k, name in enumerate(header)})
-    else:
-        mark = "\t" if suffix == "tsv" else ","
-        text = "".join(mark.join(row) + "\n" for row in [header, *rows])
-        path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
-    message = refusal(read_counts, with_another(path))
-    assert message == refusal(read_any, path)
-    assert message.startswith(f"{path}:{3 if suffix == 'jsonl' else 4}: ")
-
-
-@pytest.mark.parametrize("cell", ["true", "false", "[1]", '{"a": 1}', "null", "2", '"x"'])
-def test_bad_outcomes_in_json(tmp_path: Path, refusal: Refusal, cell: str) -> None:
-    rows = [f'{{"left":"A","right":"B","outcome":{x}}}\n' for x in ("1", "0", cell)]
-    path = tmp_path / "x.jsonl"
-    path.write_text("\n" + "".join(rows), encoding="utf-8")
-    message = refusal(read_counts, with_another(path))
-    assert message == refusal(read_any, path)
-    assert message.startswith(f"{path}:4: ")
-
-
-@pytest.mark.parametrize(
-    ("columns", "place"),
-    [
-        ({"outcome": ["left", "win"]}, 2),
-        ({"outcome": np.array([0.5, 1.5])}, 2),
-        ({"outcome": np.array([np.nan, 1.0])}, 1),
-        ({"right": ["B", "A"]}, 2),
-        ({"left": ["A", None]}, 2),
-        ({"weight": np.array([1.0, -1.0])}, 2),
-        ({"weight": np.array([1.0, np.nan])}, 2),
-    ],
-)
-def test_errors_in_parquet(
-    tmp_path: Path, refusal: Refusal, columns: dict[str, object], place: int
-) -> None:
-    good = {"left": ["A", "A"], "right": ["B", "B"], "outcome": ["left", "tie"]}
-    path = tmp_path / "x.parquet"
-    tables.write(path, good | columns)
-    message = refusal(read_counts, path)
-    assert message == refusal(read_any, path)
-    assert message.startswith(f"{path}:{place}: ")
-
-
-def test_names_that_are_no_names_in_parquet(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "x.parquet"
-    tables.write(path, {"left": [True], "right": ["B"], "outcome": ["left"]})
-    assert refusal(read_counts, path).startswith(f"{path}:1: column 'left' holds True")
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -222,12 +136,6 @@ def test_quotes_and_lines_within_cells(tmp_path: Path, refusal: Refusal) -> None
     assert read_counts(path).systems == ('A, "x"', "B", "C")
 
 
-def test_tabs_with_stray_quotes(tmp_path: Path) -> None:
-    path = tmp_path / "x.tsv"
-    path.write_text('left\tright\toutcome\n"A\tB\tleft\nB\tC\ttie\n', encoding="utf-8")
-    assert read_counts(path).systems == ('"A', "B", "C")
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_named_columns_rows_and_what_is_skipped(
     tmp_path: Path, suffix: str, refusal: Refusal
@@ -272,18 +180,6 @@ def test_battles_are_played_in_time(tmp_path: Path, suffix: str) -> None:
     assert played.outcome.tolist() == [0.0, 0.25, 1.0, 0.5]
 
 
-def test_dates_in_parquet_are_times(tmp_path: Path) -> None:
-    import duckdb
-
-    path = tmp_path / "x.parquet"
-    rows = "('A', 'B', 1, DATE '2024-02-01'), ('B', 'C', 0, DATE '2024-01-01')"
-    sql = f'SELECT * FROM (VALUES {rows}) t("left", "right", outcome, time)'
-    duckdb.connect().execute(f"COPY ({sql}) TO '{path}'")
-    played = read_counts(path, in_order=True).played
-    assert played is not None
-    assert played.left.tolist() == [1, 0]
-
-
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_rankings_are_battles(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"x.{suffix}"
@@ -306,15 +202,6 @@ def test_rankings_are_battles(tmp_path: Path, suffix: str) -> None:
     assert table.ties.tolist() == [[0, 0, 1], [0, 0, 2], [1, 2, 0]]
 
 
-def test_folders_and_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="folder without a log: expected files csv"):
-        read_counts(tmp_path)
-    with pytest.raises(InputError, match="no such file"):
-        read_counts(tmp_path / "x.csv")
-    with pytest.raises(InputError, match="no such file"):
-        read_counts(tmp_path / "x.parquet")
-
-
 def test_names_that_could_steer_sql(tmp_path: Path) -> None:
     """Names of columns and systems are quoted wherever they reach a query."""
     path = tmp_path / "x.parquet"
@@ -324,13 +211,6 @@ def test_names_that_could_steer_sql(tmp_path: Path) -> None:
     )
     given = LogColumns(odd, "two", "vote'", None, (("k'", "x'"),))
     assert read_counts(path, given).systems == (odd, "B") if odd < "B" else ("B", odd)
-
-
-def test_unknown_columns_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("left,right,outcome\nA,B,tie\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="no column 'lang'"):
-        read_counts(path, LogColumns(where=(("lang", "de"),)))
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl.gz", "parquet"])
@@ -354,23 +234,6 @@ def test_a_folder_of_logs_is_one_log(tmp_path: Path, suffix: str) -> None:
     same(found, expected)
     for mine, theirs in zip(found.units.ahead(), expected.units.ahead(), strict=True):  # type: ignore[union-attr]
         assert np.array_equal(mine, theirs)
-
-
-def test_small_folders_count_like_one_file(tmp_path: Path) -> None:
-    header = "left,right,outcome,unit"
-    lines = ["A,B,left,p", "C,B,tie,q", "A,C,right,p", "A,B,right,r"]
-    for extra in ("", ",weight"):
-        whole = tmp_path / f"x{len(extra)}.csv"
-        more = [f"{line},{k + 0.5}" if extra else line for k, line in enumerate(lines)]
-        whole.write_text("\n".join([header + extra, *more]) + "\n", encoding="utf-8")
-        folder = tmp_path / f"logs{len(extra)}"
-        folder.mkdir()
-        for k, part in enumerate((more[:1], more[1:])):
-            text = "\n".join([header + extra, *part]) + "\n"
-            (folder / f"{k}.csv").write_text(text, encoding="utf-8")
-        for by_unit in (True, False):
-            given: dict[str, Any] = {"by_unit": by_unit, "in_order": True}
-            same(read_counts(folder, **given), read_counts(whole, **given))
 
 
 def test_what_is_wrong_in_a_folder_is_named(tmp_path: Path, refusal: Refusal) -> None:
@@ -466,26 +329,6 @@ def test_odd_names_of_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, o
     same(read_counts(path), from_log(made))
 
 
-def test_long_whole_numbers_in_json_are_names(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    rows = [
-        f'{{"left":"A","right":"B","outcome":1,"prompt":12345678901234567890{k}}}\n' for k in (1, 2)
-    ]
-    path.write_text("".join(rows), encoding="utf-8")
-    assert read_counts(path).n_units == 2
-    assert read_counts(with_another(path)).n_units == 3
-
-
-def test_dates_can_be_units(tmp_path: Path) -> None:
-    import duckdb
-
-    path = tmp_path / "x.parquet"
-    rows = "('A', 'B', 1, DATE '2024-02-01'), ('B', 'C', 0, DATE '2024-01-01')"
-    sql = f'SELECT * FROM (VALUES {rows}) t("left", "right", outcome, day)'
-    duckdb.connect().execute(f"COPY ({sql}) TO '{path}'")
-    assert read_counts(path, LogColumns(unit="day")).n_units == 2
-
-
 def test_what_selects_rows_is_no_part_of_a_battle(tmp_path: Path, refusal: Refusal) -> None:
     path = tmp_path / "x.csv"
     path.write_text(LOG + "A,B,left,q\n", encoding="utf-8")
@@ -513,3 +356,51 @@ def test_what_battles_share_can_be_named(tmp_path: Path, refusal: Refusal, suffi
     message = refusal(read_counts, path, LogColumns(unit="user"))
     line = 3 if suffix == "csv" else 2
     assert message.startswith(f"{path}:{line}: column 'user' is empty")
+
+
+def test_dates_in_parquet_are_times_and_units(tmp_path: Path) -> None:
+    import duckdb
+
+    path = tmp_path / "x.parquet"
+    rows = "('A', 'B', 1, DATE '2024-02-01'), ('B', 'C', 0, DATE '2024-01-01')"
+    sql = f'SELECT *, time AS day FROM (VALUES {rows}) t("left", "right", outcome, time)'
+    duckdb.connect().execute(f"COPY ({sql}) TO '{path}'")
+    counted = read_counts(path, LogColumns(unit="day"), in_order=True)
+    assert counted.played is not None
+    assert counted.played.left.tolist() == [1, 0]
+    assert counted.n_units == 2
+
+
+def test_what_is_not_there_is_named(tmp_path: Path, refusal: Refusal) -> None:
+    assert "folder without a log: expected files csv" in refusal(read_counts, tmp_path)
+    for suffix in ("csv", "parquet"):
+        assert "no such file" in refusal(read_counts, tmp_path / f"x.{suffix}")
+    (tmp_path / "x.csv").write_text(LOG, encoding="utf-8")
+    columns = LogColumns(where=(("lang", "de"),))
+    assert "no column 'lang'" in refusal(read_counts, tmp_path / "x.csv", columns)
+
+
+def test_odd_texts(tmp_path: Path) -> None:
+    path = tmp_path / "x.tsv"
+    path.write_text('left\tright\toutcome\n"A\tB\tleft\nB\tC\ttie\n', encoding="utf-8")
+    assert read_counts(path).systems == ('"A', "B", "C")
+    path = tmp_path / "x.jsonl"  # whole numbers too long for a double are names
+    row = '{"left":"A","right":"B","outcome":1,"prompt":12345678901234567890%d}\n'
+    path.write_text(row % 1 + row % 2, encoding="utf-8")
+    assert read_counts(path).n_units == 2
+    assert read_counts(with_another(path)).n_units == 3
+
+
+@pytest.mark.parametrize("extra", ["", ",weight"])
+def test_small_folders_count_like_one_file(tmp_path: Path, extra: str) -> None:
+    header = f"left,right,outcome,unit{extra}\n"
+    lines = ["A,B,left,p", "C,B,tie,q", "A,C,right,p", "A,B,right,r"]
+    rows = [f"{line},{k + 0.5}\n" if extra else f"{line}\n" for k, line in enumerate(lines)]
+    whole, folder = tmp_path / "x.csv", tmp_path / "logs"
+    whole.write_text("".join([header, *rows]), encoding="utf-8")
+    folder.mkdir()
+    for k, part in enumerate((rows[:1], rows[1:])):
+        (folder / f"{k}.csv").write_text("".join([header, *part]), encoding="utf-8")
+    for by_unit in (True, False):
+        how: dict[str, Any] = {"by_unit": by_unit, "in_order": True}
+        same(read_counts(folder, **how), read_counts(whole, **how))

@@ -1,9 +1,9 @@
 """Battle logs as count arrays: what statistics need of a log.
 
-Short text is read whole (:mod:`steelyard.formats.judged.battlelogs`); long text, all Parquet and
+Short text is read whole (:mod:`steelyard.formats.judged.battles`); long text, all Parquet and
 folders of logs go through DuckDB, which turns names into codes. Either way battles become integer
-arrays, and everything is counted in memory. Logs of other tools are short, and unfolded in memory
-(:mod:`steelyard.formats.judged.foreignlogs`).
+arrays, and everything is counted in memory. Logs of other tools are unfolded in memory, as are
+winners beside losers and logs that say which outputs were shown in the swapped order.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,18 +20,26 @@ from numpy.typing import NDArray
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import bigtables, files, tables
+from steelyard.formats import bigtables, files, registry, tables
 from steelyard.formats import columns as roles
 from steelyard.formats.bigtables import Column, Scan
-from steelyard.formats.cells import sql_blank, sql_number
+from steelyard.formats.cells import NUMBER, sql_blank, sql_number
 from steelyard.formats.duck import literal
-from steelyard.formats.judged import battlelogs
-from steelyard.formats.judged.battlelogs import BattleColumns, LogColumns
-from steelyard.formats.judged.foreignlogs import read_foreign
+from steelyard.formats.format import Foreign, Format
+from steelyard.formats.judged import battles
+from steelyard.formats.judged.battles import BattleColumns, LogColumns
+from steelyard.formats.load import check_columns
+from steelyard.formats.rawtable import stacked
+from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.streams import kept, on_disk
+from steelyard.formats.verdicts.judges import ORDER_COLUMNS
+from steelyard.formats.verdicts.words import Outcomes, is_gap
+from steelyard.formats.view import FileView
 from steelyard.stats.strength.wins import MOST_WEIGHT, Battles, PairWins, UnitCounts, battle_pairs
 
 _LONG = 8_000_000  # bytes of text from which DuckDB reads a log, packed or not
+_MOST_WORDS = 1000  # different outcomes up to which a log is looked through; more are points
+_OF_LOGS = (battles.FORMAT, battles.RANKINGS)
 _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
 
 
@@ -127,7 +135,7 @@ def read_counts(
     """
     inputs = [Path(path) for path in ([log] if isinstance(log, (str, Path)) else log)]
     columns = columns or LogColumns()
-    foreign = read_foreign(inputs, columns)
+    foreign = _read_foreign(inputs, columns)
     if foreign is not None:
         counted = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
         return replace(counted, inputs=foreign.files, notes=foreign.notes)
@@ -142,8 +150,9 @@ def read_counts(
             raise InputError(error.message, path=inputs[0], line=error.line) from None
         if tabled is not None:
             return tabled
-    whole, form = _read_short(paths[0], columns)
-    return from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
+    whole, form, notes = _read_whole(paths, columns)
+    counted = from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
+    return replace(counted, notes=notes)
 
 
 def _is_long(path: Path) -> bool:
@@ -151,15 +160,22 @@ def _is_long(path: Path) -> bool:
     return file.is_file() and file.stat().st_size >= _LONG and not bigtables.is_list(path)
 
 
-def _read_short(path: Path, columns: LogColumns) -> tuple[BattleLog, str]:
-    table = tables.read(path, is_text=columns.is_text)
-    columns.check(table.columns, path)
-    table = columns.selected(table)
+def _read_whole(
+    paths: Sequence[Path], columns: LogColumns
+) -> tuple[BattleLog, str, tuple[str, ...]]:
+    """Read logs in memory; also returns what they are, and notes."""
+    parts = []
+    for path in paths:
+        table = tables.read(path, is_text=columns.is_text)
+        columns.check(table.columns, path)
+        parts.append(columns.selected(table))
+    table = stacked(parts)
     if not columns.are_rankings(table):
-        return battlelogs.read(table, columns), "battle log"
+        table = battles.prepared(table, columns)
+        return battles.read(table, columns), "battle log", table.notes
     if columns.unit not in (None, *roles.UNIT):
-        raise UsageError(f"{path}: rankings share segments, not '{columns.unit}'")
-    return battlelogs.unfolded(battlelogs.read_rankings(table)), "rankings"
+        raise UsageError(f"{paths[0]}: rankings share segments, not '{columns.unit}'")
+    return battles.unfolded(battles.read_rankings(table)), "rankings", ()
 
 
 def from_log(
@@ -169,26 +185,18 @@ def from_log(
     in_order: bool = False,
     form: str = "battle log",
 ) -> CountedLog:
-    """Count the battles of a log that is in memory.
-
-    Examples
-    --------
-    >>> left, right = np.array([0, 0], dtype=np.int32), np.array([1, 1], dtype=np.int32)
-    >>> counted = from_log(BattleLog(("A", "B"), left, right, np.array([1.0, 0.5])))
-    >>> counted.pairs.wins_i.tolist(), counted.pairs.ties.tolist()
-    ([1.0], [1.0])
-    """
-    battles = Battles(log.left, log.right, log.outcome, len(log.systems), log.weight)
+    """Count the battles of a log that is in memory."""
+    duels = Battles(log.left, log.right, log.outcome, len(log.systems), log.weight)
     unit = log.unit if by_unit else None
     n_units = None if unit is None or log.units is None else len(log.units)
-    pairs, units = _counts(battles, unit)
+    pairs, units = _counts(duels, unit)
     played = None
     if in_order:
         order = slice(None) if log.time is None else np.argsort(log.time, kind="stable")
-        played, unit = battles.take(order), None if unit is None else unit[order]
+        played, unit = duels.take(order), None if unit is None else unit[order]
     return CountedLog(
         log.systems,
-        len(battles),
+        len(duels),
         n_units,
         pairs,
         units,
@@ -199,22 +207,22 @@ def from_log(
     )
 
 
-def _counts(battles: Battles, unit: NDArray[Any] | None) -> tuple[PairWins, UnitCounts | None]:
-    if unit is None and _is_whole(battles):
-        return battle_pairs(battles), None
+def _counts(duels: Battles, unit: NDArray[Any] | None) -> tuple[PairWins, UnitCounts | None]:
+    if unit is None and _is_whole(duels):
+        return battle_pairs(duels), None
     if unit is None:  # sums of parts of a win must not depend on the order of the file
-        weight = np.ones(len(battles)) if battles.weight is None else battles.weight
-        order = np.lexsort((weight, battles.outcome, battles.right, battles.left))
-        battles = battles.take(order)
-        unit = np.arange(len(battles), dtype=np.int32)
-    units = UnitCounts.of(battles, unit)
+        weight = np.ones(len(duels)) if duels.weight is None else duels.weight
+        order = np.lexsort((weight, duels.outcome, duels.right, duels.left))
+        duels = duels.take(order)
+        unit = np.arange(len(duels), dtype=np.int32)
+    units = UnitCounts.of(duels, unit)
     return units.pairs(), units
 
 
-def _is_whole(battles: Battles) -> bool:
+def _is_whole(duels: Battles) -> bool:
     """Tell whether every battle is a win, a loss or a tie and counts once."""
-    doubled = 2 * battles.outcome
-    once = battles.weight is None or bool((battles.weight == 1).all())
+    doubled = 2 * duels.outcome
+    once = duels.weight is None or bool((duels.weight == 1).all())
     return once and bool((doubled == np.rint(doubled)).all())
 
 
@@ -237,7 +245,7 @@ class _LogTable(NamedTuple):
 def _read_tables(
     paths: Sequence[Path], columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> CountedLog | None:
-    """Count logs, one after the other as one log; None for rankings, which are no battles yet."""
+    """Count logs, one after the other as one log; None for those that are read in memory."""
     several = len(paths) > 1
     into = "CREATE TEMP TABLE log AS" if several else "CREATE TEMP VIEW log AS"
     logs: list[_LogTable] = []
@@ -249,7 +257,11 @@ def _read_tables(
                 if not several:
                     return None
                 raise InputError("rankings in a folder of logs of battles", path=path)
-            logs.append(_checked(scan, columns, len(logs)))
+            names = columns.find(scan.header())
+            flags = set(ORDER_COLUMNS) & set(scan.names) - set(columns.ignore)
+            if names.left == battles.WINNER or flags:
+                return None
+            logs.append(_checked(scan, columns, names, len(logs)))
             connection.execute(f"{into} {logs[-1].sql}")
             into = "INSERT INTO log"
             if several:
@@ -296,13 +308,13 @@ def _counted(
         f"SELECT {', '.join(shown)} FROM {source}{'' if exact else order}"
     ).fetchnumpy()
     outcome = rows["o"] / 2 if whole else rows["o"]
-    battles = Battles(rows["a"], rows["b"], outcome, n, rows.get("w"))
-    pairs, units = _counts(battles, rows.get("v"))
+    duels = Battles(rows["a"], rows["b"], outcome, n, rows.get("w"))
+    pairs, units = _counts(duels, rows.get("v"))
     counted = CountedLog(systems, size, n_units, pairs, units)
     if not in_order:
         return counted
     timed = any(log.names.time is not None for log in logs)
-    return replace(counted, played=battles, unit=rows.get("v"), timed=timed)
+    return replace(counted, played=duels, unit=rows.get("v"), timed=timed)
 
 
 def _number(connection: Any, table: str, names: str) -> int:
@@ -314,52 +326,101 @@ def _number(connection: Any, table: str, names: str) -> int:
     return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def _checked(scan: Scan, columns: LogColumns, file: int) -> _LogTable:
+def _checked(scan: Scan, columns: LogColumns, names: BattleColumns, file: int) -> _LogTable:
     """Name the columns of a battle (l, r, o, w, t, u), and refuse the first row that is none."""
-    names = columns.find(scan.header())
-    sql = _battles_sql(scan, columns, names, file)
+    outcomes, outcome = _outcome_sql(scan, columns, names)
+    sql = _battles_sql(scan, columns, names, outcome, file)
+    # Few names begin like a blank one, so few are looked at closely.
+    blank = " OR ".join(
+        f"(({name} IS NULL OR {name} < '!' OR {name} >= chr(127)) AND {sql_blank(name)})"
+        for name in "lru"
+    )
     size, wrong, whole = scan.connection.execute(
-        f"SELECT count(*), coalesce(bool_or({_WRONG}), false), "
+        f"SELECT count(*), coalesce(bool_or({_WRONG} OR {blank}), false), "
         f"coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM ({sql})"
     ).fetchone()
-    if wrong or any(_has_blank(scan, sql, name) for name in "lru"):
-        bad = " OR ".join([_WRONG, *(sql_blank(name) for name in "lru")])
-        (row,) = scan.connection.execute(f"SELECT min(row) FROM ({sql}) WHERE {bad}").fetchone()
-        _explain(scan, names, row)
+    if wrong:
+        (row,) = scan.connection.execute(
+            f"SELECT min(row) FROM ({sql}) WHERE {_WRONG} OR {blank}"
+        ).fetchone()
+        _explain(scan, names, outcomes, row)
     return _LogTable(sql, names, size, whole)
 
 
-def _battles_sql(scan: Scan, columns: LogColumns, names: BattleColumns, file: int) -> str:
+def _selected_sql(scan: Scan, columns: LogColumns) -> str:
+    chosen = [f"{scan.columns[name].text()} = {literal(value)}" for name, value in columns.where]
+    return f"FROM {scan.source}" + (f" WHERE {' AND '.join(chosen)}" if chosen else "")
+
+
+def _battles_sql(
+    scan: Scan, columns: LogColumns, names: BattleColumns, outcome: str, file: int
+) -> str:
     left, right = scan.columns[names.left], scan.columns[names.right]
-    outcome, weight, time, unit = (
-        None if name is None else scan.columns[name] for name in names[2:]
+    weight, time, unit = (
+        None if name is None else scan.columns[name]
+        for name in (names.weight, names.time, names.unit)
     )
     shown = [
         f"{file} AS file",
         "file_row_number AS row",
         f"{left.text()} AS l",
         f"{right.text()} AS r",
-        f"{'1.0::DOUBLE' if outcome is None else _outcome_sql(outcome)} AS o",
+        f"{outcome} AS o",
         f"{'1.0::DOUBLE' if weight is None else weight.number()} AS w",
         f"{'NULL::DOUBLE' if time is None else time.number()} AS t",
         f"{literal('u') if unit is None else unit.text()} AS u",
         f"{'false' if time is None else _unreadable_sql(time)} AS no_time",
     ]
-    chosen = [f"{scan.columns[name].text()} = {literal(value)}" for name, value in columns.where]
-    where = f" WHERE {' AND '.join(chosen)}" if chosen else ""
-    return f"SELECT {', '.join(shown)} FROM {scan.source}{where}"
+    return f"SELECT {', '.join(shown)} {_selected_sql(scan, columns)}"
 
 
-def _outcome_sql(column: Column) -> str:
-    """SQL of an outcome as a number in 0..1; NULL if it is none."""
-    value = column.number() if column.is_number else sql_number(column.text())
-    share = f"CASE WHEN {value} BETWEEN 0 AND 1 THEN {value} END"
-    if column.is_number:
-        return share
-    words = " ".join(
-        f"WHEN {literal(word)} THEN {value}" for word, value in battlelogs.WORDS.items()
-    )
-    return f"CASE {column.text()} {words} ELSE {share} END"
+def _outcome_sql(
+    scan: Scan, columns: LogColumns, names: BattleColumns
+) -> tuple[Outcomes | None, str]:
+    """Find how outcomes are read, and SQL of the points of the left side; NULL if it is none."""
+    if names.outcome is None:
+        return None, "1.0::DOUBLE"
+    column = scan.columns[names.outcome]
+    left, right = scan.columns[names.left].text(), scan.columns[names.right].text()
+    text = column.number() if column.is_number else f"trim({column.text()})"
+    rows = _selected_sql(scan, columns)
+    cells = [
+        cell
+        for (cell,) in scan.connection.execute(
+            f"SELECT DISTINCT {text} {rows} LIMIT {_MOST_WORDS + 1}"
+        ).fetchall()
+        if not is_gap(cell)
+    ]
+    outcomes = columns.outcomes(cells, names.outcome, str(scan.path))
+    understood = [] if column.is_number else [c for c in cells if outcomes.point(c) is not None]
+    if understood:
+        words = ", ".join(map(literal, understood))
+        pairs = f"SELECT DISTINCT {text} AS cell, {left} AS l, {right} AS r {rows}"
+        (clashes,) = scan.connection.execute(
+            f"SELECT count(*) FROM ({pairs}) WHERE l IN ({words}) OR r IN ({words})"
+        ).fetchone()
+        if clashes:
+            evidence = scan.connection.execute(pairs).fetchall()
+            outcomes = columns.with_names(outcomes, evidence, str(scan.path))
+    number = column.number() if column.is_number else sql_number(text)
+    points = f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {number} END"
+    meaning = {cell: outcomes.point(cell) for cell in cells if _is_word(cell, outcomes)}
+    cases = " ".join(
+        f"WHEN {cell!r}::DOUBLE THEN {point}" if column.is_number
+        else f"WHEN {literal(cell)} THEN {point}"
+        for cell, point in meaning.items() if point is not None
+    )  # fmt: skip
+    other = points if outcomes.digits in ("points", "any") else "NULL::DOUBLE"
+    sql = f"CASE {text} {cases} ELSE {other} END" if cases else other
+    if outcomes.names and not column.is_number and not any(map(outcomes.chosen, cells)):
+        sql = f"CASE WHEN {text} = {left} THEN 1.0 WHEN {text} = {right} THEN 0.0 ELSE {sql} END"
+    return outcomes, sql
+
+
+def _is_word(cell: Any, outcomes: Outcomes) -> bool:
+    """Tell whether an outcome is anything but points that SQL reads itself."""
+    is_number = isinstance(cell, float) or NUMBER.fullmatch(str(cell)) is not None
+    return not is_number or outcomes.digits not in ("points", "any") or bool(outcomes.words)
 
 
 def _unreadable_sql(column: Column) -> str:
@@ -367,26 +428,68 @@ def _unreadable_sql(column: Column) -> str:
     return f"{column.number()} IS NULL AND NOT ({column.missing()})"
 
 
-def _has_blank(scan: Scan, sql: str, name: str) -> bool:
-    """Tell whether a column has a blank name: few begin like one, so few are looked at."""
-    (blank,) = scan.connection.execute(
-        f"SELECT coalesce(bool_or({sql_blank(name)}), false) FROM ({sql}) "
-        f"WHERE {name} IS NULL OR {name} < '!' OR {name} >= chr(127)"
-    ).fetchone()
-    return bool(blank)
-
-
-def _explain(scan: Scan, names: BattleColumns, row: int) -> None:
+def _explain(scan: Scan, names: BattleColumns, outcomes: Outcomes | None, row: int) -> None:
     """Let the reader of short logs say what is wrong with a battle."""
     shown = [name for name in names if name is not None]
     if names.time is not None and not _is_plain(scan.columns[names.time]):
         shown.remove(names.time)
     table = scan.row(row, shown)
     left, right = (None, None) if names.outcome is None else names[:2]
-    battlelogs.read(table, LogColumns(left, right, names.outcome, names.unit))
+    battles.read(table, LogColumns(left, right, names.outcome, names.unit), outcomes)
     table.fail("not a battle", 0)
 
 
 def _is_plain(column: Column) -> bool:
     """Tell whether a column holds text or numbers, which a small table can hold, too."""
     return column.is_number or column.kind in ("VARCHAR", "JSON")
+
+
+# ---------------------------------------------------------------------- logs of other tools
+
+
+def _read_foreign(paths: Sequence[Path], columns: LogColumns) -> Read | None:
+    """Read logs of another tool; None for those of ours, or whose sides are named as if they were.
+
+    The beginnings of files show what they are: logs of ours may be too long to be looked through.
+    """
+    form = None if columns.form is None else registry.named(columns.form)
+    if form is not None and form not in _OF_LOGS and not _holds_battles(form):
+        raise UsageError(f'format="{form.name}" is no log of battles')
+    if form in _OF_LOGS or any((columns.left, columns.right, columns.outcome)):
+        return None
+    logs_of = [_foreign_logs(path, form) for path in paths]
+    logs = [log for group in logs_of for log in group]
+    if not logs:
+        return None
+    for path, its_logs in zip(paths, logs_of, strict=True):
+        if not its_logs:
+            _mixed(path, logs)
+    unit = () if columns.unit is None else (("unit", columns.unit),)
+    reading = Reading(columns.where, columns.ignore, columns=unit, form=columns.form)
+    (read,) = read_all(logs, reading)
+    check_columns([read], reading)
+    return read
+
+
+def _foreign_logs(path: Path, form: Format | None) -> list[Path]:
+    """Return the logs of other tools that a path is, or that lie in it."""
+    if not files.is_folder(path):
+        return [path] if _holds_battles(form or registry.foreign(FileView(path))) else []
+    logs = [view.path for _, view in registry.logs_in(path, form, BattleLog)]
+    for other in sorted(path.iterdir()) if logs else ():
+        if other in logs or not other.is_file():
+            continue
+        names = set(FileView(other).names)
+        sides = all(names & set(role) for role in (roles.LEFT, roles.RIGHT, roles.OUTCOME))
+        if sides or {roles.BETTER, roles.WORSE} <= names:
+            _mixed(other, logs)
+    return logs
+
+
+def _holds_battles(form: Format | None) -> bool:
+    return isinstance(form, Foreign) and issubclass(form.gives, BattleLog)
+
+
+def _mixed(path: Path, logs: Sequence[Path]) -> NoReturn:
+    message = f"a battle log among logs of another format, such as {logs[0].name}"
+    raise InputError(f"{message}: expected one kind", path=path)

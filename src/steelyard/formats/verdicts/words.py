@@ -1,0 +1,374 @@
+"""What a verdict says: who won a pair of outputs, or the grade of a single one.
+
+Battle logs and tables of judges share this vocabulary. Outcomes are points of the left side: 1 for
+a win, 0.5 for a tie, 0 for a loss, or a probability.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.data.judgements import Codes, Floats
+from steelyard.data.verdicts import MISSING, POINTS_OF_LEFT, UNPARSED, Bools
+from steelyard.formats.cells import GAPS, brief, parse_number
+from steelyard.stats.distributions import bdtr
+
+RIGHT, TIE, LEFT = POINTS_OF_LEFT
+NAMES = "names"  # in the place of words: verdicts name the system that won
+_WORDS = {
+    **dict.fromkeys(("left", "a", "first", "win", "won", "a>b", "a>>b", "b<a", "b<<a"), LEFT),
+    **dict.fromkeys(
+        ("right", "b", "second", "loss", "lose", "lost", "b>a", "b>>a", "a<b", "a<<b"), RIGHT
+    ),
+    **dict.fromkeys(
+        ("tie", "tied", "draw", "c", "a=b", "b=a", "equal", "same", "bothbad", "tiebothbad",
+         "bothgood", "tiebothgood"),
+        TIE,
+    ),
+}  # fmt: skip
+_OF_COLUMNS = re.compile(r"(?:model|system|assistant|response|answer|output|option)([ab12])")
+_SIDES = {"a": LEFT, "1": LEFT, "b": RIGHT, "2": RIGHT}
+#: What the column of a documented format holds: points of the left side.
+_POINTS = frozenset(("outcome", "points", "score", "probability", "prob"))
+EXPECTED = "left, right, tie, model_a, model_b, A, B, C, A>B, 1, 2, 0, a system or points in 0..1"
+#: Words for a fail and for a pass, in pairs that go together.
+_BINARY = (
+    ("fail", "pass"), ("failed", "passed"), ("no", "yes"), ("false", "true"),
+    ("incorrect", "correct"), ("wrong", "right"), ("bad", "good"), ("i", "c"), ("0", "1"),
+    ("unacceptable", "acceptable"), ("invalid", "valid"), ("unsafe", "safe"),
+)  # fmt: skip
+_FAILS = {fail for fail, _ in _BINARY}
+_PASSES = {word for _, word in _BINARY}
+_SURE = 0.01  # p-value below which the data contradict the usual reading of swapped orders
+_MOST_LEVELS = 11  # whole numbers up to which grades are categories
+_LONGEST = 40  # characters of a label; what is longer is an answer that was not parsed
+_SLIPS = 0.05  # share of words up to which a person's numbers are numbers with slips
+_RARE = 0.01  # share of a judge's verdicts below which a word that people never use is no label
+
+
+def is_gap(cell: object) -> bool:
+    """Tell whether a cell is empty."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return True
+    return isinstance(cell, str) and cell.strip() in GAPS
+
+
+def _number(cell: object) -> float | None:
+    if isinstance(cell, bool):
+        return float(cell)
+    number = parse_number(cell.strip() if isinstance(cell, str) else cell)
+    return number if number is not None and math.isfinite(number) else None
+
+
+def filled(cells: Sequence[Any]) -> tuple[list[int], list[Any]]:
+    """Return the rows that are not empty, and their cells; lists and objects as text."""
+    try:
+        distinct = set(cells)
+    except TypeError:
+        cells = [brief(cell) if isinstance(cell, (list, dict, set)) else cell for cell in cells]
+        distinct = set(cells)
+    plain = {
+        cell: None if is_gap(cell) else cell.strip() if isinstance(cell, str) else cell
+        for cell in distinct
+    }
+    values = [plain[cell] for cell in cells]
+    rows = [row for row, value in enumerate(values) if value is not None]
+    return rows, [values[row] for row in rows]
+
+
+def _key(word: str) -> str:
+    """Write a word as the vocabulary has it: no brackets, blanks or underscores."""
+    return re.sub(r"[\s_\-()\[\]]+", "", word.casefold())
+
+
+def _typed(cell: object) -> str:
+    """Write a cell as somebody would type it."""
+    number = _number(cell)
+    whole = number is not None and number.is_integer()
+    return str(int(number)) if whole and number is not None else str(cell).strip().casefold()
+
+
+def word_points(cell: object) -> float | None:
+    """Return the points of the left side that a word says, whatever column it is in."""
+    if not isinstance(cell, str):
+        return None
+    key = _key(cell)
+    side = _OF_COLUMNS.fullmatch(key)
+    return _SIDES[side[1]] if side else _WORDS.get(key)
+
+
+def says_verdict(word: str) -> bool:
+    """Tell whether a word is a verdict wherever it stands; single letters may be names, too."""
+    small = word.strip().casefold()
+    return len(small) > 1 and (
+        word_points(small) is not None or small in _FAILS or small in _PASSES
+    )
+
+
+def is_of_pairs(word: str) -> bool:
+    """Tell whether a word can only be about a pair of outputs."""
+    key = _key(word)
+    return key in ("left", "right", "tie", "bothbad", "tiebothbad") or key.startswith("model")
+
+
+def names_column(cell: object) -> bool:
+    """Tell whether a verdict names a column of systems (``model_a``), not a side shown."""
+    return isinstance(cell, str) and _OF_COLUMNS.fullmatch(_key(cell)) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """How the cells of one column of outcomes are read.
+
+    ``digits`` is ``points`` (of the left side, 0 to 1), ``sides`` (1 left, 2 right, 0 a tie),
+    ``signs`` (1 left, -1 right, 0 a tie), ``open`` where 0 could be a loss or a tie, ``any`` where
+    no number tells, or None where some number is none of these. ``words`` are the user's words for
+    left, right and tie, which come before all others.
+    """
+
+    digits: str | None
+    names: bool = True  # the name of a system says that it won
+    words: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, cells: Iterable[object], column: str = "", words: Sequence[str] = ()) -> Outcomes:
+        """Look through a column; a word for ties in it says that 0 is none."""
+        distinct = set(cells)
+        numbers = {number for cell in distinct if (number := _number(cell)) is not None}
+        chosen = dict(zip((word.casefold() for word in words), (LEFT, RIGHT, TIE), strict=False))
+        if numbers <= {0.0, 1.0}:
+            has_ties = any(word_points(cell) == TIE for cell in distinct)
+            documented = not _POINTS.isdisjoint(re.split(r"[\W_]+", column.casefold()))
+            sure = "points" if has_ties or documented else "open"
+            digits: str | None = sure if 0.0 in numbers else "any"
+        elif numbers <= {0.0, 1.0, 2.0}:
+            digits = "sides"
+        elif numbers <= {-1.0, 0.0, 1.0}:
+            digits = "signs"
+        else:
+            digits = "points" if all(0 <= number <= 1 for number in numbers) else None
+        return cls("any" if digits == "open" and "0" in chosen else digits, words=chosen)
+
+    def settled(self, others: Iterable[Outcomes]) -> Outcomes:
+        """Take the digits of other columns of the same table where the own ones are open."""
+        if self.digits != "open":
+            return self
+        sure = (other.digits for other in others if other.digits in ("points", "sides", "signs"))
+        return replace(self, digits=next(sure, "open"))
+
+    def chosen(self, cell: object) -> bool:
+        """Tell whether the user said what a cell means."""
+        return bool(self.words) and _typed(cell) in self.words
+
+    def point(self, cell: object) -> float | None:
+        """Return the points of the left side that a cell says; None if it is not understood."""
+        if self.chosen(cell):
+            return self.words[_typed(cell)]
+        word = word_points(cell)
+        if word is not None:
+            return word
+        number = _number(cell)
+        if number is None or self.digits is None:
+            return None
+        if self.digits == "sides":
+            return {1.0: LEFT, 2.0: RIGHT, 0.0: TIE}.get(number)
+        if self.digits == "signs":
+            return (number + 1) / 2
+        return number if 0 <= number <= 1 else None
+
+    def points(
+        self, cells: Sequence[Any], left: Sequence[str | None], right: Sequence[str | None]
+    ) -> tuple[Floats, Bools]:
+        """Return points of the left side, NaN if not understood, and which cells name a system."""
+        distinct = set(cells)
+        meaning = {
+            cell: math.nan if (point := self.point(cell)) is None else point for cell in distinct
+        }
+        points = np.array([meaning[cell] for cell in cells], dtype=np.float64)
+        by_name = np.zeros(len(cells), dtype=bool)
+        if self.names and not (distinct.isdisjoint(left) and distinct.isdisjoint(right)):
+            for row, cell in enumerate(cells):
+                if cell in (left[row], right[row]) and not self.chosen(cell):
+                    points[row] = LEFT if cell == left[row] else RIGHT
+                    by_name[row] = True
+        return points, by_name
+
+
+@dataclass(frozen=True, slots=True)
+class NameEvidence:
+    """Whether words that are also names of systems mean systems or sides.
+
+    ``clashes`` is a cell that means different winners as a name and as a word, None if none does.
+    """
+
+    clashes: str | None
+    for_names: bool
+    for_sides: bool
+
+    @classmethod
+    def of(cls, outcomes: Outcomes, battles: Iterable[tuple[Any, Any, Any]]) -> NameEvidence:
+        """Look through distinct (cell, left, right); a word outside its own pair is a side."""
+        rows = set(battles)
+        systems = {name for _, left, right in rows for name in (left, right) if name is not None}
+        clashes, for_names, for_sides = None, False, False
+        for cell, left, right in rows:
+            word, in_pair = outcomes.point(cell), cell in (left, right)
+            if outcomes.chosen(cell):
+                continue
+            for_names |= in_pair and word is None
+            like_a_name = cell in systems or len(str(cell)) == 1
+            for_sides |= like_a_name and not in_pair and word is not None
+            if in_pair and word is not None and word != (LEFT if cell == left else RIGHT):
+                clashes = min(str(cell), clashes or str(cell))
+        return cls(clashes, for_names, for_sides)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the data leave open which is meant, and it matters."""
+        return self.clashes is not None and self.for_names == self.for_sides
+
+    @property
+    def names(self) -> bool:
+        """Whether names are to be read as systems."""
+        return self.clashes is None or self.for_names
+
+    def beside(self, others: Iterable[NameEvidence]) -> NameEvidence:
+        """Add what other columns of the same table show."""
+        others = list(others)
+        for_names = any(other.for_names for other in others)
+        return NameEvidence(self.clashes, for_names, any(other.for_sides for other in others))
+
+    def question(self) -> str:
+        """Ask what is meant."""
+        return (
+            f"'{self.clashes}' is a system and a word for a side: "
+            f'words=["{NAMES}"] if verdicts name systems, words=["A", "B", "C"] if A is the left '
+            "one, B the right one and C a tie"
+        )
+
+
+ASK_DIGITS = (
+    'holds only 0 and 1: words=["1", "0"] if 0 says that the right one won, '
+    'words=["1", "2", "0"] if it is a tie'
+)
+
+
+SIDE_NOTE = (
+    'verdicts of the swapped order: A is the output shown first (swapped="column": A is the left '
+    "column)"
+)
+
+
+def swap_question(n_column: int, n_side: int, *, of_columns: bool = False) -> str | None:
+    """Ask what A is in a swapped order, if the data contradict the usual reading; None if not.
+
+    Counts of verdicts of the swapped order that agree with the usual one, if A is the left column
+    and if it is the output shown first; words ``of_columns`` (``model_a``) usually name a column.
+    """
+    n, fewer = n_column + n_side, min(n_column, n_side)
+    against = n_side > n_column if of_columns else n_column > n_side
+    if not against or 2 * float(bdtr(fewer, n, 0.5)) >= _SURE:
+        return None
+    return (
+        f"verdicts of the swapped order agree with others in {n_column} of {n} pairs if A is the "
+        f"left column, in {n_side} if A is the output shown first: "
+        'swapped="column" or swapped="place" says which is meant'
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What verdicts on single outputs are: categories with their values, or numbers alone.
+
+    ``words`` are labels in small letters and the index of each category; empty for numbers.
+    """
+
+    categories: tuple[str, ...]
+    values: tuple[float, ...]  # NaN where a category stands for no number
+    words: dict[str, int]
+    ordered: bool
+
+    @classmethod
+    def of(cls, people: Sequence[Sequence[object]], judges: Sequence[Sequence[object]]) -> Scale:
+        """Find the scale that people used; a judge's further labels are categories, too."""
+        counts = Counter(cell for cells in people for cell in cells if not is_gap(cell))
+        numbers = {x for cell in counts if (x := _number(cell)) is not None}
+        n_words = sum(n for cell, n in counts.items() if _number(cell) is None)
+        if n_words <= _SLIPS * counts.total():
+            return cls._of_numbers(numbers, judges)
+        labels = [str(cell).strip() for cell in counts]
+        small = {label.casefold() for label in labels}
+        if small <= _FAILS | _PASSES:
+            names = next((both for both in _BINARY if set(both) & small), ("fail", "pass"))
+            words = {**dict.fromkeys(_FAILS, 0), **dict.fromkeys(_PASSES, 1)}
+            return cls(names, (0.0, 1.0), words, ordered=True)
+        return cls._of_labels(labels, judges)
+
+    @classmethod
+    def _of_numbers(cls, numbers: set[float], judges: Sequence[Sequence[object]]) -> Scale:
+        if not _are_levels(numbers):
+            return cls((), (), {}, ordered=True)
+        binary = numbers <= {0.0, 1.0}
+        levels = numbers | ({0.0, 1.0} if binary else set())
+        for cells in judges:
+            further = {x for cell in set(cells) if (x := _number(cell)) is not None}
+            if _are_levels(levels | further):
+                levels |= further
+        ordered = sorted(levels)
+        names = tuple(str(int(x)) if x.is_integer() else str(x) for x in ordered)
+        words: dict[str, int] = {}
+        if binary:  # a judge may say it in words
+            words = dict.fromkeys(_FAILS, ordered.index(0.0))
+            words |= dict.fromkeys(_PASSES, ordered.index(1.0))
+        return cls(names, tuple(ordered), words, ordered=True)
+
+    @classmethod
+    def _of_labels(cls, labels: Sequence[str], judges: Sequence[Sequence[object]]) -> Scale:
+        names = {label.casefold(): label for label in sorted(set(labels), reverse=True)}
+        for column in judges:
+            cells = [str(cell).strip() for cell in column if not is_gap(cell)]
+            counts = Counter(cell.casefold() for cell in cells)
+            for cell in sorted(set(cells), reverse=True):
+                n = counts[cell.casefold()]
+                if n > 1 and n >= _RARE * len(cells) and len(cell) <= _LONGEST:
+                    names.setdefault(cell.casefold(), cell)
+        ordered = sorted(names.values())
+        words = {name.casefold(): index for index, name in enumerate(ordered)}
+        return cls(tuple(ordered), (math.nan,) * len(ordered), words, ordered=False)
+
+    def read(self, cells: Sequence[object]) -> tuple[Floats, Codes]:
+        """Return values and labels of a column; no labels where its numbers are no categories."""
+        index = {x: k for k, x in enumerate(self.values)}
+        numeric = not any(math.isnan(x) for x in self.values)
+        fits = bool(self.categories)
+        meaning: dict[Any, tuple[float, int]] = {}
+        for cell in set(cells):
+            word, number = self.words.get(str(cell).strip().casefold()), _number(cell)
+            if is_gap(cell):
+                meaning[cell] = math.nan, MISSING
+            elif word is not None:
+                meaning[cell] = self.values[word], word
+            elif number is not None and numeric:
+                meaning[cell] = number, index.get(number, MISSING)
+                fits &= number in index
+            else:
+                meaning[cell] = math.nan, UNPARSED
+        value = np.array([meaning[cell][0] for cell in cells], dtype=np.float64)
+        label = np.array([meaning[cell][1] for cell in cells], dtype=np.int32)
+        if not fits:
+            label = np.where(label == UNPARSED, UNPARSED, MISSING).astype(np.int32)
+        return value, label
+
+
+def _are_levels(numbers: set[float]) -> bool:
+    """Tell whether numbers are grades: few, and whole (or halves of nought and one)."""
+    if numbers <= {0.0, 0.5, 1.0}:
+        return True
+    return len(numbers) <= _MOST_LEVELS and all(x.is_integer() for x in numbers)
