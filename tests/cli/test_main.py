@@ -137,7 +137,7 @@ def test_out_of_memory_says_what_helps(monkeypatch, tmp_path, capsys) -> None:
     helps = "out of memory; more of it, fewer --jobs or less data at a time help"
     assert capsys.readouterr().err == f"error: {helps}\n"
     monkeypatch.undo()
-    monkeypatch.setattr(gzip.GzipFile, "read", fail)
+    monkeypatch.setattr("zlib.decompressobj", fail)
     path.write_bytes(gzip.compress(b"system,segment,m\nA,1,1\n"))
     with pytest.raises(InputError, match=f"{path}: too large for the memory that there is"):
         files.read_bytes(path)
