@@ -480,70 +480,6 @@ def _taken(table: RawTable, name: str, role: str) -> RawTable:
     return renamed.noted(f"column '{name}' is taken as the {role}")
 
 
-def rated(table: RawTable) -> RawTable:
-    """Call the columns of judgements by our names, in a table that names raters."""
-    rater = _rater(table)
-    if rater is None or any(name in table for name in (ERRORS, PACKED, *LEFT)):
-        return table
-    system = SYSTEM[0] if SYSTEM[0] in table else _system_by_name(table)
-    if system is None:
-        return _of_systems_in_columns(table, rater)
-    named = table if rater in RATER else _taken(table, rater, RATER[0])
-    named = named if system == SYSTEM[0] else _taken(named, system, SYSTEM[0])
-    named = numbered(named)
-    for role in ("doc",) if SEVERITY in table else ("doc", "domain"):
-        named = _with_text(named, role, ())
-    named = without_summaries(named)
-    if CATEGORY in named or SEVERITY in named or segment_column(named) is None:
-        return named
-    return _with_rating(named)
-
-
-def _of_systems_in_columns(table: RawTable, rater: str) -> RawTable:
-    """Give ratings a row each, of a table that has a column for every system, or for its rank."""
-    named = numbered(called(table, rater, RATER[0]))
-    segment = segment_column(named)
-    systems = [name for name in measured(named) if not is_text_anywhere(name)]
-    if segment is None or len(systems) < 2:
-        return table
-    ranks = {name: re.sub("(?i)^rank[ _-]*|[ _-]*rank$", "", name) for name in systems}
-    if all(rest and rest != name for name, rest in ranks.items()):
-        named = called(named, segment, SEGMENT[0])
-        columns = dict(named.without(systems).columns)
-        for k, (name, system) in enumerate(ranks.items(), 1):
-            columns[f"system{k}Id"] = [system] * named.n_rows
-            columns[f"system{k}rank"] = named.columns[name]
-        return replace(named, columns=columns)
-    if are_measures(systems):
-        return table
-    rows = [row for _ in systems for row in range(named.n_rows)]
-    taken = named.without(systems).take(rows)
-    columns = dict(taken.columns)
-    columns[SYSTEM[0]] = [name for name in systems for _ in range(named.n_rows)]
-    columns["score"] = [cell for name in systems for cell in _cells(named, name)]
-    shown = listed([f"'{name}'" for name in systems])
-    return replace(taken, columns=columns).noted(f"columns {shown} are taken as the systems")
-
-
-def _with_rating(table: RawTable) -> RawTable:
-    """Call the only column that can be a rating ``score``."""
-    if any(name in table for name in RATING):
-        return table
-    spelt = [name for name in table.columns if _key(name) in RATING]
-    others = [
-        name
-        for name in table.columns
-        if not is_text_anywhere(name)
-        and name not in (*SECONDS, *START, *END)
-        and not {"seconds", "time", "timestamp"} & set(words(name))
-        and _is_numbers(table, name)
-    ]
-    candidates = spelt[:1] or others
-    if len(candidates) > 1:
-        _either(table, candidates[:2], "score")
-    return _taken(table, candidates[0], "score") if candidates else table
-
-
 def settled(table: RawTable, named: Named) -> RawTable:
     """Call the columns of a table of scores by their roles; what is left are scores or systems."""
     table = plain_names(table)
@@ -629,8 +565,9 @@ def _system_by_numbers(table: RawTable) -> str | None:
         return None
     items = [n for n in table.columns if names_items(n) or n in SEGMENT]
     labels = _labels(table, name)
-    for item in items:
-        ids = _labels(table, item)
+    outer = [n for n in table.columns if n in (*DOCUMENT, *TASK, *ALSO["doc"])]
+    for key in (*((item,) for item in items), *((o, item) for o in outer for item in items)):
+        ids = list(zip(*(_labels(table, column) for column in key), strict=True))
         pairs = set(zip(labels, ids, strict=True))
         if len(set(ids)) < table.n_rows == len(pairs):
             return name
@@ -821,7 +758,7 @@ def _with_numbers_as_systems(table: RawTable, kept: Collection[str]) -> RawTable
 def without_summaries(table: RawTable) -> RawTable:
     """Leave out rows of averages and totals, and say so."""
     left: list[int] = []
-    for name in (*SYSTEM, *SEGMENT):
+    for name in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK):
         if name not in table or isinstance(table.columns[name], np.ndarray):
             continue
         column = table.columns[name]
@@ -830,7 +767,7 @@ def without_summaries(table: RawTable) -> RawTable:
             continue
         marks = [isinstance(cell, str) and cell in words_held for cell in column]
         others = [c for c, mark in zip(column, marks, strict=True) if not mark]
-        ids = all(re.search("[0-9]", str(cell)) for cell in others)
+        ids = name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
         behind = len(column) - next((k for k, m in enumerate(reversed(marks)) if not m), 0)
         left += [
             row for row, mark in enumerate(marks)

@@ -68,7 +68,7 @@ class Reading:
     def rated(self, table: RawTable) -> RawTable:
         """Call the columns of ratings by our names."""
         scores = {name for role, name in self.columns if role == "score"}
-        return sheets.rated(table, scores or self.named.scores)
+        return roles.without_summaries(sheets.rated(table, scores or self.named.scores))
 
     def _of_language_pair(self, table: RawTable) -> RawTable:
         """Keep the rows of the language pair that is wanted, if the table has several."""
