@@ -11,8 +11,8 @@ import numpy as np
 
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.verdicts import Verdicts
-from steelyard.judging.disagreements import worst_disagreements
-from steelyard.judging.results import JudgeReport
+from steelyard.judging.report import worst_disagreements
+from steelyard.judging.report import JudgeReport
 from steelyard.report.figures import judgefigures as drawing
 from steelyard.report.figures.style import Chart
 
