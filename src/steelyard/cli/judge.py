@@ -249,9 +249,7 @@ def _next(report: JudgeReport) -> str | None:
 @from_fields(BiasOptions, "level")
 @_DETAILS
 @settled_options
-def bias(
-    inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **settings: Any
-) -> None:
+def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **settings: Any) -> None:
     """Measure what biases judges beyond annotators: position, length, their own family, covariates.
 
     Errors (judge minus annotators) are regressed on all covariates at once, on labelled rows;

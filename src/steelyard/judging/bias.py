@@ -402,9 +402,7 @@ def agreement_by_slice(
     tested = ~np.isnan(p_values)
     if tested.any():
         adjusted[tested] = adjust(p_values[tested])
-    return tuple(
-        SliceAgreement(*part, float(p)) for part, p in zip(parts, adjusted, strict=True)
-    )
+    return tuple(SliceAgreement(*part, float(p)) for part, p in zip(parts, adjusted, strict=True))
 
 
 def _agreement_by_row(people: Opinion, judge: Opinion, shares: Floats) -> Floats:

@@ -474,9 +474,7 @@ def judge_card(
         notes.append("its scores are no categories of annotators: correlation alone")
     systems = system_level(verdicts, people, numbered)
     columns = bias_columns(verdicts, people, judge, families, systems)
-    effects, constant, problems = bias_effects(
-        judge.value - people.value, columns, verdicts, level
-    )
+    effects, constant, problems = bias_effects(judge.value - people.value, columns, verdicts, level)
     if len(constant) == len(columns):  # nothing but the constant was regressed on
         effects, problems = (), []
     both = people.answered & ~np.isnan(numbered.value)

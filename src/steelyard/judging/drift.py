@@ -67,14 +67,20 @@ class JudgeDrift:
             yield "settled", f"{self.judge} is {word} than before."
         else:
             yield "undecided", f"{self.judge}: no change was detected."
-        yield "sureness", (
-            f"{self.judge} agrees with annotators on {percent(self.new_accuracy.value)} of "
-            f"{self.n_labelled:,} labelled rows; before, on {percent(self.old_accuracy.value)}."
+        yield (
+            "sureness",
+            (
+                f"{self.judge} agrees with annotators on {percent(self.new_accuracy.value)} of "
+                f"{self.n_labelled:,} labelled rows; before, on {percent(self.old_accuracy.value)}."
+            ),
         )
-        yield "sureness", (
-            f"The difference is {with_interval(step)}: {plural(labels.gained, 'verdict')} became "
-            f"right and {labels.lost:,} wrong ({shown_p(labels.p)}); "
-            f"{percent(labels.changed.value)} of {self.n:,} verdicts changed."
+        yield (
+            "sureness",
+            (
+                f"The difference is {with_interval(step)}: {plural(labels.gained, 'verdict')} became "
+                f"right and {labels.lost:,} wrong ({shown_p(labels.p)}); "
+                f"{percent(labels.changed.value)} of {self.n:,} verdicts changed."
+            ),
         )
 
 

@@ -115,9 +115,12 @@ class LabelPlan(Result):
             yield "sureness", f"{labels} so far: too few to know what {self.judge} is worth."
         else:
             saved = percent(max(self.rho, 0.0) ** 2)
-            yield "sureness", (
-                f"{self.judge} correlates with annotators at {self.rho:.2f} over "
-                f"{self.n_labelled:,} labels: it saves at most {saved} of labels."
+            yield (
+                "sureness",
+                (
+                    f"{self.judge} correlates with annotators at {self.rho:.2f} over "
+                    f"{self.n_labelled:,} labels: it saves at most {saved} of labels."
+                ),
             )
 
     def words(self) -> Summary:

@@ -13,7 +13,7 @@ Every judge gets one of four classes, from the numbers of its card. The first th
     begin to be worth more with the judge than without. Or it orders systems as annotators do: five
     or more, nine of ten pairs alike, and nineteen of twenty beyond the believable gap.
 *unusable*
-    Below a trivial rule, or the same verdict on all rows.
+    Below the best trivial rule.
 *not better than a trivial rule*
     All others: its interval reaches the best trivial rule, or it is too little above it.
 
@@ -115,7 +115,7 @@ def _too_little(card: JudgeCard) -> Verdict | None:
     main = card.accuracy if card.agreement is not None else card.rho
     if not main.known:
         if main.why == CONSTANT_JUDGE and card.n >= _LEAST_ROWS:
-            return Verdict(UNUSABLE, (main.why,))
+            return Verdict(TRIVIAL, (main.why,))
         needed = _LEAST_ROWS if card.n < _LEAST_ROWS else None
         return Verdict(TOO_LITTLE, (f"agreement is undefined ({main.why})",), needed)
     if card.agreement is not None and card.agreement.majority == 1:
@@ -156,9 +156,7 @@ def _against_rules(card: JudgeCard) -> tuple[int, list[str]]:
     return side, [shown]
 
 
-def _nearer_than_constant(
-    card: JudgeCard, constant: AltTest | None, reasons: list[str]
-) -> bool:
+def _nearer_than_constant(card: JudgeCard, constant: AltTest | None, reasons: list[str]) -> bool:
     """Return whether a judge is nearer to annotators than the best constant verdict."""
     if constant is None or card.alt_test is None or not card.alt_test.advantage.known:
         return True

@@ -11,8 +11,7 @@ import numpy as np
 
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.verdicts import Verdicts
-from steelyard.judging.report import worst_disagreements
-from steelyard.judging.report import JudgeReport
+from steelyard.judging.report import JudgeReport, worst_disagreements
 from steelyard.report.figures import judgefigures as drawing
 from steelyard.report.figures.style import Chart
 
