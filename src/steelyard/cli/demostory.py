@@ -20,8 +20,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.data.overview import Overview, overview
 from steelyard.demo import embedded
-from steelyard.judging.report import JudgeReport
-from steelyard.judging.report import judge
+from steelyard.judging.report import JudgeReport, judge
 from steelyard.kobe.findings import KobeReport
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate

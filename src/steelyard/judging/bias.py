@@ -18,9 +18,9 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
+from steelyard.formats.verdicts.around import LENGTH
 from steelyard.judging.card import (
     EXAGGERATION,
-    LENGTH,
     OWN_FAMILY,
     bias_columns,
     bias_effects,
@@ -87,8 +87,9 @@ class Styled:
             [None if fit is None else float(fit.log_strength[i]) for fit in self._fits().values()]
             for i in range(len(self.systems))
         ]
-        rows = [(name, *row) for name, row in zip(self.systems, strengths, strict=True)]
-        return sorted(rows, key=lambda row: (-(row[1] or row[3] or 0.0), row[0]))
+        rows = zip(self.systems, strengths, strict=True)
+        ordered = sorted(rows, key=lambda row: (-(row[1][0] or row[1][2] or 0.0), row[0]))
+        return [(name, *row) for name, row in ordered]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -126,18 +127,10 @@ class EqualLength:
 class JudgeBias(Record):
     """What biases one judge.
 
-    Parameters
-    ----------
-    position
-        Whether it prefers a position; None for points.
-    effects
-        Its errors (judge minus annotators) regressed on all covariates at once; the constant first.
-    slices
-        How far it agrees with annotators in each slice.
-    styled
-        Strengths by annotators and by the judge, plain and with covariates; None for points.
-    baseline
-        Win rates against a system that all others met, plain and at equal length.
+    ``effects`` are its errors (judge minus annotators) regressed on all covariates at once, the
+    constant first. ``styled`` are strengths by annotators and by the judge, plain and with
+    covariates; ``baseline`` win rates against a system that all others met. Of points, these and
+    ``position`` are None or empty.
     """
 
     judge: str
@@ -474,15 +467,15 @@ def styled(
     met = np.unique(np.concatenate([left, right]))
     if len(met) < 2:
         return None, ["strengths with style: no battle that annotators and the judge both judged"]
-    left, right = np.searchsorted(met, left), np.searchsorted(met, right)
+    index_left, index_right = np.searchsorted(met, left), np.searchsorted(met, right)
     unit = None if verdicts.unit is None else verdicts.unit[complete]
     scaled = {name: _scaled(x[complete]) for name, x in covariates.items()}
     problems: set[str] = set()
 
     def fit(points: Floats, controls: Mapping[str, Floats] | None) -> Strengths | None:
         try:
-            return styled_strengths(left, right, points[complete], len(met), controls, unit=unit,
-                                    level=level)  # fmt: skip
+            return styled_strengths(index_left, index_right, points[complete], len(met),
+                                    controls, unit=unit, level=level)  # fmt: skip
         except UsageError as error:
             problems.add(f"strengths with style: {error}")
             return None

@@ -15,7 +15,7 @@ from steelyard.core.errors import UsageError
 from steelyard.core.table import plain
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, UNPARSED, Opinion, Verdicts
-from steelyard.formats.verdicts.around import LENGTH as LENGTH
+from steelyard.formats.verdicts.around import LENGTH
 from steelyard.judging.options import JudgeOptions
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
@@ -318,32 +318,10 @@ def position_bias(
 class JudgeCard:
     """The numbers of a judge against annotators.
 
-    Parameters
-    ----------
-    agreement
-        Labels with those of annotators; None where verdicts are scores alone.
-    scores
-        Numbers with those of annotators: correlation, and how far off.
-    ceiling
-        How well annotators do against the same target.
-    rules
-        What trivial rules reach, the best first.
-    systems
-        How it orders systems.
-    position
-        Of pairs; None for points.
-    effects
-        What biases it beyond annotators: covariates, exaggeration, its own family.
-    alt_test
-        The alternative annotator test; None with fewer than two annotators.
-    repeats
-        How often two runs say the same.
-    abstained
-        Share of labelled rows without a verdict that can be read.
-    empty
-        Share of labelled rows whose empty cells were left out by default.
-    graded
-        Whether verdicts are ordered grades, such as 1 to 5.
+    ``agreement`` is None where verdicts are scores alone, ``position`` for points, ``ceiling`` and
+    ``alt_test`` with fewer than two annotators. ``abstained`` is the share of labelled rows without
+    a verdict that can be read, ``empty`` that of empty cells that were left out by default.
+    ``graded`` says that verdicts are ordered grades, such as 1 to 5.
     """
 
     name: str

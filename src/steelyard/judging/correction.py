@@ -213,18 +213,9 @@ class Parts:
 class Correction(Result):
     """Systems by annotators, from few labels and the verdicts of a judge.
 
-    Parameters
-    ----------
-    judge, labels, by
-        Whose verdicts, how labels were chosen, and what systems are measured by.
-    overall
-        The mean of all rows; None where systems are ranked by strengths.
-    parts
-        Systems and pairs, with the covariance of their estimates.
-    together
-        Tests of all pairs at once, and ranks; None where there are none.
-    asked
-        The pair that was asked for; None: all of them.
+    ``overall`` is the mean of all rows; None where systems are ranked by strengths. ``together``
+    are tests of all pairs at once, and ranks; None where there are none. ``asked`` is the pair that
+    was asked for; None: all of them.
     """
 
     judge: str
@@ -334,15 +325,16 @@ class Correction(Result):
         ranked: dict[str, tuple[Any, ...]] = {}
         if self.together is not None and len(self.systems) > 1:
             comparison = self.comparison
-            ranking = comparison.aggregations[self.by]
-            tiers = [None] * len(self.systems)
-            if self.by in comparison.tiers:
-                tiers = list(comparison.tiers[self.by].clusters)
-            columns = (tiers, *(whole(end) for end in (ranking.best_rank, ranking.worst_rank)))
-            ranked = dict(zip(comparison.systems, zip(*columns, strict=True), strict=True))
-        bounded = [row.estimate for _, row in rows if row.estimate.bounded]
-        ends = ([getattr(x, end) for x in bounded] for end in ("value", "low", "high"))
-        digits = interval_decimals(*map(np.array, ends)) if bounded else 3
+            ranking, tiers = comparison.aggregations[self.by], comparison.tiers.get(self.by)
+            clusters = (None,) * len(self.systems) if tiers is None else tiers.clusters
+            assert ranking.best_rank is not None
+            assert ranking.worst_rank is not None
+            ends = (whole(end) for end in (ranking.best_rank, ranking.worst_rank))
+            cells_of = zip(clusters, *ends, strict=True)
+            ranked = dict(zip(comparison.systems, cells_of, strict=True))
+        bounds = np.array([[x.estimate.value, x.estimate.low, x.estimate.high] for _, x in rows])
+        bounds = bounds[~np.isnan(bounds).any(axis=1)] if len(rows) else bounds
+        digits = interval_decimals(*bounds.T) if len(bounds) else 3
         headings = (
             Column("system"),
             *((Column("tier", importance=8), Column("rank from"), Column("to")) if ranked else ()),
@@ -363,16 +355,14 @@ class Correction(Result):
             notes = (*notes, "labels alone are counted as they are, however they were chosen")
         return Table("", headings, cells, notes)
 
-    # ------------------------------------------------------------------------------- sentences
-
     def _sources(self) -> str:
         return f"{plural(self.n_labelled, 'label')} and {self.n_judged:,} verdicts of {self.judge}"
 
     def statements(self) -> Iterator[Statement]:
-        """Return the sentences by part: who is ahead, then what the judge adds."""
-        lines: list[Statement] = [*self._mean_line(), *self._order_lines(), *self._pair_line()]
+        """Yield the sentences by part: who is ahead, who could be, what the judge adds."""
+        lines = [*self._mean_line(), *self._pair_line(), *self._first_line()]
         yield from lines or [("undecided", f"Nothing is known from {self._sources()}.")]
-        for text in (*self._gain_line(), *self._judge_line()):
+        for text in self._gain_line():
             yield "sureness", text
 
     def words(self) -> Summary:
@@ -386,88 +376,58 @@ class Correction(Result):
     def _mean_line(self) -> Iterator[Statement]:
         if self.overall is None or len(self.systems) > 1:
             return
-        overall = self.overall
-        if not overall.estimate.known:
-            yield "undecided", f"No mean by annotators: {overall.estimate.why}."
+        estimate, people, judge = self.overall.estimate, self.overall.people, self.overall.judge
+        if not estimate.known:
+            yield "undecided", f"No mean by annotators: {estimate.why}."
             return
-        yield (
-            "settled",
-            f"The mean by annotators is {with_interval(overall.estimate)}, from {self._sources()}.",
-        )
-        if overall.people.known:
-            yield "sureness", f"The labels alone give {with_interval(overall.people)}."
+        mean = with_interval(estimate)
+        yield "settled", f"The mean by annotators is {mean}, from {self._sources()}."
+        if people.known:
+            labels = with_interval(people)
+            yield "sureness", f"The labels alone give {labels}, the judge alone {judge:.3g}."
 
-    def _order_lines(self) -> Iterator[Statement]:
-        """Yield how far the first is ahead of the second, and how many could come first."""
+    def _order(self) -> list[str]:
+        """Return the systems that have a rank, the best first; none without tests."""
         if self.together is None or len(self.systems) < 2:
-            return
-        comparison = self.comparison
-        ranking = comparison.aggregations[self.by]
-        index = {name: i for i, name in enumerate(comparison.systems)}
-        order = [name for name in comparison.ranking(self.by)
-                 if not np.isnan(ranking.ranks[index[name]])]  # fmt: skip
-        if len(order) < 2:
-            return
-        if self.asked is None:
-            pair = next(pair for pair in self.parts.pairs
-                        if {pair.first, pair.second} == set(order[:2]))  # fmt: skip
-            decision = self._decision(pair if pair.first == order[0] else pair.turned())
-            yield "settled" if decision.significant else "undecided", decision.words()
-        assert ranking.best_rank is not None
-        could = [name for name in order if ranking.best_rank[index[name]] == 1]
-        if len(could) > 1:
-            count = f"{len(could)} of {len(order)} systems could rank first"
-            yield "undecided", f"{count}: {listed(could, 4)}."
-        else:
-            yield "settled", f"No system but {order[0]} could rank first."
-
-    def _decision(self, pair: CorrectedPair) -> Decision:
-        estimate = pair.corrected.estimate
-        return Decision(
-            pair.first, pair.second, estimate.value, estimate.low, estimate.high, pair.p,
-            pair.p_adjusted, len(self.parts.pairs), _TEST, unit="label", n_units=self.n_labelled,
-            level=self.level, alpha=round(1 - self.level, 12),
-        )  # fmt: skip
+            return []
+        values = {x.system: x.corrected.estimate.value for x in self.systems}
+        ranked = [name for name, value in values.items() if not math.isnan(value)]
+        return sorted(ranked, key=lambda name: (-values[name], name))
 
     def _pair_line(self) -> Iterator[Statement]:
-        pair = self.asked
+        """Yield how far the leader is ahead: of the pair that was asked for, else of the second."""
+        pair, order = self.asked, self._order()
+        if pair is None and len(order) > 1:
+            pair = next(x for x in self.parts.pairs if {x.first, x.second} == set(order[:2]))
         if pair is None:
             return
         estimate = pair.corrected.estimate
         if not estimate.known:
             yield "undecided", f"{pair.first} and {pair.second}: {estimate.why}."
             return
-        what = "log-strength" if self.by == BT else "points"
-        apart = estimate.bounded and not estimate.low <= 0 <= estimate.high
-        text = f"{pair.first} minus {pair.second}: {with_interval(estimate)} {what}"
-        people = pair.corrected.people
-        labels = with_interval(people) if people.known else "undefined"
-        judge = pair.corrected.judge
-        alone = "undefined" if math.isnan(judge) else f"{judge:.3g}"
-        yield (
-            "settled" if apart else "undecided",
-            f"{text}; labels alone {labels}, the judge alone {alone}.",
-        )
+        pair = pair.turned() if estimate.value < 0 else pair
+        estimate = pair.corrected.estimate
+        alone = math.isnan(pair.p_adjusted)  # a pair that was not tested among all
+        decision = Decision(
+            pair.first, pair.second, estimate.value, estimate.low, estimate.high, pair.p,
+            pair.p_adjusted, 1 if alone else len(self.parts.pairs), _TEST, unit="label",
+            n_units=self.n_labelled, level=self.level, alpha=round(1 - self.level, 12),
+        )  # fmt: skip
+        apart = estimate.low > 0 if alone else decision.significant
+        yield "settled" if apart else "undecided", decision.words()
 
-    def _judge_line(self) -> Iterator[str]:
-        """Yield for how many systems the judge's own mean is outside the interval."""
-        rows = [(system.system, system.corrected) for system in self.systems]
-        rows = rows or [("all", self.overall)] if self.overall is not None else rows
-        rows = [(name, row) for name, row in rows
-                if row.estimate.bounded and not math.isnan(row.judge)]  # fmt: skip
-        outside = [(name, row) for name, row in rows
-                   if not row.estimate.low <= row.judge <= row.estimate.high]  # fmt: skip
-        if not rows:
+    def _first_line(self) -> Iterator[Statement]:
+        """Yield how many systems could rank first."""
+        order = self._order()
+        if self.together is None or len(order) < 2 or self.asked is not None:
             return
-        if not outside:
-            yield "The judge alone stays inside all of these intervals."
-            return
-        name, worst = max(outside, key=lambda x: (abs(x[1].judge - x[1].estimate.value), x[0]))
-        of_system = f" for {name}" if name != "all" else ""
-        yield (
-            f"The judge alone is off in {len(outside)} of {len(rows)} cases: it says "
-            f"{worst.judge:.3g}{of_system}, annotators {with_interval(worst.estimate)}."
-        )
+        best = {x.system: rank for x, rank in zip(self.systems, self.together.best, strict=True)}
+        could = [name for name in order if best[name] == 1]
+        if len(could) > 1:
+            count = f"{len(could)} of {len(order)} systems could rank first"
+            yield "undecided", f"{count}: {listed(could, 4)}."
+        else:
+            yield "settled", f"No system but {order[0]} could rank first."
 
     def _gain_line(self) -> Iterator[str]:
         if self.labels.startswith(BY):
@@ -478,20 +438,14 @@ class Correction(Result):
             parts = [self.overall]
         gains = [(part.people.se / part.estimate.se) ** 2 for part in parts
                  if part.people.se > 0 and part.estimate.se > 0]  # fmt: skip
-        if not gains:
-            return
-        gain = float(np.median(gains))
-        if all(part.weight == 0 for part in parts):
+        gain = float(np.median(gains)) if gains else math.nan
+        if gain > 1 and any(part.weight for part in parts):
+            worth, narrower = round(gain * self.n_labelled), percent(1 - 1 / math.sqrt(gain))
+            labels = f"With {self.judge}, {plural(self.n_labelled, 'label')} are worth {worth:,}"
+            yield f"{labels} without it (intervals {narrower} narrower)."
+        elif gains:
             notes = sorted({part.note for part in parts if part.note})
             yield f"The judge adds nothing here{f' ({notes[0]})' if notes else ''}."
-        elif gain < 1:
-            yield "The judge adds nothing here: its intervals are no narrower than those of labels."
-        else:
-            narrower = percent(1 - 1 / math.sqrt(gain))
-            yield (
-                f"With {self.judge}, {self.n_labelled:,} labels are worth "
-                f"{round(gain * self.n_labelled):,} without it (intervals {narrower} narrower)."
-            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -751,18 +705,12 @@ class Means:
         """Correct the mean of some rows."""
         sampling, unit = self.sampling, self._unit(part.rows)
         if sampling.stratum is not None:
-            stratum = sampling.stratum[part.rows]
-            return self._stratified(part, stratum, sampling.strata, unit)
+            return stratified_mean(part.human, part.judge, sampling.stratum[part.rows],
+                                   names=sampling.strata, unit=unit, level=self.level)  # fmt: skip
         if sampling.probability is not None:
             return self._weighted(part, sampling.probability[part.rows], unit)
         return corrected_mean(part.human, part.judge, unit=unit, level=self.level,
                               population=self.population)  # fmt: skip
-
-    def _stratified(
-        self, part: SystemRows, stratum: Codes, names: tuple[str, ...], unit: Codes | None
-    ) -> Corrected:
-        return stratified_mean(part.human, part.judge, stratum, names=names, unit=unit,
-                               level=self.level)  # fmt: skip
 
     def _weighted(self, part: SystemRows, probability: Floats, unit: Codes | None) -> Corrected:
         """Weigh by probabilities, after the judge's mean was taken off both.
@@ -865,7 +813,8 @@ class Means:
         cells = (stratum[part.rows] * len(strata) + second_stratum).astype(np.int32)
         names = tuple(f"{x} and {y}" for x in strata for y in strata)
         try:
-            return self._stratified(part, cells, names, self._unit(part.rows))
+            return stratified_mean(part.human, part.judge, cells, names=names,
+                                   unit=self._unit(part.rows), level=self.level)  # fmt: skip
         except UsageError:
             return None
 
@@ -906,7 +855,7 @@ def _apart(
 
 
 def corrected_strengths(verdicts: Verdicts, human: Floats, judge: Floats, level: float) -> Parts:
-    """Return systems and pairs by Bradley-Terry strengths; systems that meet nobody are excluded."""
+    """Return systems and pairs by Bradley-Terry strengths, without systems that meet nobody."""
     assert verdicts.left is not None
     assert verdicts.right is not None
     usable = verdicts.left != verdicts.right

@@ -67,21 +67,16 @@ class JudgeDrift:
             yield "settled", f"{self.judge} is {word} than before."
         else:
             yield "undecided", f"{self.judge}: no change was detected."
+        before, now = percent(self.old_accuracy.value), percent(self.new_accuracy.value)
+        rows = f"{self.n_labelled:,} labelled rows"
         yield (
             "sureness",
-            (
-                f"{self.judge} agrees with annotators on {percent(self.new_accuracy.value)} of "
-                f"{self.n_labelled:,} labelled rows; before, on {percent(self.old_accuracy.value)}."
-            ),
+            f"{self.judge} agrees with annotators on {now} of {rows} ({before} before).",
         )
-        yield (
-            "sureness",
-            (
-                f"The difference is {with_interval(step)}: {plural(labels.gained, 'verdict')} became "
-                f"right and {labels.lost:,} wrong ({shown_p(labels.p)}); "
-                f"{percent(labels.changed.value)} of {self.n:,} verdicts changed."
-            ),
-        )
+        steps = f"{plural(labels.gained, 'verdict')} became right and {labels.lost:,} wrong"
+        changed = f"{percent(labels.changed.value)} of {self.n:,} verdicts changed"
+        difference = f"The difference is {with_interval(step)}"
+        yield "sureness", f"{difference}: {steps} ({shown_p(labels.p)}); {changed}."
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -121,7 +116,8 @@ class DriftReport(Result):
         )  # fmt: skip
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
-            labels, compared = judge.labels, (None,) * 7
+            labels = judge.labels
+            compared: tuple[Cell, ...] = (None,) * 7
             if labels is not None:
                 step = labels.difference
                 compared = (step.value, step.low, step.high, labels.gained, labels.lost, labels.p,

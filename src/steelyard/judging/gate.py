@@ -6,6 +6,7 @@ point does not say how sure it is.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -141,6 +142,6 @@ def _interval(requirement: Requirement, judge: Mapping[str, Any]) -> _Interval |
 
 
 def _ends(value: float | None, ci: Any) -> _Interval | None:
-    if value is None or ci is None or value != value or None in ci:
+    if value is None or ci is None or math.isnan(value) or None in ci:
         return None
     return float(value), float(ci[0]), float(ci[1])

@@ -353,9 +353,9 @@ class _Planner:
             for x in (_helpful(rho), 0.0)
         )
         what = "items with labels of both" if verdicts.kind == "points" else "battles of the two"
-        why = None if with_judge else f"not even with all {total:,} labelled"
+        beyond = None if with_judge else f"not even with all {total:,} labelled"
         question = f"{question}, {abs(apart):.2g} apart ({what})"
-        return Need(question, with_judge, alone, n_both, why)
+        return Need(question, with_judge, alone, n_both, beyond)
 
 
 def rows_to_label(
@@ -369,29 +369,21 @@ def rows_to_label(
     state[chosen] = NEXT
     order = (NEXT, DONE, LATER)
     rows = sorted(range(len(human)), key=lambda row: (order.index(state[row]), row))
-    columns: list[tuple[str, Callable[[int], Cell]]] = [
-        ("item", lambda row: verdicts.items[verdicts.item[row]])
-    ]
-    left, right, unit = verdicts.left, verdicts.right, verdicts.unit
-    if left is not None:
-        heading = "system" if right is None else "left"
-        columns.append((heading, lambda row: verdicts.systems[left[row]]))
-    if right is not None and left is not None:
-        columns.append(("right", lambda row: verdicts.systems[right[row]]))
-    if unit is not None:
-        taken = verdicts.unit_name in ("item", "system", "left", "right")
-        heading = "unit" if taken else verdicts.unit_name
-        columns.append((heading, lambda row: verdicts.units[unit[row]]))
-    columns += [
-        (judge.name, lambda row: _verdict(verdicts, judge, row)),
-        (PROBABILITY, lambda row: 1.0 if done[row] else float(wanted[row])),
-        (STATE, lambda row: state[row]),
-    ]
+    columns: dict[str, list[Cell]] = {"item": [verdicts.items[verdicts.item[row]] for row in rows]}
+    sides = ("system",) if verdicts.right is None else ("left", "right")
+    for heading, codes in zip(sides, (verdicts.left, verdicts.right), strict=False):
+        if codes is not None:
+            columns[heading] = [verdicts.systems[codes[row]] for row in rows]
+    if verdicts.unit is not None:
+        heading = "unit" if verdicts.unit_name in (*sides, "item") else verdicts.unit_name
+        columns[heading] = [verdicts.units[verdicts.unit[row]] for row in rows]
+    columns[judge.name] = [_verdict(verdicts, judge, row) for row in rows]
+    columns[PROBABILITY] = [1.0 if done[row] else float(wanted[row]) for row in rows]
+    columns[STATE] = [state[row] for row in rows]
     for rater in verdicts.raters:
-        columns.append((rater.name, lambda row, rater=rater: _verdict(verdicts, rater, row)))
-    body = tuple(tuple(cell(row) for _, cell in columns) for row in rows)
-    headings = tuple(Column(name) for name, _ in columns)
-    return Table("Rows to label", headings, body), len(chosen)
+        columns[rater.name] = [_verdict(verdicts, rater, row) for row in rows]
+    body = tuple(zip(*columns.values(), strict=True))
+    return Table("Rows to label", tuple(map(Column, columns)), body), len(chosen)
 
 
 def _verdict(verdicts: Verdicts, opinion: Opinion, row: int) -> Cell:

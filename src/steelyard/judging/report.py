@@ -242,6 +242,13 @@ class _Words:
             lines += self.rule()
         return [*lines, *self.position(), *self.order(), *self.effects()]
 
+    def naming(self, line: str) -> str:
+        """Return a sentence that names the judge."""
+        name = self.card.name
+        if line.startswith("It "):
+            return f"{name} {line.removeprefix('It ')}"
+        return line if line.startswith(name) else f"{name}: {line}"
+
     def undecided(self) -> str:
         """Return why there is no class."""
         labels = self.verdict.labels_needed
@@ -317,11 +324,10 @@ class _Words:
             assert labels is not None
             left, right = (percent(float((labels[labels >= 0] == OF_PAIRS.index(side)).mean()))
                            for side in ("left", "right"))  # fmt: skip
-            return [*lines, f"It picks the answer on the left in {left} of battles, the one on the "
-                    f"right in {right}."]  # fmt: skip
+            return [*lines, f"It picks the left answer in {left} of battles (right: {right})."]
         where = "first" if position.bias.value > 0 else "second"
-        return [*lines, f"It prefers what is shown {where}: {position.first} pairs go to the first "
-                f"answer in both orders, {position.second} to the second."]  # fmt: skip
+        flips = f"{position.first} pairs go to the first in both orders, {position.second} to the"
+        return [*lines, f"It prefers the answer shown {where}: {flips} second."]
 
     def order(self) -> list[str]:
         """Return how the judge orders systems."""
@@ -342,31 +348,56 @@ class _Words:
 
     def largest_bias(self) -> str | None:
         """Return the bias that matters most: of position, else the surest effect."""
-        position = [line for line in self.position() if "picks" in line or "prefers" in line]
         surest = sorted(self.card.effects[1:], key=lambda effect: effect.p_adjusted)[:1]
         phrases = [f"It {phrase}." for phrase in effect_phrases(tuple(surest))]
+        position = [line for line in self.position() if line.startswith(("It picks", "It prefers"))]
         lines = [*position, *phrases]
-        return f"{self.card.name} {lines[0].removeprefix('It ')}" if lines else None
+        return self.naming(lines[0]) if lines else None
 
 
 # ----------------------------------------------------------------------------------------- result
 
 
+_COLUMNS = (
+    Column("judge"), Column("n", importance=6), Column("agreement", "higher", 3, importance=9),
+    Column("low", None, 3, importance=4), Column("high", None, 3, importance=4),
+    Column("kappa", "higher", 3, importance=8), Column("weighted kappa", "higher", 3, importance=8),
+    Column("abstained", "lower", 3, importance=7),
+    Column("like an annotator", "higher", 3, importance=6),
+    Column("annotators", None, 3, importance=7), Column("trivial rule", None, 3, importance=7),
+    Column("rho", "higher", 3, importance=2), Column("systems alike", "higher", 3),
+    Column("gap", "lower", mixed=True, importance=3), Column("position", None, 3, importance=4),
+    Column("100 labels are worth", "higher", 0, importance=4), Column("class", importance=9),
+)  # fmt: skip
+#: Columns that the class rests on, by what a judge is summed up by.
+_SHORT = {
+    "agreement": {"agreement", "kappa", "trivial rule"},
+    "weighted kappa": {"weighted kappa", "rho"},
+    "correlation": {"rho"},
+}
+
+
+def _cells(card: JudgeCard, word: str) -> tuple[Cell, ...]:
+    """Return the row of a judge; None where there is no number."""
+    main = card.accuracy if card.agreement is not None else card.rho
+    ceiling, rule, gap, position = card.ceiling, card.best_rule, card.systems.gap, card.position
+    cells: tuple[Any, ...] = (
+        card.name, card.n, main.value, main.low, main.high, card.kappa.value,
+        card.weighted_kappa.value if card.graded else None, card.abstained.value or None,
+        ceiling and ceiling.judge.value, ceiling and ceiling.people.value, rule and rule.accuracy,
+        card.rho.value, card.systems.alike, gap and gap.gap.value,
+        position and position.bias.value, card.worth, word,
+    )  # fmt: skip
+    return tuple(None if isinstance(x, float) and math.isnan(x) else x for x in cells)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class JudgeReport(Result):
-    """Judges against annotators.
+    """Judges against annotators: the numbers and the class of each, in the order of their names.
 
-    Parameters
-    ----------
-    verdicts
-        What was read.
-    cards, decisions
-        The numbers and the class of each judge, in the order of their names.
-    constant
-        The verdict that would do best in the alternative annotator test if it were always given,
-        and how well; None without several annotators.
-    requirements
-        What was asked of the judges, and whether it holds.
+    ``constant`` is the verdict that would do best in the alternative annotator test if it were
+    always given, and how well; None without several annotators. ``requirements`` are what was
+    asked of the judges, and whether it holds.
     """
 
     verdicts: Verdicts
@@ -416,23 +447,30 @@ class JudgeReport(Result):
         return lines[:3] or ["There is no judge to compare."]
 
     def statements(self) -> Iterator[Statement]:
-        """Return all sentences by part: classes, what is open, then each judge."""
-        judges = self._judges()
+        """Yield all sentences by part: classes, what is open, then each judge."""
         for line in self.headline():
             yield "settled", line
-        for judge in judges:
+        for judge in self._judges():
             if judge.verdict.word == TOO_LITTLE:
                 yield "undecided", judge.undecided()
-        if not judges:
+        if not self.cards:
             yield "undecided", "There is no judge to compare."
-        for judge in judges:
-            name = judge.card.name
+        for judge in self._judges():
             for line in judge.lines():
-                starts = line.startswith("It ")
-                text = f"{name} {line.removeprefix('It ')}" if starts else line
-                yield "sureness", text if text.startswith(name) else f"{name}: {text}"
-        for line in (*self._constant_line(), *self.worth_line()):
+                yield "sureness", judge.naming(line)
+        for line in (*self._constant_line(), *self._worth_line()):
             yield "sureness", line
+
+    def paragraphs(self) -> list[str]:
+        """Return the same as a paragraph for each judge, after the classes."""
+        paragraphs = self.headline()
+        for judge in self._judges():
+            lines = judge.lines()
+            if judge.verdict.word == TOO_LITTLE:
+                lines = [judge.undecided(), *lines]
+            if lines:
+                paragraphs.append(" ".join([judge.naming(lines[0]), *lines[1:]]))
+        return [*paragraphs, *self._constant_line(), *self._worth_line()]
 
     def words(self) -> Summary:
         """Return the classes, what is open, and what they rest on."""
@@ -453,11 +491,10 @@ class JudgeReport(Result):
         ]  # fmt: skip
         if not beaten:
             return []
-        judges = plural(len(self.cards), "judge")
-        return [
-            f"Always saying '{label}' is as near to the other annotators as an annotator in "
-            f"{percent(best)} of rows: it beats {len(beaten)} of {judges} ({listed(beaten, 6)})."
-        ]
+        rows = f"{percent(best)} of rows"
+        judges = f"{len(beaten)} of {plural(len(self.cards), 'judge')} ({listed(beaten, 6)})"
+        near = f"Always saying '{label}' is as near to annotators as one of them in {rows}"
+        return [f"{near}, more often than {judges}."]
 
     def best_with_labels(self) -> JudgeCard | None:
         """Return the judge with which labels are worth most, of those usable with labels."""
@@ -467,66 +504,28 @@ class JudgeReport(Result):
         ]  # fmt: skip
         return max(cards, key=lambda card: (card.worth, card.name)) if cards else None
 
-    def worth_line(self) -> list[str]:
+    def _worth_line(self) -> list[str]:
         """Return how many labels the best judge saves."""
         best = self.best_with_labels()
         if best is None:
             return []
         return [f"100 labels with {best.name} are worth {best.worth:.0f} without it."]
 
-    def table(self) -> Table:
-        """Return a row per judge, with every number."""
-        graded = any(card.measure == "weighted kappa" for card in self.cards)
-        pairs = self.verdicts.kind == "pairs"
-        silent = any(card.abstained.value > 0 for card in self.cards)
-        optional = {"weighted kappa": graded, "position": pairs, "abstained": silent}
-        columns = (
-            Column("judge"), Column("n", importance=6),
-            Column("agreement", "higher", 3, importance=9), Column("low", None, 3, importance=4),
-            Column("high", None, 3, importance=4), Column("kappa", "higher", 3, importance=8),
-            Column("weighted kappa", "higher", 3, importance=8),
-            Column("abstained", "lower", 3, importance=7),
-            Column("like an annotator", "higher", 3, importance=6),
-            Column("annotators", None, 3, importance=7),
-            Column("trivial rule", None, 3, importance=6), Column("rho", "higher", 3, importance=2),
-            Column("systems alike", "higher", 3, importance=5),
-            Column("gap", "lower", mixed=True, importance=3),
-            Column("position", None, 3, importance=4),
-            Column("100 labels are worth", "higher", 0, importance=4),
-            Column("class", importance=9),
-        )  # fmt: skip
-        rows = [self._row(card, verdict.word)
+    def table(self, *, short: bool = False) -> Table:
+        """Return a row per judge, with every number or those that the class rests on."""
+        wanted = {column.name for column in _COLUMNS}
+        if short:
+            wanted = {"judge", "like an annotator", "annotators", "class"}
+            for card in self.cards:
+                wanted |= _SHORT[card.measure]
+            if any(card.ceiling is not None for card in self.cards):
+                wanted.discard("kappa")  # the window is too narrow for both
+        rows = [_cells(card, verdict.word)
                 for card, verdict in zip(self.cards, self.decisions, strict=True)]  # fmt: skip
-        kept = [i for i, column in enumerate(columns) if optional.get(column.name, True)]
+        kept = [i for i, column in enumerate(_COLUMNS)
+                if column.name in wanted and any(row[i] is not None for row in rows)]  # fmt: skip
         body = tuple(tuple(row[i] for i in kept) for row in rows)
-        return Table("", tuple(columns[i] for i in kept), body)
-
-    def _row(self, card: JudgeCard, word: str) -> tuple[Cell, ...]:
-        main = card.accuracy if card.agreement is not None else card.rho
-        ceiling, rule, gap = card.ceiling, card.best_rule, card.systems.gap
-        return (
-            card.name, card.n, main.value, main.low, main.high, card.kappa.value,
-            card.weighted_kappa.value, card.abstained.value,
-            None if ceiling is None else ceiling.judge.value,
-            None if ceiling is None else ceiling.people.value,
-            None if rule is None else rule.accuracy, card.rho.value, card.systems.alike,
-            None if gap is None else gap.gap.value,
-            None if card.position is None else card.position.bias.value, card.worth, word,
-        )  # fmt: skip
-
-    def short_table(self) -> Table:
-        """Return the columns that the class rests on."""
-        table = self.table()
-        measures = {card.measure for card in self.cards}
-        wanted = {"judge", "like an annotator", "annotators", "class"}
-        wanted |= {"agreement", "kappa", "trivial rule"} if "agreement" in measures else set()
-        wanted |= {"weighted kappa", "rho"} if "weighted kappa" in measures else set()
-        wanted |= {"rho"} if "correlation" in measures else set()
-        empty = [all(row[i] is None for row in table.rows) for i in range(len(table.columns))]
-        kept = [i for i, column in enumerate(table.columns)
-                if column.name in wanted and not empty[i]]  # fmt: skip
-        rows = tuple(tuple(row[i] for i in kept) for row in table.rows)
-        return replace(table, columns=tuple(table.columns[i] for i in kept), rows=rows)
+        return Table("", tuple(_COLUMNS[i] for i in kept), body)
 
     def pieces(self, *, details: bool = False) -> list[Table | str]:
         """Return the table, the largest biases, and which requirements hold."""
@@ -535,10 +534,10 @@ class JudgeReport(Result):
             for item in self.requirements
         )
         if details:
-            return [self.table(), self.summary(), checked]
+            return [self.table(), "\n".join(self.paragraphs()), checked]
         biases = [judge.largest_bias() for judge in self._judges()]
         shown = [line for line in biases if line is not None][:_BIASES]
-        return [self.short_table(), "\n".join(shown), checked]
+        return [self.table(short=True), "\n".join(shown), checked]
 
     @property
     def exit_code(self) -> int:
