@@ -13,22 +13,6 @@ from steelyard.stats.judged.bias import length_controlled
 from steelyard.stats.prediction_powered.strengths import styled_strengths
 
 
-def test_pandalm_has_the_slopes_of_the_notes(shared):
-    found = judge_bias(
-        shared / "judges/pandalm/verdicts.csv.gz", human=["annotator*"], unit="row",
-        covariates=["chars"],
-    )  # fmt: skip
-    assert [one.judge for one in found.judges] == ["gpt-3.5-turbo", "pandalm-7b"]
-    for one in found.judges:
-        names = [effect.name for effect in one.effects]
-        assert names[:2] == ["constant", "length"]
-        assert "exaggeration" in names
-        assert one.position is not None
-        assert one.position.design == "fixed"
-        assert one.styled is not None
-        assert one.styled.covariates == ("length",)
-
-
 def test_strengths_with_style_are_those_of_the_fit(shared):
     log = realdata.pandalm(shared)
     found = judge_bias(

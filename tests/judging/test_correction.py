@@ -98,20 +98,6 @@ def test_a_difference_is_the_mean_of_differences_and_not_of_two_corrections():
     assert pair.corrected.estimate.se < np.hypot(one, other)
 
 
-def test_labels_on_other_items_are_compared_by_what_both_share():
-    rng = np.random.default_rng(1)
-    truth, judge = simulated.points(rng, 3)
-    labelled = simulated.chosen(rng, truth.shape, 60, alike=False)
-    found = sy.correct(simulated.verdicts(truth, judge, labelled))
-    assert {pair.how for pair in found.pairs} == {"both means"}
-    values = {one.system: one.corrected.estimate for one in found.systems}
-    for pair in found.pairs:
-        own = pair.corrected.estimate
-        assert own.value == pytest.approx(values[pair.first].value - values[pair.second].value)
-        # The judge saw the same items, which share what is hard: less noise than of strangers.
-        assert own.se < np.hypot(values[pair.first].se, values[pair.second].se)
-
-
 def test_labels_by_verdict_must_be_declared():
     rng = np.random.default_rng(2)
     truth = (rng.random(2000) < 0.9).astype(int)
@@ -190,14 +176,6 @@ def test_the_result_is_a_comparison(shared):
     assert [row[0] for row in found.table().rows] == comparison.ranking("bt")
 
 
-def test_the_order_of_rows_does_not_matter_and_draws_are_those_of_the_seed(shared):
-    frame = pandalm(shared, 4)
-    one = sy.correct(frame, human=["people"], judge="pandalm-7b", rng=3)
-    other = sy.correct(frame.reverse(), human=["people"], judge="pandalm-7b", rng=3)
-    assert one.table() == other.table()
-    assert [pair.p_adjusted for pair in one.pairs] == [pair.p_adjusted for pair in other.pairs]
-
-
 def test_a_pair_the_other_way_round_is_its_mirror_image(shared):
     frame = pandalm(shared, 2)
     names = ["llama-7b", "opt-7b"]
@@ -232,24 +210,6 @@ def test_what_can_not_be_is_refused(settings, said):
     })  # fmt: skip
     with pytest.raises(UsageError, match=said):
         sy.correct(frame, **({"human": ["people"], "judge": "gpt"} | settings))
-
-
-def test_too_few_labels_for_strengths_are_win_rates_and_said():
-    # A wins all of its labelled battles: no finite strength.
-    rng = np.random.default_rng(21)
-    n = 200
-    left = rng.choice(["A", "B", "C"], n)
-    right = np.array([rng.choice([x for x in "ABC" if x != own]) for own in left])
-    best = np.where(left == "A", "left", np.where(right == "A", "right", "tie"))
-    said = np.where(rng.random(n) < 0.3, rng.choice(["left", "right"], n), best)
-    labels = [word if i < 40 else None for i, word in enumerate(best)]
-    frame = pl.DataFrame({"item": range(n), "left": left, "right": right, "people": labels,
-                          "gpt": said})  # fmt: skip
-    found = sy.correct(frame, human=["people"], judge="gpt")
-    assert found.by == "mean"
-    assert any(note.startswith("win rates, since there are no strengths") for note in found.notes)
-    with pytest.raises(UsageError, match="too few for finite strengths"):
-        sy.correct(frame, human=["people"], judge="gpt", by="bt")
 
 
 @pytest.mark.thorough

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.judging.made import noisy, points
 
 from steelyard.core.errors import SteelyardError
 from steelyard.core.table import dumps
@@ -106,40 +104,6 @@ def test_any_small_table_has_a_card(verdicts):
     assert report.table().text()
     assert report.exit_code in (0, 3, 4)
     assert dumps(judge(verdicts).to_dict()["judges"]) == dumps(report.to_dict()["judges"])
-
-
-def test_five_labels():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 2, 200)
-    human = np.where(np.arange(200) < 5, truth, -1)
-    found = judge(points({"gpt": noisy(truth, 0.9, rng)}, {"r": human}))
-    assert found.decisions[0].word == TOO_LITTLE
-    assert "5 labelled rows: intervals are wide" in " ".join(found.warnings)
-    assert found.cards[0].n == 5
-
-
-def test_systems_too_few_and_none():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 2, 200)
-    judges, raters = {"gpt": noisy(truth, 0.9, rng)}, {"r": truth}
-    none = judge(points(judges, raters)).cards[0].systems
-    assert (none.gap, none.why) == (None, "no column says whose outputs were judged")
-    assert math.isnan(none.alike)
-    one = judge(points(judges, raters, np.zeros(200, dtype=int))).cards[0].systems
-    assert one.why == "one system: nothing to order"
-    three = judge(points(judges, raters, np.arange(200) % 3)).cards[0].systems
-    assert three.gap is not None
-    assert not three.gap.gap.known
-    assert "5" in three.gap.gap.why or "five" in three.gap.gap.why
-
-
-def test_one_rater_has_no_ceiling_and_no_alternative():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 2, 100)
-    found = judge(points({"gpt": noisy(truth, 0.9, rng)}, {"r": truth}))
-    card = found.cards[0]
-    assert (card.ceiling, card.alt_test, found.constant) == (None, None, None)
-    assert found.to_dict()["human"]["ceiling"] is None
 
 
 def test_a_judge_against_itself_in_both_orders():

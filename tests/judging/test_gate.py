@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.judging.made import noisy, points
 
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
@@ -89,34 +88,6 @@ def test_what_is_refused_before_anything_is_read(text, said):
         judge("nowhere.csv", human=["x"], require=[text])
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("kapa.low>=0.4", "no 'kapa'; did you mean 'kappa'"),
-        ("effects.lenght.high<=1", "no 'lenght'; did you mean 'length'"),
-        ("n.low>=3", "has no interval"),
-        ("worth_of_100.low>=3", "has no interval"),
-    ],
-)
-def test_names_that_are_not_there(pairs, text, said):
-    with pytest.raises(UsageError, match="requirement") as caught:
-        judge(pairs, require=[text])
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "text", ["position.bias.high<=0.1", "gap.high<=1", "systems.gap.high<=1",
-             "alt_test.advantage.low>=0.1", "effects.length.high<=0.1", "ceiling.difference.low>=0"]
-)  # fmt: skip
-def test_what_could_not_be_measured_is_undecided(text):
-    truth = np.random.default_rng(0).integers(0, 2, 60)
-    found = judge(points({"gpt": noisy(truth, 0.9, np.random.default_rng(1))}, {"r": truth}),
-                  require=[text])  # fmt: skip
-    assert [own.result for own in found.requirements] == [UNDECIDED]
-    assert found.requirements[0].found == "undefined"
-    assert found.exit_code == 4
 
 
 def _card(low: float, high: float) -> dict[str, Any]:

@@ -9,10 +9,7 @@ import polars as pl
 import pytest
 
 import steelyard as sy
-from steelyard.cli.main import run
-from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
-from steelyard.stats.prediction_powered.mean import corrected_mean
 
 RANDOM, FAILURES = "at random", "on failures"
 
@@ -118,36 +115,11 @@ def test_coverage_of_strengths(share, how):
     assert 0.925 < found < 0.975
 
 
-def test_a_missing_verdict_is_the_mean_verdict_of_the_row():
-    """By hand: labels 1, 0, 1 and verdicts 1, 0, none are corrected with .5 for the last."""
-    rng = np.random.default_rng(0)
-    human = np.where(np.arange(80) < 30, rng.integers(0, 2, 80), np.nan).astype(float)
-    judge = rng.integers(0, 2, 80).astype(float)
-    judge[::7] = np.nan
-    result = corrected_mean(human, judge)
-    whole = np.where(np.isnan(judge), np.nanmean(judge), judge)
-    naive = np.nanmean(human) - result.weight * (whole[:30].mean() - whole[30:].mean())
-    assert result.estimate.value == pytest.approx(naive)
-    assert result.judge == pytest.approx(np.nanmean(judge))
-    assert (result.n_labelled, result.n_judged) == (30, 80 - 12)
-
-
 def test_a_warning_if_labels_differ_where_there_is_no_verdict():
     data = drawn(np.random.default_rng(1), 0.5, FAILURES)
     assert any("not missing at random" in text for text in sy.correct(data).warnings)
     data = drawn(np.random.default_rng(1), 0.5, RANDOM)
     assert not any("not missing at random" in text for text in sy.correct(data).warnings)
-
-
-@pytest.mark.parametrize("labels", [2, 14])
-def test_few_labels_with_probabilities_are_refused(labels):
-    rng = np.random.default_rng(5)
-    frame = pl.DataFrame({
-        "item": range(100), "gpt": rng.integers(0, 2, 100), "p": [0.1] * 100,
-        "people": [int(i % 2) if i < labels else None for i in range(100)],
-    })  # fmt: skip
-    with pytest.raises(UsageError, match="expected 15 or more"):
-        sy.correct(frame, human=["people"], judge="gpt", labels="probability:p")
 
 
 def abstaining(word: str, share: float = 0.46) -> pl.DataFrame:
@@ -210,24 +182,3 @@ def test_agreement_is_with_both_raters_where_they_are_split():
     total = pl.concat([own.rename({own.columns[0]: "grade"}) for own in counts])
     most = total.group_by("grade").sum()["count"].to_numpy().max()
     assert card.best_rule.accuracy == pytest.approx(most / 800)
-
-
-def test_a_judge_that_is_silent_on_a_system_says_nothing_of_it_alone(tmp_path, capsys):
-    rng = np.random.default_rng(0)
-    rows = ["item,system,people,gpt"]
-    for item in range(60):
-        good = int(rng.random() < 0.6)
-        rows += [f"{item},A,{good},{good}", f"{item},B,{int(rng.random() < 0.4)},"]
-    file = tmp_path / "silent.csv"
-    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    asked = ["judge", "correct", str(file), "--human", "people", "--judge", "gpt"]
-    assert run(asked) == 0
-    assert "nan" not in capsys.readouterr().out.replace("\n", " ").lower().split()
-    assert run([*asked, "--json"]) == 0
-    shown = capsys.readouterr().out
-    assert "NaN" not in shown
-    found = sy.correct(file, human=["people"], judge="gpt")
-    assert not any("nan" in sentence for sentence in found.words().sentences())
-    alone = {one.system: one.corrected.judge for one in found.systems}
-    assert np.isnan(alone["B"])
-    assert not np.isnan(alone["A"])

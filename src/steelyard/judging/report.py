@@ -80,7 +80,7 @@ class Verdict:
     """The class of a judge, why, and how many labels would say more (None: not the question)."""
 
     word: str
-    reasons: tuple[str, ...]
+    reasons: tuple[str, ...] = ()
     labels_needed: int | None = None
 
 
@@ -89,25 +89,15 @@ def classify(card: JudgeCard, constant: AltTest | None = None) -> Verdict:
     undecided = _too_little(card)
     if undecided is not None:
         return undecided
-    side, reasons = _against_rules(card)
-    nearer = _nearer_than_constant(card, constant, reasons)
-    ranks, gaps_count = _system_order(card, reasons)
+    side = against_rules(card)
+    ranks, gaps_count = _system_order(card)
     answers = card.empty <= _MOST_EMPTY
-    if not answers:
-        share = percent(card.empty)
-        reasons.append(f"no verdict on {share} of labelled rows, which are left out")
-    like_annotators = _like_annotators(card, reasons)
-    if like_annotators and side > 0 and nearer and gaps_count and answers:
-        return Verdict(AS_IS, tuple(reasons))
-    rho = card.rho
-    if rho.known:
-        low = "" if rho.value >= _LEAST_RHO else f", below {_LEAST_RHO}"
-        reasons.append(f"correlation with annotators over rows {rho.value:.2f}{low}")
-    else:
-        reasons.append(f"no correlation with annotators: {rho.why}")
-    if (ranks and answers) or (side > 0 and rho.known and rho.value >= _LEAST_RHO):
-        return Verdict(WITH_LABELS, tuple(reasons))
-    return Verdict(UNUSABLE if side < 0 else TRIVIAL, tuple(reasons))
+    good = _like_annotators(card) and _nearer_than_constant(card, constant)
+    if side > 0 and good and gaps_count and answers:
+        return Verdict(AS_IS)
+    if (ranks and answers) or (side > 0 and card.rho.value >= _LEAST_RHO):
+        return Verdict(WITH_LABELS)
+    return Verdict(UNUSABLE if side < 0 else TRIVIAL)
 
 
 def _too_little(card: JudgeCard) -> Verdict | None:
@@ -115,61 +105,44 @@ def _too_little(card: JudgeCard) -> Verdict | None:
     main = card.accuracy if card.agreement is not None else card.rho
     if not main.known:
         if main.why == CONSTANT_JUDGE and card.n >= _LEAST_ROWS:
-            return Verdict(TRIVIAL, (main.why,))
+            return Verdict(TRIVIAL)
         needed = _LEAST_ROWS if card.n < _LEAST_ROWS else None
         return Verdict(TOO_LITTLE, (f"agreement is undefined ({main.why})",), needed)
     if card.agreement is not None and card.agreement.majority == 1:
         return Verdict(TOO_LITTLE, ("all labels are the same, so a constant judge would be right",))
     narrow = main.bounded and (main.high - main.low) / 2 <= _WIDEST
-    below = card.n >= _LEAST_ROWS and _against_rules(card)[0] < 0
-    if (card.n >= _LEAST_ROWS and narrow) or below:
+    if card.n >= _LEAST_ROWS and (narrow or against_rules(card) < 0):
         return None
-    measure = "agreement" if card.agreement is not None else "a correlation"
-    ends = f"between {main.low:.2f} and {main.high:.2f}"
-    ends = ends if main.bounded else f"{main.value:.2f} without an interval"
     needed = _LEAST_ROWS
     if main.se > 0 and card.n > 1:
         needed = max(needed, labels_for_kappa(main.se, card.n, _WIDEST))
-    rows = plural(card.n, "labelled row")
-    return Verdict(
-        TOO_LITTLE, (f"{rows} {'gives' if card.n == 1 else 'give'} {measure} {ends}",), needed
-    )
+    measure = "agreement" if card.agreement is not None else "the correlation"
+    why = f"{measure} is {with_interval(main)} on {plural(card.n, 'labelled row')}"
+    return Verdict(TOO_LITTLE, (why,), needed)
 
 
-def _against_rules(card: JudgeCard) -> tuple[int, list[str]]:
-    """Return whether a judge is above (1), near (0) or below (-1) the best trivial rule, and why.
+def against_rules(card: JudgeCard) -> int:
+    """Return whether a judge is above (1), near (0) or below (-1) the best trivial rule.
 
-    Exact agreement is no measure of ordered grades, nor of scores: constant verdicts have a
-    weighted kappa and a correlation of 0.
+    Exact agreement does not measure ordered grades, nor scores: constant verdicts have a weighted
+    kappa and a correlation of 0.
     """
+    limit = 0.0
     if card.measure == "agreement":
-        estimate, rule = card.accuracy, card.best_rule
-        if rule is None:
-            return 0, []
-        limit = rule.accuracy
-        against = f"{rule.what} on {percent(limit)}"
-        shown = f"agrees on {percent(estimate.value)} of rows, {against}"
-    else:
-        estimate, limit = card.headline, 0.0
-        shown = f"{card.measure} {with_interval(estimate)}, constant verdicts 0"
-    side = 1 if estimate.low > limit else -1 if estimate.high < limit else 0
-    return side, [shown]
+        if card.best_rule is None:
+            return 0
+        limit = card.best_rule.accuracy
+    return 1 if card.headline.low > limit else -1 if card.headline.high < limit else 0
 
 
-def _nearer_than_constant(card: JudgeCard, constant: AltTest | None, reasons: list[str]) -> bool:
+def _nearer_than_constant(card: JudgeCard, constant: AltTest | None) -> bool:
     """Return whether a judge is nearer to annotators than the best constant verdict."""
     if constant is None or card.alt_test is None or not card.alt_test.advantage.known:
         return True
-    judge, best = card.alt_test.advantage.value, constant.advantage.value
-    if best >= judge:
-        reasons.append(
-            f"a constant verdict is as near as an annotator more often ({best:.2f}, judge "
-            f"{judge:.2f})"
-        )
-    return best < judge
+    return not constant.advantage.value >= card.alt_test.advantage.value
 
 
-def _system_order(card: JudgeCard, reasons: list[str]) -> tuple[bool, bool]:
+def _system_order(card: JudgeCard) -> tuple[bool, bool]:
     """Return whether a judge orders systems as annotators do, and whether its gaps mean something.
 
     With fewer than five systems it does not show that it does; its gaps are not held against it.
@@ -177,38 +150,18 @@ def _system_order(card: JudgeCard, reasons: list[str]) -> tuple[bool, bool]:
     level, gap = card.systems, card.systems.gap
     if math.isnan(level.alike) or len(level.systems) < _LEAST_SYSTEMS:
         return False, True
-    alike = percent(level.alike)
-    reasons.append(f"orders {alike} of {level.n_pairs} system pairs as annotators do")
     if gap is None or not gap.gap.known:
-        reasons.append("no gap of its scores is believable" if gap is None else gap.gap.why)
         return False, False
-    reasons.append(
-        f"gaps under {gap.gap.value:.3g} of its points mean nothing ({gap.n_above} of "
-        f"{gap.n_pairs} pairs are further apart)"
-    )
     ranks = level.alike >= _LEAST_ALIKE and gap.right_above >= _LEAST_ABOVE
     return ranks, gap.gap.value < level.median_gap
 
 
-def _like_annotators(card: JudgeCard, reasons: list[str]) -> bool:
+def _like_annotators(card: JudgeCard) -> bool:
     """Return whether a judge is not below annotators, as far as can be seen."""
-    ceiling = card.ceiling
-    if ceiling is not None and ceiling.difference.known:
-        below = ceiling.difference.high < 0
-        reasons.append(
-            f"{'below' if below else 'not below'} annotators on the same target "
-            f"({ceiling.judge.value:.2f}, annotators {ceiling.people.value:.2f})"
-        )
-        return not below
-    why = "one annotator" if ceiling is None else ceiling.difference.why
-    name = "kappa" if card.agreement is not None else "rho"
+    if card.ceiling is not None and card.ceiling.difference.known:
+        return not card.ceiling.difference.high < 0
     estimate = card.kappa if card.agreement is not None else card.rho
-    enough = estimate.bounded and estimate.low >= _ALONE
-    low = f"{name} {estimate.low:.2f} at its lower end"
-    low = low if estimate.bounded else f"no interval of {name}"
-    word = "enough" if enough else f"not the {_ALONE} that would do"
-    reasons.append(f"how far annotators agree is not known ({why}); {low}, {word}")
-    return enough
+    return estimate.bounded and estimate.low >= _ALONE
 
 
 # -------------------------------------------------------------------------------------- sentences
@@ -240,6 +193,11 @@ class _Words:
         lines = [*self.evidence(), *self.missing()]
         if self.verdict.word not in (TRIVIAL, UNUSABLE):
             lines += self.rule()
+        elif against_rules(self.card) > 0:
+            rho = f"It correlates with annotators at {self.card.rho.value:.2f}"
+            lines.append(f"{rho}, too little for labels to gain from it.")
+        elif not self.card.headline.known:
+            lines.append(sentence(self.card.headline.why))
         return [*lines, *self.position(), *self.order(), *self.effects()]
 
     def naming(self, line: str) -> str:
@@ -624,14 +582,20 @@ def judge(*sources: Any, options: JudgeOptions, require: Sequence[str] = ()) -> 
     families = options.families(verdicts)
     cards = tuple(judge_card(verdicts, judge, options, families) for judge in verdicts.judges)
     constant = _best_constant(verdicts, options)
-    checked = []
-    for card in cards if requirements else ():
-        numbers = card.to_dict()
-        checked += [_unless_empty(check(item, numbers), card) for item in requirements]
+    decisions = []
+    for card in cards:
+        verdict = classify(card, None if constant is None else constant[1])
+        why = verdict.reasons or tuple(_Words(card, verdict, verdicts).lines())
+        decisions.append(replace(verdict, reasons=why))
+    checked = [
+        _unless_empty(check(item, numbers), card)
+        for card, numbers in ((card, card.to_dict()) for card in cards if requirements)
+        for item in requirements
+    ]
     return JudgeReport(
         verdicts=verdicts,
         cards=cards,
-        decisions=tuple(classify(card, None if not constant else constant[1]) for card in cards),
+        decisions=tuple(decisions),
         constant=constant,
         requirements=tuple(checked),
         warnings=(*verdicts.notes, *_warnings(verdicts, cards)),
