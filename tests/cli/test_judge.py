@@ -234,7 +234,7 @@ def test_fifty_labels_and_two_thousand_verdicts_take_less_than_two_seconds(tmp_p
 def test_an_option_changes_the_signature(tmp_path, capsys):
     some = table(tmp_path / "some.csv", verdicts(300, 100))
     asked = ["correct", some, "--human", "expert", "--judge", "gpt"]
-    options = [[], ["--labels", "unknown"], ["--labels", "by:verdict"], ["--population", "fixed"],
+    options = [[], ["--labels", "unknown"], ["--labels", "by:verdict"],
                ["--unit", "row"], ["--seed", "1"], ["--level", "0.9"]]  # fmt: skip
     told = [json_of(capsys, *asked, *more)["provenance"]["signature"] for more in options]
     assert len(set(told)) == len(options)

@@ -199,7 +199,6 @@ def test_a_pair_the_other_way_round_is_its_mirror_image(shared):
         ({"by": "bt"}, "needs pairs of systems"),
         ({"pair": ["A"]}, "expected two systems"),
         ({"pair": ["A", "Z"]}, "no system 'Z'"),
-        ({"population": "all"}, "population"),
         ({"level": 1.5}, "level"),
     ],
 )

@@ -267,7 +267,7 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **set
 @command(
     headings={
         "Who is who": "human judge covariates",
-        "What to estimate": "by pair labels population",
+        "What to estimate": "by pair labels",
         "Intervals": "unit level draws",
     },
     shape=VERDICTS,
@@ -279,7 +279,7 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **set
 )
 @_INPUTS
 @_reading(_READ_ONE_JUDGE)
-@from_fields(CorrectOptions, "judge", "labels", "by", "pair", "population", "level", "draws")
+@from_fields(CorrectOptions, "judge", "labels", "by", "pair", "level", "draws")
 @output_options
 def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
     """Estimate what annotators would say about all rows, from few labels and a judge's verdicts.

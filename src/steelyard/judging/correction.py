@@ -506,7 +506,7 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
         raise UsageError("no row has a label of annotators")
     if np.isnan(judge.value).all():
         raise UsageError(f"{judge.name} has no verdict that can be understood as a number")
-    means = Means(verdicts, human, judge.value, sampling, options.level, options.population)
+    means = Means(verdicts, human, judge.value, sampling, options.level)
     notes = []
     try:
         overall, parts, asked = _estimated(means, by, options)
@@ -559,8 +559,6 @@ def _aggregation(options: CorrectOptions, verdicts: Verdicts, sampling: Sampling
             f'by="bt" needs labels that were chosen at random, not labels="{options.labels}": '
             'by="mean" has win rates'
         )
-    if options.by == BT and options.population == "fixed":
-        raise UsageError('population="fixed" applies to by="mean"')
     return options.by
 
 
@@ -664,7 +662,6 @@ class Means:
     judge: Floats
     sampling: Sampling
     level: float
-    population: str = "any"
 
     def of_system(self, system: int) -> SystemRows:
         """Return the rows of a system; of pairs those on either side."""
@@ -709,8 +706,7 @@ class Means:
                                    names=sampling.strata, unit=unit, level=self.level)  # fmt: skip
         if sampling.probability is not None:
             return self._weighted(part, sampling.probability[part.rows], unit)
-        return corrected_mean(part.human, part.judge, unit=unit, level=self.level,
-                              population=self.population)  # fmt: skip
+        return corrected_mean(part.human, part.judge, unit=unit, level=self.level)
 
     def _weighted(self, part: SystemRows, probability: Floats, unit: Codes | None) -> Corrected:
         """Weigh by probabilities, after the judge's mean was taken off both.

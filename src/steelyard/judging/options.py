@@ -161,9 +161,6 @@ class CorrectOptions(OneJudgeOptions):
         AUTO, (AUTO, MEAN, BT), "Means, or Bradley-Terry strengths of pairs (auto: of pairs)."
     )
     pair: Collection[str] | None = names(None, "Two systems: the first minus the second.")
-    population: str = choice(
-        "any", ("any", "fixed"), "Rows are a sample of what could be asked, or (fixed) all of it."
-    )
     level: float = _level()
     draws: int = whole(2000, "Draws behind ranks and tests of all pairs.", least=100, metavar="K")
 

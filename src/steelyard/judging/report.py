@@ -6,8 +6,8 @@ Every judge gets one of four classes, from the numbers of its card. The first th
     Not below annotators, measured like one of them; above every trivial rule; nearer to annotators
     than any constant verdict (alternative annotator test); verdicts on 95% of labelled rows. With
     five systems or more, gaps of its scores must mean something: the believable gap is below the
-    median distance of two systems. With one annotator, kappa (or the correlation) is 0.8 or more at
-    its lower end, about what careful annotators reach with each other.
+    median distance of two systems. With one annotator, kappa (weighted, of grades; or the
+    correlation) is 0.8 or more at its lower end, about what careful annotators reach.
 *usable with labels*
     Above every trivial rule, and correlated with annotators at 0.3 or more, which is where labels
     begin to be worth more with the judge than without. Or it orders systems as annotators do: five
@@ -160,7 +160,7 @@ def _like_annotators(card: JudgeCard) -> bool:
     """Return whether a judge is not below annotators, as far as can be seen."""
     if card.ceiling is not None and card.ceiling.difference.known:
         return not card.ceiling.difference.high < 0
-    estimate = card.kappa if card.agreement is not None else card.rho
+    estimate = card.kappa if card.measure == "agreement" else card.headline
     return estimate.bounded and estimate.low >= _ALONE
 
 
@@ -282,7 +282,10 @@ class _Words:
             assert labels is not None
             left, right = (percent(float((labels[labels >= 0] == OF_PAIRS.index(side)).mean()))
                            for side in ("left", "right"))  # fmt: skip
-            return [*lines, f"It picks the left answer in {left} of battles (right: {right})."]
+            text = f"It picks the left answer in {left} of battles (right: {right})."
+            if position.bias.value < 0:  # "the right answer" would be read as the correct one
+                text = f"It picks the answer on the right in {right} of battles (left: {left})."
+            return [*lines, text]
         where = "first" if position.bias.value > 0 else "second"
         flips = f"{position.first} pairs go to the first in both orders, {position.second} to the"
         return [*lines, f"It prefers the answer shown {where}: {flips} second."]
