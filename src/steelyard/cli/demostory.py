@@ -132,9 +132,9 @@ def tell_story(es: EvalSet, ratings: Ratings, seed: int = 0) -> Story:
             weighed.table(),
         ),
         Part(
-            "Which judge deserves to be believed?",
+            "Which judge can be trusted?",
             "steelyard judge verdicts.csv.gz --human ann,bo,cy",
-            _brief(judged, *judged.summary().splitlines()),
+            tuple(judged.answer()),
         ),
         Part(
             f"Which names and numbers went wrong, in document {_DOCUMENT}?",
