@@ -17,8 +17,8 @@ from steelyard.core.lazy import Lazy
 from steelyard.core.table import Table
 from steelyard.data.overview import overview
 from steelyard.demo import embedded
-from steelyard.judging.biases import judge_bias
-from steelyard.judging.drifting import judge_drift
+from steelyard.judging.bias import judge_bias
+from steelyard.judging.drift import judge_drift
 from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
 from steelyard.reproduction.reproduction import Reproduction, Row, printed
 from steelyard.studies.planning.power import power_of_effect

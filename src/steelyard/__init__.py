@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from steelyard.formats.save import save as save
     from steelyard.human.results import HumanScores as HumanScores
     from steelyard.human.run import human_scores as human_scores
-    from steelyard.judging.biases import BiasReport as BiasReport
-    from steelyard.judging.biases import judge_bias as judge_bias
-    from steelyard.judging.corrected import Correction as Correction
+    from steelyard.judging.bias import BiasReport as BiasReport
+    from steelyard.judging.bias import judge_bias as judge_bias
+    from steelyard.judging.correction import Correction as Correction
     from steelyard.judging.correction import correct as correct
-    from steelyard.judging.drifting import DriftReport as DriftReport
-    from steelyard.judging.drifting import judge_drift as judge_drift
-    from steelyard.judging.planning import LabelPlan as LabelPlan
-    from steelyard.judging.planning import plan_labels as plan_labels
-    from steelyard.judging.results import JudgeReport as JudgeReport
-    from steelyard.judging.run import judge as judge
+    from steelyard.judging.drift import DriftReport as DriftReport
+    from steelyard.judging.drift import judge_drift as judge_drift
+    from steelyard.judging.plan import LabelPlan as LabelPlan
+    from steelyard.judging.plan import plan_labels as plan_labels
+    from steelyard.judging.report import JudgeReport as JudgeReport
+    from steelyard.judging.report import judge as judge
     from steelyard.metaevaluation.benchmark.results import BenchmarkResult as BenchmarkResult
     from steelyard.metaevaluation.benchmark.run import run_benchmark as run_benchmark
     from steelyard.metaevaluation.results import MetaEvaluation as MetaEvaluation
@@ -63,15 +63,15 @@ _HOME = {
     "BattleComparison": "steelyard.comparison.logs",
     "BattleLog": "steelyard.data.judgements",
     "BenchmarkResult": "steelyard.metaevaluation.benchmark.results",
-    "BiasReport": "steelyard.judging.biases",
+    "BiasReport": "steelyard.judging.bias",
     "Comparison": "steelyard.comparison.results",
-    "Correction": "steelyard.judging.corrected",
+    "Correction": "steelyard.judging.correction",
     "Decision": "steelyard.comparison.pair",
-    "DriftReport": "steelyard.judging.drifting",
+    "DriftReport": "steelyard.judging.drift",
     "EvalSet": "steelyard.data.evalset",
     "HumanScores": "steelyard.human.results",
-    "JudgeReport": "steelyard.judging.results",
-    "LabelPlan": "steelyard.judging.planning",
+    "JudgeReport": "steelyard.judging.report",
+    "LabelPlan": "steelyard.judging.plan",
     "ManyScores": "steelyard.comparison.run",
     "MetaEvaluation": "steelyard.metaevaluation.results",
     "Rankings": "steelyard.data.judgements",
@@ -90,13 +90,13 @@ _HOME = {
     "decide": "steelyard.comparison.pair",
     "demo_set": "steelyard.demo.embedded",
     "human_scores": "steelyard.human.run",
-    "judge": "steelyard.judging.run",
-    "judge_bias": "steelyard.judging.biases",
-    "judge_drift": "steelyard.judging.drifting",
+    "judge": "steelyard.judging.report",
+    "judge_bias": "steelyard.judging.bias",
+    "judge_drift": "steelyard.judging.drift",
     "load": "steelyard.formats.load",
     "make_report": "steelyard.report.page",
     "meta_evaluate": "steelyard.metaevaluation.run",
-    "plan_labels": "steelyard.judging.planning",
+    "plan_labels": "steelyard.judging.plan",
     "run_benchmark": "steelyard.metaevaluation.benchmark.run",
     "save": "steelyard.formats.save",
     "score": "steelyard.scoring.run",

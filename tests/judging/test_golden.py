@@ -12,9 +12,7 @@ import pytest
 
 from steelyard.core.table import dumps
 from steelyard.judging.card import JudgeCard
-from steelyard.judging.results import JudgeReport
-from steelyard.judging.run import judge
-from steelyard.judging.verdict import RANKING
+from steelyard.judging.report import WITH_LABELS, JudgeReport, judge
 
 SETS = {"wax": 0.1, "mtbench": 0.2, "framing": 0.15, "summeval": 0.2, "10k_prompts": 0.15}
 
@@ -119,20 +117,9 @@ def test_arena_gap(arena, name, gap):
     assert own.right_below == pytest.approx(0.79, abs=0.04)
 
 
-def test_arena_in_words(arena):
-    said = arena.summary()
-    own = said[said.index("gpt-3.5-turbo:") :].split("gpt-4")[0]
-    assert own.startswith(
-        "gpt-3.5-turbo: believe it for ranking if sides are random, not for levels or single "
-        "verdicts."
-    )
-    assert "agrees with people on 40 % of 26,919 battles (kappa 0.07 [0.07, 0.08])" in own
-    assert "picks the left answer in 86 % of battles, the one on the right in 14 %" in own
-    assert "orders 91 % of the 190 pairs of systems as people do; gaps under 0.0" in own
-    assert "gpt-4-0125-preview: believe it for ranking, not" in said
-    assert "harder on its own family" in said
-    assert [own.word for own in arena.decisions] == [RANKING] * 3
-    assert "with gpt-4-0125-preview are worth as much as 1" in said
+def test_arena_classes(arena):
+    """All three order systems as annotators do, however seldom they agree on single battles."""
+    assert [decision.word for decision in arena.decisions] == [WITH_LABELS] * 3
 
 
 def _expected(shared: Path) -> list[dict[str, str]]:
@@ -161,9 +148,7 @@ def test_alternative_annotators(shared, name):
     if name == "10k_prompts":
         assert found.constant is not None
         assert (found.constant[0], round(found.constant[1].winning_rate, 2)) == ("4", 0.77)
-        assert "it beats 5 of 6 judges" in found.summary()
-        beaten = [d.word for d in found.decisions].count("believe")
-        assert beaten <= 1
+        assert [decision.word for decision in found.decisions].count("usable as is") <= 1
 
 
 def _llmbar(shared: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -194,22 +179,10 @@ def test_llmbar_natural(shared):
         assert (place.first, place.second) == (first, second)
 
 
-def test_llmbar_adversarial_jury(shared):
+def test_llmbar_adversarial(shared):
     found = _judged(*_llmbar(shared), pl.col("subset") != "Natural")
     assert card_of(found, "GPT-4").accuracy.value == pytest.approx(0.810, abs=5e-4)
     assert card_of(found, "ChatGPT").accuracy.value == pytest.approx(0.270, abs=5e-4)
-    assert found.jury is not None
-    assert found.jury.best == "GPT-4"
-    assert found.jury.difference.high < 0
-    assert "The jury of all 6 judges is right in" in found.summary()
-    assert "worse than its best member (GPT-4, 81 %)" in found.summary()
-    five = judge(
-        *(own.filter(pl.col("subset") != "Natural") for own in _llmbar(shared)), human=["gold"],
-        judges=["GPT-4", "ChatGPT", "LLaMA2", "PaLM2", "Falcon"], columns={"task": "subset"},
-        ignore=["prompt"], swapped="column",
-    ).jury  # fmt: skip
-    assert five is not None
-    assert len(five.judges) == 5
 
 
 def test_the_same_again_to_the_byte(shared, pandalm):

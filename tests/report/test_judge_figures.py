@@ -12,9 +12,7 @@ from tests.report.conftest import HOSTILE, expressions, rows
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
 from steelyard.demo import embedded
-from steelyard.judging.disagreements import worst_disagreements
-from steelyard.judging.results import JudgeReport
-from steelyard.judging.run import judge
+from steelyard.judging.report import JudgeReport, judge, worst_disagreements
 from steelyard.report.figures import judgefigures as judges
 from steelyard.report.figures.style import held_rows
 from steelyard.report.page import make_report
@@ -85,7 +83,7 @@ def test_agreement_stands_beside_people_and_sentinels(found: JudgeReport) -> Non
     for card in found.cards:
         assert shown[card.name] == pytest.approx(card.accuracy.value, rel=1e-5)
     beside = {row["what"] for row in rows(chart, "what")}
-    assert beside == {"people", "best sentinel"}
+    assert beside == {"people", "trivial rule"}
 
 
 def test_the_gap_is_drawn_where_there_is_one(found: JudgeReport) -> None:
@@ -142,7 +140,7 @@ def test_the_section_of_a_report(found: JudgeReport) -> None:
     es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
     page = make_report(es, "mqm", n_bootstrap=50, judges=found)
     assert 'id="judges"' in page.html
-    assert "use it only with correction" in page.html
+    assert "usable with labels" in page.html
     assert page.to_dict()["judges"]["judges"][0]["judge"] == "careful-judge"
     evil = make_report(es, "mqm", n_bootstrap=50, judges=hostile())
     assert "<script>alert(1)" not in evil.html

@@ -376,7 +376,7 @@ def test_what_was_liked_for_its_length_is_long(demo):
 
 
 def test_one_judge_is_careful_and_one_picks_what_stands_left(demo):
-    from steelyard.judging.run import judge
+    from steelyard.judging.report import judge
 
     found = judge(FOLDER / judges.VERDICTS_FILE, human=["ann", "bo", "cy"])
     careful, hasty = found.cards

@@ -20,8 +20,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.data.overview import Overview, overview
 from steelyard.demo import embedded
-from steelyard.judging.results import JudgeReport
-from steelyard.judging.run import judge
+from steelyard.judging.report import JudgeReport, judge
 from steelyard.kobe.findings import KobeReport
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
@@ -133,9 +132,9 @@ def tell_story(es: EvalSet, ratings: Ratings, seed: int = 0) -> Story:
             weighed.table(),
         ),
         Part(
-            "Which judge deserves to be believed?",
+            "Which judge can be trusted?",
             "steelyard judge verdicts.csv.gz --human ann,bo,cy",
-            _brief(judged, *judged.summary().splitlines()),
+            tuple(judged.answer()),
         ),
         Part(
             f"Which names and numbers went wrong, in document {_DOCUMENT}?",

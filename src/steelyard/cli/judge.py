@@ -1,9 +1,9 @@
-"""``steelyard judge``: which judge deserves to be believed, and what may be concluded with it."""
+"""``steelyard judge``: which judge can be trusted, and what can be concluded with it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial, reduce
 from pathlib import Path
@@ -20,38 +20,60 @@ from steelyard.cli.options import (
     COLUMNS,
     FIGURES,
     SUFFIXES,
+    TABLES,
     F,
     OutputOptions,
     need_inputs,
+    output_options,
     settled_options,
 )
 from steelyard.cli.values import FileName, Known, Pair
-from steelyard.judging.options import JudgeOptions, ReadOptions
+from steelyard.core.errors import UsageError
+from steelyard.formats import files
+from steelyard.judging.options import (
+    BiasOptions,
+    CorrectOptions,
+    DriftOptions,
+    JudgeOptions,
+    PlanOptions,
+    ReadOptions,
+)
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from steelyard.judging.results import JudgeReport
+    from steelyard.judging.report import JudgeReport
 
-_MORE = "steelyard.cli.judgemore"
-#: name: (module:function, one line of help); what is none of them is a file, and goes to the card.
+_HERE = "steelyard.cli.judge"
+#: name: (module:function, one line of help); an argument that is none of them is a file.
 QUESTIONS = {
-    "bias": (f"{_MORE}:bias", "What sways it beyond people, and where does it agree less?"),
-    "correct": (f"{_MORE}:correct", "What would people say of my systems, from few labels?"),
-    "plan": (f"{_MORE}:plan", "How many labels do I need, and of which rows?"),
-    "drift": (f"{_MORE}:drift", "Is the new version of a judge better than the old one?"),
+    "bias": (f"{_HERE}:bias", "What biases it beyond annotators, and where does it agree less?"),
+    "correct": (f"{_HERE}:correct", "What would annotators say of my systems, from few labels?"),
+    "plan": (f"{_HERE}:plan", "How many labels do I need, and of which rows?"),
+    "drift": (f"{_HERE}:drift", "Is the new version of a judge better than the old one?"),
 }
 CARD = "card"
 PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
+_READ_ONE_JUDGE = (
+    "human",
+    "unit",
+    "covariates",
+    "words",
+    "swapped",
+    "ignore",
+)  # where --judge names the judge
 _UNDECIDED = {"pass": 0, "fail": 3}
-OWN = click.option(
+_BUDGET = 50  # labels that are proposed
+_OWN = click.option(
     "--own",
     type=Pair(),
     multiple=True,
     metavar="JUDGE=PATTERN",
     help="Systems of a judge's family, such as 'gpt-4=gpt-*|o1-*' (repeatable).",
 )
+_DETAILS = click.option("--details", is_flag=True, help="Print all tables and sentences.")
+_INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
 
 
 class _Usage(Question):
@@ -70,7 +92,7 @@ class _Usage(Question):
 
 
 class _Files(FileName):
-    """Files of the card, or the name of a question in their place."""
+    """Files of the card, or the name of a question instead."""
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -79,13 +101,13 @@ class _Files(FileName):
         from click.shell_completion import CompletionItem
 
         begun = bool(ctx.params.get("inputs"))
-        asked = [] if begun else [name for name in QUESTIONS if name.startswith(incomplete)]
-        items = [CompletionItem(name, help=QUESTIONS[name][1]) for name in asked]
+        names = [] if begun else [name for name in QUESTIONS if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=QUESTIONS[name][1]) for name in names]
         return [*items, *super().shell_complete(ctx, param, incomplete)]
 
 
 class WithDefault(LazyGroup):
-    """A group whose first argument may be a file: then it is the card that is asked for."""
+    """A group whose first argument may be a file: then the card is asked for."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the card before what is no question."""
@@ -93,20 +115,17 @@ class WithDefault(LazyGroup):
             args = [*args[1:], "--help"]
         if not args or (args[0] not in self.lazy and args[0] != CARD):
             if args and not args[0].startswith("-") and not Path(args[0]).exists():
-                self._meant(args[0])
+                close = get_close_matches(args[0], self.lazy, 1)
+                if close:
+                    raise click.UsageError(
+                        f"no file '{args[0]}', and no question of this name; did you mean "
+                        f"'{close[0]}'?"
+                    )
             args = [CARD, *args]
         return super().parse_args(ctx, args)
 
-    def _meant(self, word: str) -> None:
-        """Refuse what is no file and looks like a question."""
-        close = get_close_matches(word, self.lazy, 1)
-        if close:
-            raise click.UsageError(
-                f"no file '{word}', and no question of this name; did you mean '{close[0]}'?"
-            )
-
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; the card stands here."""
+        """Import a command; the card is here."""
         return card if cmd_name == CARD else super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -123,26 +142,18 @@ class WithDefault(LazyGroup):
     add_help_option=False,
 )
 def judge() -> None:
-    """Weigh judges against people."""
+    """Compare judges with annotators."""
 
 
-def reading(*names: str) -> Callable[[F], F]:
+def _reading(names: Sequence[str] = ()) -> Callable[[F], F]:
     """Add the options by which files of verdicts are read; ``names`` are those of their fields."""
     where = click.option(
         "--where", type=Pair(), multiple=True, help="Keep only rows with this value (repeatable)."
     )
-    fields = names or tuple(ReadOptions.declared())
-    before = tuple(name for name in fields if name != "ignore")
-
-    def added(command: F) -> F:
-        options = (from_fields(ReadOptions, *before), where, COLUMNS,
-                   from_fields(ReadOptions, "ignore"))  # fmt: skip
-        return reduce(lambda own, option: option(own), reversed(options), command)
-
-    return added
-
-
-INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
+    before = tuple(name for name in names or ReadOptions.declared() if name != "ignore")
+    options = (from_fields(ReadOptions, *before), where, COLUMNS,
+               from_fields(ReadOptions, "ignore"))  # fmt: skip
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 @command(
@@ -150,8 +161,8 @@ INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
     headings={
         "Who is who": "human judges own covariates",
         "How verdicts are read": "words swapped",
-        "How they are weighed": "unit unparsed alt_epsilon level",
-        "A gate": "require undecided baseline",
+        "How they are compared": "unit unparsed alt_epsilon level details",
+        "A gate": "require undecided",
     },
     shape=VERDICTS,
     examples=(
@@ -161,10 +172,11 @@ INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
     ),
 )
 @click.argument("inputs", nargs=-1, type=_Files(), metavar="FILES...")
-@reading()
+@_reading()
 @from_fields(JudgeOptions, "unparsed", "alt_epsilon")
-@OWN
+@_OWN
 @from_fields(JudgeOptions, "level")
+@_DETAILS
 @click.option(
     "--require",
     multiple=True,
@@ -177,36 +189,34 @@ INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
     type=Known(list(_UNDECIDED)),
     help="Let requirements that are undecided pass (exit code 0), or fail (3).",
 )
-@click.option(
-    "--baseline",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="An old card (--out FILE.json): how far agreement moved since, as drift.kappa.",
-)
 @plot_option(PLOTS)
 @partial(settled_options, suffixes=(*SUFFIXES, *FIGURES))
 def card(
     inputs: tuple[str, ...],
     require: tuple[str, ...],
     undecided: str | None,
-    baseline: Path | None,
     output: OutputOptions,
+    *,
+    details: bool,
     **settings: Any,
 ) -> int:
-    """Weigh judges against people: who deserves to be believed, where it errs, what to do.
+    """Compare judges with annotators: which can be trusted, where they err, what to do.
 
     FILES hold verdicts on outputs (columns system and item) or on pairs of outputs (left and
-    right), with a column for each judge and for each person, who may have labelled few rows; or a
-    row for each, with a column judge or rater. Labels may stand in a file of their own.
+    right), with a column for each judge and each annotator, who may have labelled few rows; or a
+    row for each, with a column judge or rater. Labels may be in a file of their own.
     """
-    from steelyard.judging.results import EXIT_UNDECIDED
-    from steelyard.judging.run import judge as weigh
+    from steelyard.judging.report import EXIT_UNDECIDED
+    from steelyard.judging.report import judge as compare_judges
 
     need_inputs(inputs, "steelyard judge verdicts.csv --human expert")
     plots = wanted_figures(settings.pop("plot"), output, PLOTS)
-    report = weigh(*inputs, require=require, baseline=baseline, **settings)
+    report = compare_judges(*inputs, require=require, **settings)
     output = write_figures(plots, report.plot, output)
-    emit(report, [report.table()], output, shown=report.pieces(), then=_next(report))
+    words, shown = report.answer(), report.pieces(details=details)
+    if details:
+        words = []
+    emit(report, [report.table()], output, words=words, shown=shown, then=_next(report))
     code = report.exit_code
     if code == EXIT_UNDECIDED and undecided is not None:
         return _UNDECIDED[undecided]
@@ -214,13 +224,156 @@ def card(
 
 
 def _next(report: JudgeReport) -> str | None:
-    """Correct by labels what can be corrected; of other judges, see what sways them."""
-    from steelyard.judging.verdict import BELIEVE
+    """Propose what fits the classes: correct by labels, plan more of them, or look at biases."""
+    from steelyard.judging.report import TOO_LITTLE
 
-    known = [card for card in report.cards if not math.isnan(card.worth)]
-    believed = any(own.word == BELIEVE for own in report.decisions)
-    if believed or not known or report.verdicts.labelled.all():
-        return following.another("judge bias", keep=_READING)
-    best = max(known, key=lambda card: (card.worth, card.name))
-    judge = following.option("--judge", following.names(best.name))
-    return following.another("judge correct", *judge, keep=_READING - {"judges"})
+    best = report.best_with_labels()
+    question, name = "judge bias", None
+    if best is not None and not report.verdicts.labelled.all():
+        question, name = "judge correct", best.name
+    elif report.cards and all(verdict.word == TOO_LITTLE for verdict in report.decisions):
+        question, name = "judge plan", report.cards[0].name
+    if name is None:
+        return following.another(question, keep=_READING)
+    option = following.option("--judge", following.names(name))
+    return following.another(question, *option, keep=_READING - {"judges"})
+
+
+@command(
+    headings={
+        "Who is who": "human judges own covariates",
+        "How verdicts are read": "words swapped",
+        "What to look at": "by unit level details",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge bias battles.csv --human vote",
+        "steelyard judge bias battles.csv --human vote --by language --own 'gpt-4=gpt-*'",
+    ),
+)
+@_INPUTS
+@_reading()
+@from_fields(BiasOptions, "by")
+@_OWN
+@from_fields(BiasOptions, "level")
+@_DETAILS
+@settled_options
+def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **settings: Any) -> None:
+    """Measure what biases judges beyond annotators: position, length, their own family, covariates.
+
+    Errors (judge minus annotators) are regressed on all covariates at once, on labelled rows;
+    agreement is split by slices; of pairs, strengths are fitted plain and with style controlled.
+    """
+    from steelyard.judging.bias import judge_bias
+
+    need_inputs(inputs, "steelyard judge bias battles.csv --human vote")
+    report = judge_bias(*inputs, **settings)
+    tables = report.tables()
+    shown = tables if details else tables[:1]
+    emit(report, tables, output, words=report.sentences, shown=shown)
+
+
+@command(
+    headings={
+        "Who is who": "human judge covariates",
+        "How verdicts are read": "words swapped",
+        "What to estimate": "by pair labels",
+        "Intervals": "unit level draws",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge correct verdicts.csv --human expert --judge gpt",
+        "steelyard judge correct verdicts.csv --human expert --judge gpt --labels by:verdict",
+        "steelyard judge correct battles.csv --human vote --judge gpt --by bt",
+    ),
+)
+@_INPUTS
+@_reading(_READ_ONE_JUDGE)
+@from_fields(CorrectOptions, "judge", "labels", "by", "pair", "level", "draws")
+@output_options
+def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
+    """Estimate what annotators would say about all rows, from few labels and a judge's verdicts.
+
+    Labels correct the judge's errors (prediction-powered inference), for every system and every
+    pair of systems, by means or by Bradley-Terry strengths, with tiers and ranks.
+    """
+    from steelyard.judging.correction import correct as run
+
+    need_inputs(inputs, "steelyard judge correct verdicts.csv --human expert --judge gpt")
+    result = run(*inputs, rng=output.seed, **settings)
+    emit(result, [result.table()], output, words=result.summary().splitlines()[:3])
+
+
+@command(
+    headings={
+        "Who is who": "human judge covariates",
+        "How verdicts are read": "words swapped",
+        "What is wanted": "half_width kappa accuracy pair difference budget",
+        "Intervals": "unit level power",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge plan verdicts.csv --human expert --judge gpt --half-width 0.03",
+        "steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out next.csv",
+    ),
+)
+@_INPUTS
+@_reading(_READ_ONE_JUDGE)
+@from_fields(PlanOptions, "judge", "half_width", "kappa", "accuracy", "pair", "difference",
+             "budget", "power", "level")  # fmt: skip
+@partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))
+def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
+    """Say how many labels are needed, and which rows to label next.
+
+    With --budget N, --out FILE.csv (.tsv, .jsonl, .parquet) writes all rows with the probability
+    that each had of being chosen, and which to label next. Fill in the labels; then judge correct
+    --labels probability:probability reads the file as it is.
+    """
+    from steelyard.formats import tables
+    from steelyard.judging.plan import plan_labels
+
+    need_inputs(inputs, "steelyard judge plan verdicts.csv --human expert --judge gpt")
+    result = plan_labels(*inputs, rng=output.seed, **settings)
+    out, wrote = output.out, []
+    if out is not None and files.suffix(out) in TABLES and result.rows is not None:
+        tables.write(out, result.rows.to_columns())
+        wrote.append(out)
+        output = replace(output, out=None)
+    elif out is not None and files.suffix(out) in set(TABLES) - set(SUFFIXES):
+        raise UsageError(f"--out {out}: rows to label are those of --budget N")
+    table = result.table()
+    left, then = result.n_judged - result.n_labelled, None
+    if result.rows is None and left > 0:
+        then = following.again("--budget", str(min(_BUDGET, left)), "--out", "to-label.csv")
+    shown = [table] if result.needs else []
+    emit(result, [table], output, words=result.sentences, shown=shown, wrote=wrote, then=then)
+
+
+@command(
+    headings={
+        "Who is who": "human judges",
+        "How verdicts are read": "words swapped",
+        "How they are compared": "unit level",
+    },
+    shape=VERDICTS,
+    examples=(
+        "steelyard judge drift old.csv new.csv --human expert",
+        "steelyard judge drift old.csv new.csv labels.csv --human expert",
+    ),
+)
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="OLD NEW [LABELS]...")
+@_reading(("human", "judges", "unit", "words", "swapped", "ignore"))
+@from_fields(DriftOptions, "level")
+@settled_options
+def drift(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
+    """Test whether the new version of a judge is better than the old one, by annotators.
+
+    OLD and NEW hold verdicts on the same rows, LABELS those of annotators, unless OLD and NEW do.
+    """
+    from steelyard.judging.drift import judge_drift
+
+    if len(inputs) < 2:
+        example = "steelyard judge drift old.csv new.csv --human expert"
+        raise UsageError(f"expected the old and the new verdicts; for example: {example}")
+    report = judge_drift(*inputs, **settings)
+    emit(report, [report.table()], output, words=report.sentences[:3])

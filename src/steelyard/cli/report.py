@@ -147,7 +147,7 @@ def _judges(verdicts: tuple[Path, ...], raters: str) -> Any:
         if raters:
             raise UsageError("--verdict-raters names columns of --verdicts, which is not given")
         return None
-    from steelyard.judging.run import judge
+    from steelyard.judging.report import judge
 
     human = [name.strip() for name in raters.split(",") if name.strip()]
     return judge(*verdicts, human=human)

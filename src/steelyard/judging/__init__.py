@@ -1,1 +1,1 @@
-"""Which judge deserves to be believed: judges against people, bias, correction, plans."""
+"""Which judge can be trusted: judges against annotators, bias, correction, plans, drift."""

@@ -1,19 +1,24 @@
-"""The card of one judge: all that is known of it, against people."""
+"""The card of a judge: every number that compares it with annotators."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from steelyard.core.display import Record
+from steelyard.core.errors import UsageError
+from steelyard.core.table import plain
 from steelyard.data.judgements import Codes
-from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
-from steelyard.judging.sentinels import Sentinel, sentinels
-from steelyard.judging.swaying import effects_of
-from steelyard.judging.systemlevel import SystemLevel, system_level
+from steelyard.data.verdicts import MISSING, OF_PAIRS, UNPARSED, Opinion, Verdicts
+from steelyard.formats.verdicts.read import LENGTH
+from steelyard.judging.options import JudgeOptions
 from steelyard.stats.arrays import Floats
+from steelyard.stats.correlation import cell_pearson
 from steelyard.stats.estimate import Estimate, share_estimate, undefined
 from steelyard.stats.judged.agreement import (
     DROP,
@@ -28,47 +33,295 @@ from steelyard.stats.judged.agreement import (
     self_agreement,
 )
 from steelyard.stats.judged.alt_test import AltTest, alternative_annotator
-from steelyard.stats.judged.bias import Effect, Position, one_order_position, swapped_position
+from steelyard.stats.judged.bias import (
+    Effect,
+    Position,
+    one_order_position,
+    regress_errors,
+    swapped_position,
+)
+from steelyard.stats.judged.gap import Gap, believable_gap, system_means
+from steelyard.stats.metametrics.accuracy import pairwise_accuracy, spa
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 from steelyard.stats.prediction_powered.mean import mean_verdict
+from steelyard.stats.prediction_powered.strengths import styled_strengths
 
-_LABELS, _MORE = 100, 900  # what labels are worth is told for so many, and so many more verdicts
+EXAGGERATION, OWN_FAMILY = "exaggeration", "own family"
+_LABELS, _MORE = 100, 900  # the worth of a judge is that of 100 labels beside 900 more verdicts
+_LEAST_ITEMS = 2
+_NO_LABELS = "verdicts are scores, no labels"
+_WEIGHTED = ("kappa_linear", "kappa_quadratic", "ac1", "alpha")
+
+
+# ---------------------------------------------------------------------------------- trivial rules
+
+
+@dataclass(frozen=True, slots=True)
+class TrivialRule(Record):
+    """How often a rule that reads nothing agrees with annotators; ``what`` says what it does."""
+
+    name: str
+    accuracy: float
+    what: str
+
+
+def trivial_rules(verdicts: Verdicts, labels: Codes | None) -> tuple[TrivialRule, ...]:
+    """Measure trivial rules on the labelled rows, the best first.
+
+    ``labels`` are those of the judge, whose random order is a rule, too; None where it gives
+    scores.
+    """
+    shares_by_row = verdicts.people_shares()
+    labelled = shares_by_row.sum(axis=1) > 0
+    if not labelled.any():
+        return ()
+    shares = shares_by_row[labelled].mean(axis=0)
+    most = int(shares.argmax())
+    label = verdicts.categories[most]
+    rules = [TrivialRule("constant", float(shares[most]), f"always saying '{label}'")]
+    if labels is not None:
+        judged = labels[labelled & (labels != MISSING)]
+        if len(judged):
+            by_judge = np.bincount(judged[judged >= 0], minlength=len(shares)) / len(judged)
+            what = "its own verdicts in random order"
+            rules.append(TrivialRule("random", float(shares @ by_judge), what))
+    if verdicts.kind == "pairs":
+        left = float(shares[OF_PAIRS.index("left")])
+        rules.append(TrivialRule("first", left, "always picking the left answer"))
+        longer = longer_answers(verdicts)
+        if longer is not None:
+            rows = np.flatnonzero(labelled & (longer >= 0))
+            accuracy = float(shares_by_row[rows, longer[rows]].mean()) if len(rows) else np.nan
+            rules.append(TrivialRule("length", accuracy, "always picking the longer answer"))
+    defined = [rule for rule in rules if not np.isnan(rule.accuracy)]
+    return tuple(sorted(defined, key=lambda rule: (-rule.accuracy, rule.name)))
+
+
+def longer_answers(verdicts: Verdicts) -> Codes | None:
+    """Return the verdicts of a rule that prefers the longer answer; None without lengths."""
+    length: Floats | None = verdicts.covariates.get(LENGTH)
+    if length is None or verdicts.kind != "pairs":
+        return None
+    side = np.where(length > 0, OF_PAIRS.index("left"), OF_PAIRS.index("right"))
+    labels = np.where(length == 0, OF_PAIRS.index("tie"), side)
+    return np.where(np.isnan(length), MISSING, labels).astype(np.int32)
+
+
+# ---------------------------------------------------------------------------------------- systems
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemLevel:
+    """How a judge orders systems, beside annotators.
+
+    ``people`` and ``judge`` are means, of pairs log-strengths (NaN where undefined), by system;
+    ``mean_people`` and ``mean_judge`` are means of points, which the gap is about. ``alike`` is the
+    share of system pairs in the same order. ``why`` says what is missing where nothing is defined.
+    """
+
+    systems: tuple[str, ...]
+    people: Floats
+    judge: Floats
+    mean_people: Floats
+    mean_judge: Floats
+    alike: float
+    n_pairs: int
+    spa: float
+    correlation: float
+    gap: Gap | None
+    why: str = ""
+
+    @property
+    def median_gap(self) -> float:
+        """The median distance of two systems in the judge's score."""
+        means = self.mean_judge[~np.isnan(self.mean_judge)]
+        first, second = np.triu_indices(len(means), 1)
+        return float(np.median(np.abs(means[first] - means[second]))) if len(first) else np.nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        gap = None if self.gap is None else self.gap.gap
+        return {
+            "n": len(self.systems),
+            "spa": self.spa,
+            "pa": self.alike,
+            "n_pairs": self.n_pairs,
+            "pearson": self.correlation,
+            "tau": np.nan if self.gap is None else self.gap.tau,
+            "gap": np.nan if gap is None else gap.value,
+            "gap_ci": [gap.low, gap.high] if gap is not None and gap.bounded else None,
+            "gap_details": None if self.gap is None else self.gap.to_dict(),
+            "median_gap": self.median_gap,
+            "why": self.why or None,
+        }
+
+
+def system_level(verdicts: Verdicts, people: Opinion, judge: Opinion) -> SystemLevel:
+    """Compare how a judge and annotators order the systems, on rows that both judged."""
+    systems = verdicts.systems
+    both = ~(np.isnan(people.value) | np.isnan(judge.value))
+    why = ""
+    if verdicts.left is None or not systems:
+        why = "no column says whose outputs were judged"
+    elif len(systems) < 2:
+        why = "one system: nothing to order"
+    elif not both.any():
+        why = "no row has a number of annotators and of the judge"
+    if why or verdicts.left is None:
+        nan, empty = np.nan, np.full(len(systems), np.nan)
+        return SystemLevel(systems, empty, empty, empty, empty, nan, 0, nan, nan, None, why)
+    pairs = verdicts.kind == "pairs" and verdicts.right is not None
+    code, of_people, of_judge = verdicts.left, people.value, judge.value
+    unit = verdicts.unit
+    if pairs:
+        code = np.concatenate([verdicts.left, verdicts.right])
+        of_people, of_judge = (np.concatenate([x, 1 - x]) for x in (of_people, of_judge))
+        unit = None if unit is None else np.tile(unit, 2)
+    means = system_means(code, of_people, of_judge, len(systems), unit)
+    order_people, order_judge, soft = means.human, means.judge, np.nan
+    if pairs:
+        order_people, order_judge = (
+            _strengths(verdicts, x, both) for x in (people.value, judge.value)
+        )
+    else:
+        soft = _soft_accuracy(verdicts, people.value, judge.value)
+    defined = ~(np.isnan(order_people) | np.isnan(order_judge))
+    accuracy = pairwise_accuracy(order_people[defined], order_judge[defined])
+    return SystemLevel(
+        systems=systems,
+        people=order_people,
+        judge=order_judge,
+        mean_people=means.human,
+        mean_judge=means.judge,
+        alike=accuracy.value,
+        n_pairs=accuracy.n_pairs,
+        spa=soft,
+        correlation=cell_pearson(order_people, order_judge)[0] if defined.sum() > 2 else np.nan,
+        gap=believable_gap(means),
+    )
+
+
+def _strengths(verdicts: Verdicts, points: Floats, both: NDArray[np.bool_]) -> Floats:
+    """Return log-strengths; means of points where a system won or lost everything."""
+    assert verdicts.left is not None
+    assert verdicts.right is not None
+    k = len(verdicts.systems)
+    left, right, points = verdicts.left[both], verdicts.right[both], points[both]
+    met = np.isin(np.arange(k), np.concatenate([left, right]))
+    index = np.cumsum(met) - 1
+    try:
+        fit = styled_strengths(index[left], index[right], points, int(met.sum()))
+    except UsageError:
+        either_side = np.concatenate([points, 1 - points])
+        return system_means(np.concatenate([left, right]), either_side, either_side, k).human
+    strengths = np.full(k, np.nan)
+    strengths[met] = fit.log_strength
+    return strengths
+
+
+def _soft_accuracy(verdicts: Verdicts, human: Floats, judge: Floats) -> float:
+    """Return soft pairwise accuracy over the items on which all systems have both numbers."""
+    shape = (len(verdicts.systems), len(verdicts.items))
+    tables = np.full((2, *shape), np.nan)
+    tables[0][verdicts.left, verdicts.item] = human
+    tables[1][verdicts.left, verdicts.item] = judge
+    complete = ~np.isnan(tables).any(axis=(0, 1))
+    if complete.sum() < _LEAST_ITEMS:
+        return np.nan
+    return float(spa(tables[0][:, complete], tables[1][:, complete]))
+
+
+# ----------------------------------------------------------------------------------------- biases
+
+
+def bias_columns(
+    verdicts: Verdicts,
+    people: Opinion,
+    judge: Opinion,
+    families: Mapping[str, str],
+    systems: SystemLevel | None = None,
+) -> dict[str, Floats]:
+    """Return what a judge's errors are regressed on: covariates, exaggeration, its own family.
+
+    ``families`` are patterns of systems by judge; ``systems`` is how it orders them, if that is
+    computed already.
+    """
+    columns: dict[str, Floats] = dict(verdicts.covariates)
+    if verdicts.left is None:
+        return columns
+    level = (systems or system_level(verdicts, people, judge)).people
+    mean = 0.0 if np.isnan(level).all() else float(np.nanmean(level))
+    patterns = families[judge.name].split("|") if judge.name in families else []
+    family = np.array([any(fnmatchcase(x, p) for p in patterns) for x in verdicts.systems])
+    has_family = bool(family.any() and not family.all())
+
+    def by_row(by_system: Floats) -> Floats:
+        right = 0.0 if verdicts.right is None else by_system[verdicts.right]
+        return np.asarray(by_system[verdicts.left] - right)
+
+    if verdicts.right is not None or has_family:
+        columns[EXAGGERATION] = by_row(np.nan_to_num(level, nan=mean))
+    if has_family:
+        columns[OWN_FAMILY] = by_row(family.astype(np.float64))
+    return columns
+
+
+def bias_effects(
+    errors: Floats,
+    columns: Mapping[str, Floats],
+    verdicts: Verdicts,
+    level: float,
+    required: frozenset[str] = frozenset(),
+) -> tuple[tuple[Effect, ...], list[str], list[str]]:
+    """Regress errors on the columns that vary; also return those that do not, and why none is.
+
+    Columns in ``required`` must vary, and a regression on them must be possible.
+    """
+    labelled = ~np.isnan(errors)
+    varying: dict[str, Floats] = {}
+    constant = []
+    for name, column in columns.items():
+        values = column[labelled & ~np.isnan(column)]
+        if len(values) and np.ptp(values) > 0:
+            varying[name] = column
+        elif name in required:
+            raise UsageError(f"covariate '{name}' is the same in all labelled rows")
+        else:
+            constant.append(name)
+    try:
+        return regress_errors(errors, varying, unit=verdicts.unit, level=level), constant, []
+    except UsageError as error:
+        if required:
+            raise
+        return (), constant, [f"no regression of its errors: {error}"]
+
+
+def position_bias(
+    verdicts: Verdicts, people: Opinion, judge: Opinion, level: float, unparsed: str = "auto"
+) -> Position | None:
+    """Return whether a judge prefers a position; None for points."""
+    if verdicts.kind != "pairs":
+        return None
+    labels = _counted_labels(judge, unparsed)
+    if judge.other_order is not None:
+        return swapped_position(labels, judge.other_order, unit=verdicts.unit, level=level)
+    return one_order_position(
+        labels, people.label, left=verdicts.left, right=verdicts.right, unit=verdicts.unit,
+        level=level,
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------------- card
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgeCard:
-    """What is known of a judge.
+    """The numbers of a judge against annotators.
 
-    Parameters
-    ----------
-    name
-        The judge.
-    agreement
-        Labels with people; None where verdicts are scores alone.
-    scores
-        Numbers with people: correlation, and how far off.
-    ceiling
-        How well people do against the same target.
-    sentinels
-        What judges that know nothing reach, best first.
-    systems
-        How it orders systems.
-    position
-        Of pairs; None for points.
-    effects
-        What sways it beyond people: covariates, exaggeration, its own family.
-    alt_test
-        The alternative annotator test; None with fewer than two raters.
-    repeats
-        How often two runs say the same.
-    abstained
-        Share of labelled rows without a verdict that can be read.
-    empty
-        Share of labelled rows whose empty cells were left out without being asked to.
-    worth
-        How many labels 100 labels are worth with it.
-    notes
-        What was guessed or could not be done.
+    ``agreement`` is None where verdicts are scores alone, ``position`` for points, ``ceiling`` and
+    ``alt_test`` with fewer than two annotators. ``abstained`` is the share of labelled rows without
+    a verdict that can be read, ``empty`` that of empty cells that were left out by default.
+    ``graded`` says that verdicts are ordered grades, such as 1 to 5.
     """
 
     name: str
@@ -76,7 +329,7 @@ class JudgeCard:
     agreement: LabelAgreement | None
     scores: ScoreAgreement
     ceiling: Ceiling | None
-    sentinels: tuple[Sentinel, ...]
+    rules: tuple[TrivialRule, ...]
     systems: SystemLevel
     position: Position | None
     effects: tuple[Effect, ...]
@@ -85,26 +338,45 @@ class JudgeCard:
     abstained: Estimate
     empty: float
     categories: tuple[str, ...]
+    graded: bool
     notes: tuple[str, ...] = ()
 
     @property
     def accuracy(self) -> Estimate:
-        """Share of rows on which it says what people say."""
-        return undefined("verdicts are scores, no labels") if self.agreement is None else (
-            self.agreement.accuracy
-        )  # fmt: skip
+        """Share of rows on which it says what annotators say."""
+        return undefined(_NO_LABELS) if self.agreement is None else self.agreement.accuracy
 
     @property
     def kappa(self) -> Estimate:
         """Agreement beyond chance."""
-        return undefined("verdicts are scores, no labels") if self.agreement is None else (
-            self.agreement.kappa
-        )  # fmt: skip
+        return undefined(_NO_LABELS) if self.agreement is None else self.agreement.kappa
+
+    @property
+    def weighted_kappa(self) -> Estimate:
+        """Agreement of ordered grades beyond chance, with quadratic weights."""
+        return undefined(_NO_LABELS) if self.agreement is None else self.agreement.kappa_quadratic
 
     @property
     def rho(self) -> Estimate:
-        """Correlation with people over rows."""
+        """Correlation with annotators over rows."""
         return self.scores.rho
+
+    @property
+    def measure(self) -> str:
+        """What the judge is summed up by: agreement, weighted kappa of grades, or correlation."""
+        if self.agreement is None:
+            return "correlation"
+        return "weighted kappa" if self.graded and self.weighted_kappa.known else "agreement"
+
+    @property
+    def headline(self) -> Estimate:
+        """The estimate of :attr:`measure`."""
+        by_measure = {
+            "correlation": self.rho,
+            "weighted kappa": self.weighted_kappa,
+            "agreement": self.accuracy,
+        }
+        return by_measure[self.measure]
 
     @property
     def worth(self) -> float:
@@ -113,110 +385,108 @@ class JudgeCard:
         Empty cells count as the mean verdict, as in a correction, which lessens the correlation.
         """
         rho = self.rho.value * np.sqrt(1 - self.empty)
-        return float("nan") if np.isnan(rho) else worth_of_labels(max(rho, 0.0), _LABELS, _MORE)
+        return np.nan if np.isnan(rho) else worth_of_labels(max(rho, 0.0), _LABELS, _MORE)
 
     @property
-    def best_sentinel(self) -> Sentinel | None:
-        """The sentinel that agrees most."""
-        return self.sentinels[0] if self.sentinels else None
+    def best_rule(self) -> TrivialRule | None:
+        """The trivial rule that agrees most."""
+        return self.rules[0] if self.rules else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints of a judge."""
-        own: dict[str, Any] = {"judge": self.name, "n": self.n}
+        """Return what ``--json`` prints of a judge."""
         abstained = self.abstained.to_dict()
-        own |= {"abstained": abstained["value"], "abstained_ci": abstained["ci"]}
-        own |= {"accuracy": self.accuracy.to_dict(), "kappa": self.kappa.to_dict()}
-        names = ("kappa_linear", "kappa_quadratic", "ac1", "alpha")
+        values: dict[str, Any] = {
+            "judge": self.name,
+            "n": self.n,
+            "abstained": abstained["value"],
+            "abstained_ci": abstained["ci"],
+            "accuracy": self.accuracy.to_dict(),
+            "kappa": self.kappa.to_dict(),
+        }
         if self.agreement is None:
-            own |= {name: self.kappa.to_dict() for name in names}
+            values |= {name: self.kappa.to_dict() for name in _WEIGHTED}
         else:
-            told = self.agreement.to_dict()
-            own |= {name: told[name] for name in (*names, "unparsed", "majority")}
-            own["confusion"] = {
+            labels = self.agreement.to_dict()
+            values |= {name: labels[name] for name in (*_WEIGHTED, "unparsed", "majority")}
+            values["confusion"] = {
                 "labels": list(self.categories), "counts": self.agreement.counts.tolist(),
-                "recall": told["recall"], "precision": told["precision"],
+                "recall": labels["recall"], "precision": labels["precision"],
             }  # fmt: skip
-        return own | {
+        return values | {
             "rho": self.rho.value,
             "scores": self.scores.to_dict(),
-            "ceiling": None if self.ceiling is None else self.ceiling.to_dict(),
-            "sentinels": {own.name: own.to_dict() for own in self.sentinels},
+            "ceiling": plain(self.ceiling),
+            "sentinels": {rule.name: rule.to_dict() for rule in self.rules},
             "systems": self.systems.to_dict(),
-            "position": None if self.position is None else self.position.to_dict(),
-            "effects": [effect.to_dict() for effect in self.effects],
-            "alt_test": None if self.alt_test is None else self.alt_test.to_dict(),
+            "position": plain(self.position),
+            "effects": plain(self.effects),
+            "alt_test": plain(self.alt_test),
             "repeats": self.repeats.to_dict(),
             "worth_of_100": self.worth,
             "notes": list(self.notes),
         }
 
 
-def weigh(
-    verdicts: Verdicts,
-    judge: Opinion,
-    *,
-    unparsed: str = "auto",
-    epsilon: float = 0.2,
-    level: float = 0.95,
-    own: Mapping[str, str] | None = None,
+def judge_card(
+    verdicts: Verdicts, judge: Opinion, options: JudgeOptions, families: Mapping[str, str]
 ) -> JudgeCard:
-    """Weigh one judge against people.
+    """Compare a judge with annotators.
 
-    ``unparsed``: ``wrong`` and ``drop`` are for all rows without a verdict that can be understood;
-    ``auto`` takes words for wrong and leaves empty cells out. What is wrong is a verdict of its own
-    in all coefficients. Where they need a number (rho, systems) it is the mean verdict, a tie of
-    pairs, as in a correction; ``offset`` and ``rmse`` are of verdicts that can be read. ``own`` are
-    patterns of systems that are of a judge's family.
+    Verdicts that can't be read are wrong or left out, as ``options.unparsed`` says; ``auto`` takes
+    words for wrong and leaves empty cells out. What is wrong is a verdict of its own in all
+    coefficients. Where a number is needed (rho, systems) it is the mean verdict, a tie of pairs, as
+    in a correction; ``offset`` and ``rmse`` are of verdicts that can be read.
     """
+    unparsed, level = options.unparsed, options.level
     people = verdicts.people()
-    notes: list[str] = []
-    labels = _told(judge, unparsed)
-    read = _with_numbers(verdicts, judge, labels)
+    labels = _counted_labels(judge, unparsed)
+    numbered = _with_numbers(verdicts, judge, labels)
     scores = replace(
         score_agreement(people.value, judge.value, unit=verdicts.unit, level=level),
-        rho=score_agreement(people.value, read.value, unit=verdicts.unit, level=level).rho,
+        rho=score_agreement(people.value, numbered.value, unit=verdicts.unit, level=level).rho,
     )
-    agreement = None
+    agreement, notes = None, []
     if people.categorical and people.label is not None and judge.categorical:
         agreement = _agreement(verdicts, labels, judge, unparsed, level)
     elif people.categorical:
-        notes.append("its scores are no categories of people: correlation alone")
-    position = position_of(verdicts, people, judge, level, unparsed)
-    systems = system_level(verdicts, people, read)
-    effects, said = effects_of(verdicts, people, judge, own or {}, systems, level)
-    said_by_both = people.answered & ~np.isnan(read.value)
+        notes.append("its scores are no categories of annotators: correlation alone")
+    systems = system_level(verdicts, people, numbered)
+    columns = bias_columns(verdicts, people, judge, families, systems)
+    effects, constant, problems = bias_effects(judge.value - people.value, columns, verdicts, level)
+    if len(constant) == len(columns):  # nothing but the constant was regressed on
+        effects, problems = (), []
+    both = people.answered & ~np.isnan(numbered.value)
     left_out = (labels == MISSING) & ~judge.answered
+    default = unparsed == "auto" and verdicts.labelled.any()
     return JudgeCard(
         name=judge.name,
-        n=agreement.accuracy.n if agreement is not None else int(said_by_both.sum()),
+        n=agreement.n if agreement is not None else int(both.sum()),
         agreement=agreement,
         scores=scores,
-        ceiling=_ceiling(verdicts, read, labels, level),
-        sentinels=sentinels(verdicts, labels if judge.categorical else None),
+        ceiling=_ceiling(verdicts, numbered, labels, level),
+        rules=trivial_rules(verdicts, labels if judge.categorical else None),
         systems=systems,
-        position=position,
+        position=position_bias(verdicts, people, judge, level, unparsed),
         effects=effects,
-        alt_test=alt_test(verdicts, read, labels, epsilon, level),
+        alt_test=_alternative_annotator(verdicts, numbered, labels, options),
         repeats=_repeats(verdicts, judge, level),
         abstained=_abstained(verdicts, judge, level),
-        empty=float(left_out[verdicts.labelled].mean())
-        if unparsed == "auto" and verdicts.labelled.any()
-        else 0.0,
+        empty=float(left_out[verdicts.labelled].mean()) if default else 0.0,
         categories=verdicts.categories,
-        notes=(*notes, *said),
+        graded=verdicts.kind == "points" and verdicts.ordered and len(verdicts.categories) > 2,
+        notes=(*notes, *problems),
     )
 
 
-def _told(judge: Opinion, unparsed: str) -> Codes:
-    """Give labels in which -2 is wrong and -1 does not count."""
+def _counted_labels(judge: Opinion, unparsed: str) -> Codes:
+    """Return labels in which -2 is wrong and -1 does not count."""
     if judge.label is None:
         wrong = np.isnan(judge.value) & (unparsed == "wrong")
         return np.where(wrong, UNPARSED, MISSING).astype(np.int32)
-    if unparsed == "wrong":
-        return np.where(judge.label < 0, UNPARSED, judge.label).astype(np.int32)
-    if unparsed == "drop":
-        return np.where(judge.label < 0, MISSING, judge.label).astype(np.int32)
-    return judge.label
+    if unparsed == "auto":
+        return judge.label
+    silent = UNPARSED if unparsed == "wrong" else MISSING
+    return np.where(judge.label < 0, silent, judge.label).astype(np.int32)
 
 
 def _with_numbers(verdicts: Verdicts, judge: Opinion, labels: Codes) -> Opinion:
@@ -226,118 +496,95 @@ def _with_numbers(verdicts: Verdicts, judge: Opinion, labels: Codes) -> Opinion:
     return replace(judge, value=np.where(unread, neutral, judge.value))
 
 
+def _both_orders(
+    verdicts: Verdicts, judge: Opinion, first: NDArray[Any], second: NDArray[Any]
+) -> tuple[NDArray[Any], Codes | None]:
+    """Stack the verdicts of both orders of a pair, which are two rows of one unit."""
+    if judge.other_order is None:
+        return first, verdicts.unit
+    unit = np.arange(len(verdicts)) if verdicts.unit is None else verdicts.unit
+    return np.concatenate([first, second]), np.tile(unit, 2)
+
+
 def _abstained(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:
-    """Give the share of labelled rows without a verdict; both orders of a pair are two rows."""
+    """Return the share of labelled rows without a verdict."""
     labelled = verdicts.labelled
-    unit = None if verdicts.unit is None else verdicts.unit[labelled]
     if not judge.categorical or judge.label is None:
+        unit = None if verdicts.unit is None else verdicts.unit[labelled]
         return share_estimate(np.isnan(judge.value[labelled]).astype(np.float64), unit, level)
-    missing = (judge.label[labelled] < 0).astype(np.float64)
-    if judge.other_order is not None:
-        rows = np.arange(len(missing)) if unit is None else unit
-        missing = np.concatenate([missing, judge.other_order[labelled] < 0])
-        unit = np.tile(rows, 2)
-    return share_estimate(missing, unit, level)
-
-
-def grade_values(verdicts: Verdicts) -> Floats | None:
-    """Give the numbers that categories stand for; None where they are words."""
-    try:
-        return np.array([float(name) for name in verdicts.categories])
-    except ValueError:
-        return None
+    second = judge.label if judge.other_order is None else judge.other_order
+    missing, unit = _both_orders(verdicts, judge, judge.label < 0, second < 0)
+    rows = labelled if judge.other_order is None else np.tile(labelled, 2)
+    units = None if unit is None else unit[rows]
+    return share_estimate(missing[rows].astype(np.float64), units, level)
 
 
 def _agreement(
     verdicts: Verdicts, labels: Codes, judge: Opinion, unparsed: str, level: float
 ) -> LabelAgreement:
     """Compare labels; both orders of a pair are two verdicts on one row."""
-    unit, human = verdicts.unit, verdicts.people_shares()
+    shares, second = verdicts.people_shares(), labels
     if judge.other_order is not None:
-        swapped = _told(Opinion(judge.name, judge.value, judge.other_order), unparsed)
-        rows = np.arange(len(human)) if unit is None else unit
-        human, labels = np.tile(human, (2, 1)), np.concatenate([labels, swapped])
-        unit = np.tile(rows, 2)
+        second = _counted_labels(replace(judge, label=judge.other_order), unparsed)
+        shares = np.tile(shares, (2, 1))
+    labels, unit = _both_orders(verdicts, judge, labels, second)
+    try:
+        grades: Floats | None = np.array([float(name) for name in verdicts.categories])
+    except ValueError:
+        grades = None
     return label_agreement(
-        human,
+        shares,
         labels,
         len(verdicts.categories),
         unit=unit,
         ordered=verdicts.ordered,
-        values=grade_values(verdicts),
+        values=grades,
         unparsed=DROP if unparsed == "drop" else WRONG,
         level=level,
     )
 
 
-def position_of(
-    verdicts: Verdicts, people: Opinion, judge: Opinion, level: float, unparsed: str = "auto"
-) -> Position | None:
-    """Tell whether a judge prefers a place; None for points."""
-    if verdicts.kind != "pairs":
-        return None
-    labels = _told(judge, unparsed)
-    if judge.other_order is not None:
-        return swapped_position(labels, judge.other_order, unit=verdicts.unit, level=level)
-    return one_order_position(
-        labels, people.label, left=verdicts.left, right=verdicts.right, unit=verdicts.unit,
-        level=level,
-    )  # fmt: skip
-
-
 def _ceiling(verdicts: Verdicts, judge: Opinion, labels: Codes, level: float) -> Ceiling | None:
     if len(verdicts.raters) < 2:
         return None
-    own = [rater.label for rater in verdicts.raters if rater.label is not None]
-    if judge.categorical and len(own) == len(verdicts.raters) and verdicts.categories:
-        raters = np.stack(own)
-        return label_ceiling(
-            raters, labels, len(verdicts.categories), unit=verdicts.unit, level=level
-        )
+    raters = [rater.label for rater in verdicts.raters if rater.label is not None]
+    if judge.categorical and len(raters) == len(verdicts.raters) and verdicts.categories:
+        k = len(verdicts.categories)
+        return label_ceiling(np.stack(raters), labels, k, unit=verdicts.unit, level=level)
     values = np.stack([rater.value for rater in verdicts.raters])
     return score_ceiling(values, judge.value, unit=verdicts.unit, level=level)
 
 
-def raters_as_numbers(verdicts: Verdicts) -> tuple[Floats, str]:
-    """Give raters x rows as numbers, and how the alternative annotator test scores them.
+def annotators_as_numbers(verdicts: Verdicts) -> tuple[Floats, str]:
+    """Return annotators x rows as numbers, and how the alternative annotator test scores them.
 
-    Grades of more than three levels by how near they are; pairs and labels by equality.
+    Grades of more than three levels are scored by distance; pairs and labels by equality.
     """
-    graded = (
-        verdicts.kind == "points"
-        and verdicts.ordered
-        and (len(verdicts.categories) > 3 or not verdicts.categories)
-    )
-    if graded:
+    many_levels = len(verdicts.categories) > 3 or not verdicts.categories
+    if verdicts.kind == "points" and verdicts.ordered and many_levels:
         return np.stack([rater.value for rater in verdicts.raters]), "neg_rmse"
-    return np.stack([as_numbers(rater) for rater in verdicts.raters]), "accuracy"
+    numbers = np.full((len(verdicts.raters), len(verdicts)), np.nan)
+    for row, rater in zip(numbers, verdicts.raters, strict=True):
+        if rater.label is not None:
+            row[:] = np.where(rater.label >= 0, rater.label, np.nan)
+    return numbers, "accuracy"
 
 
-def as_numbers(opinion: Opinion) -> Floats:
-    """Give labels as numbers, NaN where there is none."""
-    if opinion.label is None:
-        return np.full(len(opinion), np.nan)
-    found: Floats = np.where(opinion.label >= 0, opinion.label, np.nan).astype(np.float64)
-    return found
-
-
-def alt_test(
-    verdicts: Verdicts, judge: Opinion, labels: Codes, epsilon: float, level: float
+def _alternative_annotator(
+    verdicts: Verdicts, judge: Opinion, labels: Codes, options: JudgeOptions
 ) -> AltTest | None:
-    """Run the alternative annotator test; None with fewer than two raters.
-
-    A verdict that can't be read is one that no rater gave.
-    """
+    """Run the alternative annotator test; a verdict that can't be read is one that nobody gave."""
     if len(verdicts.raters) < 2:
         return None
-    raters, scoring = raters_as_numbers(verdicts)
-    own = judge.value
+    raters, scoring = annotators_as_numbers(verdicts)
+    judged = judge.value
     if scoring == "accuracy":
         unread = np.where(labels == UNPARSED, float(len(verdicts.categories)), np.nan)
-        own = np.where(labels >= 0, labels, unread)
+        judged = np.where(labels >= 0, labels, unread)
     return alternative_annotator(
-        raters, own, scoring=scoring, epsilon=epsilon, unit=verdicts.unit, level=level
-    )
+        raters, judged, scoring=scoring, epsilon=options.alt_epsilon, unit=verdicts.unit,
+        level=options.level,
+    )  # fmt: skip
 
 
 def _repeats(verdicts: Verdicts, judge: Opinion, level: float) -> Estimate:

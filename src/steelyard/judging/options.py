@@ -1,15 +1,19 @@
-"""Options of :func:`steelyard.judge` and ``steelyard judge``, each told once."""
+"""Options of the questions about judges, and the reading of verdicts that all of them share.
+
+The command line reads this module for ``--help``, so that it imports no NumPy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
     choice,
-    flag,
     fraction,
     names,
     number,
@@ -17,19 +21,27 @@ from steelyard.core.options import (
     unit,
     whole,
 )
+from steelyard.core.provenance import InputFile, Provenance
+from steelyard.core.text import listed
+
+if TYPE_CHECKING:
+    from steelyard.data.verdicts import Opinion, Verdicts
 
 SWAPPED = ("place", "column")
 UNPARSED = ("auto", "wrong", "drop")
 AUTO, MEAN, BT = "auto", "mean", "bt"
-_LEVEL = "Of the intervals."
+
+
+def _level() -> Any:
+    return fraction(0.95, "Of the intervals.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(Options):
-    """What is read from files of verdicts: who is a person, who a judge, what rows share."""
+    """How verdicts are read: which columns are annotators, which are judges, what rows share."""
 
     human: Collection[str] = names(
-        (), "Columns with labels of people (patterns such as 'rater*'), or names in a column rater."
+        (), "Columns with human labels (patterns such as 'rater*'), or names in a column rater."
     )
     judges: Collection[str] | None = names(
         None, "Columns with verdicts of judges; by default all others that hold verdicts."
@@ -37,7 +49,7 @@ class ReadOptions(Options):
     unit: str = unit("auto", "What rows share: prompt or document columns, or items of several "
                      "rows; row: nothing.", metavar="auto|item|row|COLUMN")  # fmt: skip
     covariates: Collection[str] | None = names(
-        None, "What could sway a judge: columns of numbers, of pairs named without their side."
+        None, "What could bias a judge: columns of numbers, of pairs named without their side."
     )
     words: Collection[str] = names(
         (), "Words for left, right and tie in verdicts on pairs, such as 1,2,0; names: verdicts "
@@ -51,10 +63,81 @@ class ReadOptions(Options):
     columns: Any = ()
     ignore: Collection[str] = names((), "Skip these columns.")
 
+    def read(self, sources: Sequence[Any], probability: str | None = None) -> Verdicts:
+        """Read verdicts from files or frames, or take them as they are."""
+        from steelyard.data.verdicts import Verdicts
+        from steelyard.formats.load import selection
+        from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
+
+        if len(sources) == 1 and isinstance(sources[0], Verdicts):
+            return sources[0]
+        roles = selection(self.columns, "columns", "roles and columns, as {'item': 'id'}")
+        reading = VerdictReading(
+            human=tuple(self.human),
+            judges=None if self.judges is None else tuple(self.judges),
+            unit=self.unit,
+            covariates=self.covariates,
+            probability=probability,
+            where=selection(self.where),
+            columns=roles,
+            ignore=tuple(self.ignore),
+            words=tuple(self.words),
+            swapped=self.swapped,
+        )
+        return read_verdicts(sources, reading)
+
+    def provenance(self, method: str, sources: Sequence[Any], rng: object = None) -> Provenance:
+        """Return what was run on which files, with the seed if anything was drawn."""
+        from steelyard.formats import files
+
+        paths = [Path(source) for source in sources if isinstance(source, (str, Path))]
+        inputs = tuple(
+            InputFile(str(path), "verdicts", files.sha256(path))
+            for path in paths
+            if not files.is_folder(path)
+        )
+        return Provenance.of(method, {}, inputs=inputs, rng=rng, asked=self)
+
 
 @dataclass(frozen=True, kw_only=True)
-class JudgeOptions(ReadOptions):
-    """How judges are weighed against people."""
+class OneJudgeOptions(ReadOptions):
+    """How verdicts are read where one judge is meant."""
+
+    judge: str | None = text(None, "The judge.", metavar="NAME")
+
+    def pick(self, verdicts: Verdicts) -> Opinion:
+        """Return the judge that is named, or the only one."""
+        judges = [judge.name for judge in verdicts.judges]
+        if self.judge is not None and self.judge not in judges:
+            raise UsageError(f"no judge '{self.judge}'; {hint(self.judge, judges)}")
+        if self.judge is None and len(judges) > 1:
+            raise UsageError(f"several judges ({listed(judges, 6)}): name one (judge=NAME)")
+        return verdicts.judges[0] if self.judge is None else verdicts.judge(self.judge)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FamilyOptions(ReadOptions):
+    """Which systems come from the same family as a judge."""
+
+    own: Any = ()  # patterns of systems by judge
+    level: float = _level()
+
+    def families(self, verdicts: Verdicts) -> dict[str, str]:
+        """Return the patterns of systems by judge, after checking that the judges exist."""
+        from steelyard.formats.load import selection
+
+        expected = "judges and patterns of systems, as {'gpt-4': 'gpt-*'}"
+        patterns = dict(selection(self.own, "own", expected))
+        judges = [judge.name for judge in verdicts.judges]
+        for name in patterns:
+            if name not in judges:
+                raise UsageError(f"own: no judge '{name}'; known: {', '.join(judges)}")
+        return patterns
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(FamilyOptions):
+    """How judges are measured against annotators."""
 
     unparsed: str = choice(
         "auto", UNPARSED,
@@ -62,19 +145,25 @@ class JudgeOptions(ReadOptions):
         "out, words are wrong.",
     )  # fmt: skip
     alt_epsilon: float = fraction(
-        0.2, "What a person costs, in the alternative annotator test: 0.2 for experts, 0.15 for "
-        "skilled raters, 0.1 for a crowd.", metavar="E",
+        0.2, "What an annotator costs, in the alternative annotator test: 0.2 for experts, 0.15 "
+        "for skilled annotators, 0.1 for a crowd.", metavar="E",
     )  # fmt: skip
-    own: Any = ()
-    level: float = fraction(0.95, _LEVEL)
     title: str | None = text(None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorrectOptions(ReadOptions):
-    """What people would say of all rows, from their labels and the verdicts of a judge."""
+class BiasOptions(FamilyOptions):
+    """What biases judges beyond annotators."""
 
-    judge: str | None = text(None, "The judge.", metavar="NAME")
+    by: Collection[str] | None = names(
+        None, "Columns of words by which agreement is split; by default all that are found."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorrectOptions(OneJudgeOptions):
+    """What annotators would say about all rows, from their labels and the judge's verdicts."""
+
     labels: str = text(
         "random", "How rows were chosen for labelling: random, by:COLUMN (or by:verdict), "
         "probability:COLUMN, or unknown.", metavar="HOW",
@@ -83,52 +172,34 @@ class CorrectOptions(ReadOptions):
         AUTO, (AUTO, MEAN, BT), "Means, or Bradley-Terry strengths of pairs (auto: of pairs)."
     )
     pair: Collection[str] | None = names(None, "Two systems: the first minus the second.")
-    population: str = choice(
-        "any", ("any", "fixed"), "Rows are a sample of what could be asked, or (fixed) all of it."
-    )
-    level: float = fraction(0.95, _LEVEL)
-    draws: int = whole(2000, "Draws behind places and tests of all pairs.", least=100, metavar="K")
+    level: float = _level()
+    draws: int = whole(2000, "Draws behind ranks and tests of all pairs.", least=100, metavar="K")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanOptions(ReadOptions):
+class PlanOptions(OneJudgeOptions):
     """How many labels are needed, and which rows to label next."""
 
-    judge: str | None = text(None, "The judge.", metavar="NAME")
     half_width: float | None = number(
-        None, "Half-width of the interval of the mean that is wanted.", least=0, strict=True,
-        metavar="H",
-    )  # fmt: skip
-    kappa: float | None = number(
-        None, "Half-width of the interval of kappa that is wanted.", least=0, strict=True,
-        metavar="H",
-    )  # fmt: skip
-    accuracy: float | None = fraction(
-        None, "Accuracy that the judge shall be shown to be above.", metavar="A"
+        None, "Half-width of the interval of the mean.", least=0, strict=True, metavar="H"
     )
-    pair: Collection[str] | None = names(None, "Two systems to tell apart.")
+    kappa: float | None = number(
+        None, "Half-width of the interval of kappa.", least=0, strict=True, metavar="H"
+    )
+    accuracy: float | None = fraction(
+        None, "Accuracy that the judge must be shown to exceed.", metavar="A"
+    )
+    pair: Collection[str] | None = names(None, "Two systems to separate.")
     difference: float | None = number(
-        None, "How far they are apart; by default as far as labels say so far.", metavar="D"
+        None, "How far they are apart; by default as far as the labels so far say.", metavar="D"
     )
     budget: int | None = whole(None, "How many rows to label next.", least=1, metavar="N")
-    power: float = fraction(0.8, "With which probability a difference shall be found.")
-    level: float = fraction(0.95, _LEVEL)
+    power: float = fraction(0.8, "Probability with which a difference is detected.")
+    level: float = _level()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DriftOptions(ReadOptions):
-    """What changed from one version of a judge to the next."""
+    """How two versions of a judge are compared."""
 
-    changed_rubric: bool = flag("The rubric differs on purpose: compare all the same.")
-    level: float = fraction(0.95, _LEVEL)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BiasOptions(ReadOptions):
-    """What sways judges beyond people."""
-
-    by: Collection[str] | None = names(
-        None, "Columns of words by which agreement is split; by default all that are found."
-    )
-    own: Any = ()
-    level: float = fraction(0.95, _LEVEL)
+    level: float = _level()

@@ -11,8 +11,7 @@ import numpy as np
 
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.verdicts import Verdicts
-from steelyard.judging.disagreements import worst_disagreements
-from steelyard.judging.results import JudgeReport
+from steelyard.judging.report import JudgeReport, worst_disagreements
 from steelyard.report.figures import judgefigures as drawing
 from steelyard.report.figures.style import Chart
 
@@ -42,7 +41,7 @@ def judge_blocks(found: JudgeReport, writer: Writer) -> tuple[Markup, ...]:
         for card in found.cards[:_READ]
     ]
     return (
-        writer.words(*_paragraphs(found.summary())),
+        writer.words(*found.paragraphs()),
         writer.table(found.table(), "How far judges agree with people"),
         writer.side_by_side(charts),
         *(
@@ -76,14 +75,3 @@ def with_verdicts(es: EvalSet, verdicts: Verdicts) -> tuple[EvalSet, tuple[str, 
         es = es.with_scores(name, ScoreTable(values, kind=cast(Kind, kind)))
         added.append(name)
     return es, tuple(added)
-
-
-def _paragraphs(summary: str) -> list[str]:
-    """Join what is said of one judge: lines that are indented go on."""
-    found: list[str] = []
-    for line in summary.splitlines():
-        if line.startswith(" ") and found:
-            found[-1] += f" {line.strip()}"
-        else:
-            found.append(line.strip())
-    return found

@@ -29,7 +29,7 @@ from steelyard.data.overview import direction_warnings, overview
 from steelyard.data.selection import chosen_metrics
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
-from steelyard.judging.results import JudgeReport
+from steelyard.judging.report import JudgeReport
 from steelyard.metaevaluation.cube import the_human
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate

@@ -26,7 +26,7 @@ from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
-from steelyard.judging.results import JudgeReport
+from steelyard.judging.report import JudgeReport
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.report import glossary, grids, summary, warned
 from steelyard.report.explorer import Explorer, Mistake

@@ -8,8 +8,8 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.judging.card import JudgeCard
-from steelyard.judging.planning import LabelPlan
-from steelyard.judging.results import JudgeReport
+from steelyard.judging.plan import LabelPlan
+from steelyard.judging.report import JudgeReport
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Intervals, Matrix, interval_panel
 from steelyard.report.figures.speaking import shown
@@ -60,12 +60,12 @@ def agreement(found: JudgeReport) -> Chart:
         if card.ceiling is not None and card.ceiling.people.known
     ]
     marks += [
-        {"name": name, "value": number(card.best_sentinel.accuracy), "what": "best sentinel"}
+        {"name": name, "value": number(card.best_rule.accuracy), "what": "trivial rule"}
         for name, card in zip(names, cards, strict=True)
-        if card.best_sentinel is not None and card.agreement is not None
+        if card.best_rule is not None and card.agreement is not None
     ]
     if marks:
-        scale = alt.Scale(domain=["people", "best sentinel"], range=[style.GREEN, style.GREY])
+        scale = alt.Scale(domain=["people", "trivial rule"], range=[style.GREEN, style.GREY])
         ticks = plot(marks).mark_tick(thickness=3, size=14)
         beside = ticks.encode(
             **typed(
@@ -76,7 +76,7 @@ def agreement(found: JudgeReport) -> Chart:
             )
         )
         chart = alt.layer(chart, beside).resolve_scale(color="independent")
-    subtitle = "lines: 95 % intervals; green: how far people agree; grey: who knows nothing"
+    subtitle = "lines: 95% intervals; green: how far annotators agree; grey: the best trivial rule"
     return finish(chart, "Judges beside people", [subtitle])
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from steelyard.comparison.pair import Decision
     from steelyard.comparison.results import RankedSystems
     from steelyard.human.results import HumanScores
-    from steelyard.judging.planning import LabelPlan
-    from steelyard.judging.results import JudgeReport
+    from steelyard.judging.plan import LabelPlan
+    from steelyard.judging.report import JudgeReport
     from steelyard.kobe.findings import KobeReport
     from steelyard.metaevaluation.benchmark.results import BenchmarkResult
     from steelyard.metaevaluation.results import MetaEvaluation
