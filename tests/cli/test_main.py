@@ -155,7 +155,6 @@ KOBE = ("marisa_trie", "orjson", "py3langid", "simplemma")
         ("kb link --lang de Wien", "kobe", KOBE),
         ("kb build default --out {kb}", "kobe", KOBE),
         ("compare {table} --out {kb}.png", "plots", ("altair", "vl_convert")),
-        ("study simulation --cluster tcp://127.0.0.1:9", "cluster", ("distributed",)),
     ],
 )
 def test_a_missing_extra_is_one_line_that_names_it(

@@ -328,7 +328,7 @@ CASES = [
                            "min_population": "count", "sure_population": "count",
                            "national_languages": "flag", "lemmas": "flag", "values": "flag",
                            "names": "known name"}),
-    Case(Workers, {}, {"jobs": "one or more?", "cluster": "text?", "resume": "path?",
+    Case(Workers, {}, {"jobs": "one or more?", "resume": "path?",
                        "progress": "object?", "note": "object?",
                        "patience": "at least 0"}),
 ]  # fmt: skip

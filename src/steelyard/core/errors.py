@@ -120,7 +120,6 @@ class MissingDependencyError(SteelyardError):
 _EXTRAS = {
     "kobe": ("marisa_trie", "orjson", "py3langid", "simplemma"),
     "plots": ("altair", "vl_convert"),
-    "cluster": ("distributed",),
 }
 
 
