@@ -349,7 +349,7 @@ def check(
         "warnings": list(es.notes),
     }
     table = checks.table(findings)
-    total = ", ".join(plural(counts[name], name) for name in ("error", "warning", "note"))
+    total = ", ".join(plural(counts[name], name) for name in ("error", "warning"))
     words = [f"{total}."]
     if not counts["error"]:
         words.append("Nothing that was looked for would make a meta-evaluation lie.")
