@@ -66,6 +66,12 @@ def checked_texts(
     return texts
 
 
+def positions(names: Iterable[str], among: Iterable[str]) -> Index:
+    """Return the position of each name among others, -1 where it is not there."""
+    position = {name: k for k, name in enumerate(among)}
+    return np.array([position.get(name, -1) for name in names], dtype=np.int64)
+
+
 def _number_key(digits: str) -> tuple[int, int, str]:
     """Order digits by length, then as text: the order of the numbers, for any length."""
     number = digits.lstrip("0")
