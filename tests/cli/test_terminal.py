@@ -23,7 +23,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.bar import WaitingBar
 from steelyard.cli.main import run
-from steelyard.core.console import text_width
+from steelyard.core.display import text_width
 from steelyard.demo import embedded
 
 pty = pytest.importorskip("pty", reason="no pseudo-terminals here")

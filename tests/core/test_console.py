@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.console import (
+from steelyard.core.display import (
     PLAIN,
     Screen,
     result_text,

@@ -1,4 +1,4 @@
-"""One Table, six renderings: text (:mod:`core.console`), Markdown, LaTeX, CSV, JSON and HTML.
+"""One Table, six renderings: text (:mod:`core.display`), Markdown, LaTeX, CSV, JSON and HTML.
 
 Text, Markdown, LaTeX and HTML show the same rounded figures (:meth:`Table.shown`); CSV and JSON
 hold the exact values. Names and texts in cells are untrusted: each rendering escapes what would be
@@ -23,7 +23,7 @@ from steelyard.core.text import plural
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from steelyard.core.console import Screen
+    from steelyard.core.display import Screen
 
 Cell = str | int | float | bool | None
 Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
@@ -92,12 +92,12 @@ class Table:
 
     def text(self, screen: Screen | None = None) -> str:
         """Render as text: for a screen, else with all that there is."""
-        from steelyard.core.console import PLAIN, table_text  # which imports this module
+        from steelyard.core.display import PLAIN, table_text  # which imports this module
 
         return table_text(self, PLAIN if screen is None else screen)
 
     def __str__(self) -> str:
-        from steelyard.core.console import Screen
+        from steelyard.core.display import Screen
 
         return self.text(replace(Screen.of(sys.stdout), colour=False))
 

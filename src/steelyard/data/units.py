@@ -149,6 +149,11 @@ class UnitEffect:
         """Count the units in words."""
         return counted(self.n, self.name)
 
+    def shown(self) -> str:
+        """Return the design effect with its interval as text."""
+        size = "unknown" if np.isnan(self.design_effect) else f"{self.design_effect:.1f}"
+        return f"design effect {size}{self._ends}"
+
     @property
     def _ends(self) -> str:
         return "" if np.isnan(self.low) else f" ({self.low:.1f} to {self.high:.1f})"
@@ -173,13 +178,11 @@ class UnitEffect:
 
     def sentence(self) -> str:
         """Say it in a note below a table."""
-        text, measured = f"unit: {self.counted()}, taken as independent", self.coarser or self
-        size = measured.design_effect
-        shown = "unknown" if np.isnan(size) else f"{size:.1f}{measured._ends}"
+        text = f"unit: {self.counted()}, taken as independent"
         if self.coarser is not None:
-            return f"{text} although of {self.coarser.counted()}: design effect {shown}"
-        text += "" if size == 1.0 else f"; design effect {shown}"
-        if size > 1 and not np.isnan(self.effective):
+            return f"{text} although of {self.coarser.counted()}: {self.coarser.shown()}"
+        text += "" if self.design_effect == 1.0 else f"; {self.shown()}"
+        if self.design_effect > 1 and not np.isnan(self.effective):
             text += f", as much as {self.effective:,.0f} {self._singles} tell"
         return text
 
