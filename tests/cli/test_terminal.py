@@ -194,8 +194,8 @@ def test_transcript(name, width, places, on_terminal):
     assert not wide
     assert first_sentence(plain).endswith(".")
     warned = WITHOUT_WARNINGS.search(plain)
-    if warned and "──" in plain:
-        assert plain.rindex("──") < warned.start()
+    if warned and "----" in plain:
+        assert plain.rindex("----") < warned.start()
 
 
 def first_sentence(text: str) -> str:

@@ -50,7 +50,6 @@ class Screen:
 
     width: int | None = None
     colour: bool = False
-    drawn: bool = False
     whole: str = _ALL_COLUMNS
 
     @classmethod
@@ -71,8 +70,7 @@ class Screen:
             coloured = forced or (terminal and environment.get("TERM") != "dumb")
         if not terminal:
             return cls(None, coloured)
-        encoding = str(getattr(stream, "encoding", "")).lower()
-        return cls(_columns(stream, environment), coloured, drawn=encoding.startswith("utf"))
+        return cls(_columns(stream, environment), coloured)
 
     def styled(self, text: str, style: str | None) -> str:
         """Return a text in a style, where there are colours."""
@@ -234,7 +232,7 @@ def _grid(table: Table, columns: Sequence[_Column], screen: Screen) -> Iterator[
             lines.append("  ".join(parts).rstrip())
         return lines
 
-    rule = "  ".join(("─" if screen.drawn else "-") * n for n in widths)
+    rule = "  ".join("-" * n for n in widths)
     for line in row([column.heading for column in columns], ["head"] * len(columns), low=True):
         yield line.replace("\xa0", " ")
     yield screen.styled(rule, "aside")
@@ -250,12 +248,12 @@ def result_text(words: Sequence[str], pieces: Sequence[Table | str], screen: Scr
     answer = []
     for k, text in enumerate(words):
         answer += screen.lines(printable(text), None if k else "stress")
-    blocks, table_screen = ["\n".join(answer)], screen
+    blocks = ["\n".join(answer)]
     for piece in pieces:
         if isinstance(piece, Table):
             notes = tuple(note for note in piece.notes if note not in set(words))
-            blocks.append(table_text(replace(piece, notes=notes), table_screen))
-            table_screen = replace(screen, whole=_WIDER)  # a file has the first table alone
+            blocks.append(table_text(replace(piece, notes=notes), screen))
+            screen = replace(screen, whole=_WIDER)  # a file has the first table alone
         else:
             blocks.append("\n".join(screen.lines("\n".join(map(printable, piece.split("\n"))))))
     return "\n\n".join(block for block in blocks if block)
@@ -265,11 +263,8 @@ def result_text(words: Sequence[str], pieces: Sequence[Table | str], screen: Scr
 class Summary:
     """Sentences of a summary: what is settled, what is open, and how sure it is.
 
-    >>> print(Summary.of([("sureness", "In 95% of the draws."), ("settled", "A is best.")]).text())
-    What can be concluded:
-      A is best.
-    How sure that is:
-      In 95% of the draws.
+    >>> Summary.of([("sureness", "In 95% of the draws."), ("settled", "A is best.")]).sentences()
+    ('A is best.', 'In 95% of the draws.')
     """
 
     settled: tuple[str, ...] = ()

@@ -46,10 +46,7 @@ class InputFile:
 
 
 def taken_alike(read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2) -> Iterator[str]:
-    """Yield what inputs were taken for, those that are alike in one line.
-
-    At most so many names of each role, and so many files, are named.
-    """
+    """Yield what inputs were taken for, with at most so many names of a role, and so many files."""
     alike: dict[str, list[str]] = {}
     for entry in read:
         columns = "; ".join(

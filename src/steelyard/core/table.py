@@ -60,13 +60,10 @@ class Table:
     ``rules`` are the rows above which a line is drawn (clusters), ``bold`` the (row, column) cells
     to stress, ``notes`` the lines below the table.
 
-    >>> columns = (Column("system"), Column("chrF", "higher"))
-    >>> print(Table("Scores", columns, (("A", 51.25), ("B", None))).text())
-    Scores
+    >>> print(Table("", (Column("system"), Column("chrF", "higher")), (("A", 51.25),)).text())
     system  chrF ↑
     ------  ------
     A        51.25
-    B           --
     """
 
     title: str
@@ -82,7 +79,7 @@ class Table:
         for j, column in enumerate(self.columns):
             cells = [row[j] for row in self.rows]
             digits = decimals(cells) if column.digits is None else column.digits
-            shown.append([_show(cell, None if column.mixed else digits) for cell in cells])
+            shown.append([shown_number(cell, None if column.mixed else digits) for cell in cells])
         return [list(row) for row in zip(*shown, strict=True)]
 
     def right(self, j: int) -> bool:
@@ -112,14 +109,13 @@ class Table:
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
         """Return the cells as markup, those in bold put into ``stress``."""
-
-        def marked(i: int, j: int, text: str) -> str:
-            # The dash of a missing cell is no name that has to be escaped.
-            cell = MISSING if missing(self.rows[i][j]) else escape(text)
-            return stress.format(cell) if (i, j) in self.bold else cell
-
-        shown = enumerate(self.shown())
-        return [[marked(i, j, text) for j, text in enumerate(row)] for i, row in shown]
+        cells = self.shown()
+        for i, row in enumerate(cells):
+            for j, text in enumerate(row):
+                # The dash of a missing cell is no name that has to be escaped.
+                cell = MISSING if missing(self.rows[i][j]) else escape(text)
+                row[j] = stress.format(cell) if (i, j) in self.bold else cell
+        return cells
 
     def _aligned(self, number: str, word: str) -> list[str]:
         return [number if self.right(j) else word for j in range(len(self.columns))]
@@ -173,20 +169,15 @@ class Table:
         rows = ([None if missing(cell) else cell for cell in row] for row in self.rows)
         return [dict(zip(self.keys(), row, strict=True)) for row in rows]
 
-    def json(self) -> str:
-        """Render the exact values as a JSON array of objects."""
-        return dumps(self.records()) + "\n"
-
     def render(self, form: str) -> str:
-        """Render by name: ``text md tex csv tsv json html``."""
+        """Render by name: ``txt md tex csv tsv json html``."""
         forms: dict[str, Callable[[], str]] = {
-            "text": lambda: self.text() + "\n",
             "txt": lambda: self.text() + "\n",
             "md": self.markdown,
             "tex": self.latex,
             "csv": self.csv,
             "tsv": lambda: self.csv("\t"),
-            "json": self.json,
+            "json": lambda: dumps(self.records()) + "\n",
             "html": self.html,
         }
         if form not in forms:
@@ -268,7 +259,7 @@ def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int
     return decimals(cells, float(np.median(width)) / _WIDTH)
 
 
-def _show(cell: Cell, digits: int | None) -> str:
+def shown_number(cell: Cell, digits: int | None) -> str:
     """Write a cell, a number with so many decimals; None: as many as it needs."""
     if missing(cell):
         return MISSING
