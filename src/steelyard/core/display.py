@@ -261,11 +261,7 @@ def result_text(words: Sequence[str], pieces: Sequence[Table | str], screen: Scr
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Sentences of a summary: what is settled, what is open, and how sure it is.
-
-    >>> Summary.of([("sureness", "In 95% of the draws."), ("settled", "A is best.")]).sentences()
-    ('A is best.', 'In 95% of the draws.')
-    """
+    """Sentences of a summary: what is settled, what is open, and how sure it is."""
 
     settled: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()

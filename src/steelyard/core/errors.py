@@ -166,11 +166,7 @@ def plain_word(word: str) -> str:
 
 
 def hint(word: str, choices: Iterable[str], also: Mapping[str, str] | None = None) -> str:
-    """Return the choices, the nearest first, as the tail of an error; ``also`` are other names.
-
-    >>> hint("chrf", ["BLEU", "chrF", "TER"])
-    "did you mean 'chrF'? Known: BLEU, TER, chrF"
-    """
+    """Return the choices, the nearest first, as the tail of an error; ``also`` are other names."""
     names = sorted(set(choices))
     meant = {plain_word(name): choice for name, choice in (also or {}).items() if choice in names}
     meant |= {choice.casefold(): choice for choice in names}

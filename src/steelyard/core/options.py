@@ -299,14 +299,7 @@ def _signature_value(value: Any, option: Option) -> str | float:
 
 
 class Options:
-    """Base of the options of a question: a frozen dataclass whose fields are made above.
-
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class PowerOptions(Options):
-    ...     draws: int = whole(1000, least=10, flag="--bootstrap")
-    >>> PowerOptions(draws=99).differing()
-    {'bootstrap': 99}
-    """
+    """Base of the options of a question: a frozen dataclass whose fields are made above."""
 
     def __post_init__(self) -> None:
         for item in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses

@@ -122,7 +122,7 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
     """Run in processes; if one of them dies, what is not done starts again in new ones."""
     from concurrent.futures.process import BrokenProcessPool
 
-    from joblib import Parallel
+    from joblib import Parallel, delayed
 
     deaths = 0
     while calls:
@@ -136,10 +136,16 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
                 batch_size=1,
                 return_as="generator_unordered",
             )
-            for k, packed in _streamed(calls, pool):
-                yield k, packed
-                del calls[k]
-                deaths = 0
+            results = pool(delayed(_call)(k, *call) for k, call in list(calls.items()))
+            try:
+                for k, packed in results:
+                    yield k, packed
+                    del calls[k]
+                    deaths = 0
+            finally:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # after an error: what still runs is of no use
+                    results.close()
         except BrokenProcessPool:
             deaths += 1
             if deaths == _DEATHS:
@@ -147,19 +153,6 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
                     f"workers died {_DEATHS} times in a row, perhaps out of memory;"
                     " fewer `jobs` need less"
                 ) from None
-
-
-def _streamed(calls: dict[int, Any], pool: Any) -> Results:
-    from joblib import delayed
-
-    results = pool(delayed(_call)(k, *call) for k, call in list(calls.items()))
-    try:
-        for result in results:  # noqa: UP028 - yield from would close the results by itself
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # after an error: what still runs is of no use
-            results.close()
 
 
 def _packed(tree: Any) -> Packed:

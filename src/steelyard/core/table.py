@@ -59,11 +59,6 @@ class Table:
 
     ``rules`` are the rows above which a line is drawn (clusters), ``bold`` the (row, column) cells
     to stress, ``notes`` the lines below the table.
-
-    >>> print(Table("", (Column("system"), Column("chrF", "higher")), (("A", 51.25),)).text())
-    system  chrF ↑
-    ------  ------
-    A        51.25
     """
 
     title: str
@@ -234,11 +229,7 @@ def missing(cell: object) -> bool:
 
 
 def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
-    """Return how many decimals to show: two digits of the error, else four of the largest number.
-
-    >>> decimals([51.25, 7.0]), decimals([0.123456]), decimals([0.123456], standard_error=0.02)
-    (2, 4, 3)
-    """
+    """Return the decimals to show: two digits of the error, else four of the largest number."""
     numbers = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c)]
     largest = standard_error or max(numbers, default=0.0)
     if largest <= 0:

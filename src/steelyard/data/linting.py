@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from steelyard.core.display import Record
 from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
@@ -21,16 +22,12 @@ Messages = Iterator[tuple[Severity, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Record):
     """One problem: how bad it is, which check reports it, and what it is."""
 
     severity: Severity
     check: str
     message: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        return asdict(self)
 
 
 def _quoted(names: Iterable[str]) -> str:
@@ -81,12 +78,7 @@ def _degenerate(es: EvalSet) -> Messages:
 def uninformative(
     scores: Iterable[tuple[str, Floats]],
 ) -> Iterator[tuple[str, float | None, str | None]]:
-    """Return for each score with values the only value it has, and an earlier identical score.
-
-    >>> a, b = np.array([1.0, np.nan, 2.0]), np.array([3.0, 3.0])
-    >>> list(uninformative([("a", a), ("b", b), ("c", a.copy())]))
-    [('a', None, None), ('b', 3.0, None), ('c', None, 'a')]
-    """
+    """Return for each score with values the only value it has, and an earlier identical score."""
     seen: dict[tuple[float, int], list[tuple[str, Floats]]] = {}
     for name, values in scores:
         present = values[~np.isnan(values)]

@@ -209,11 +209,7 @@ def _tie_share(values: Floats) -> float:
 
 @lru_cache(maxsize=1024)
 def sounds_lower(name: str) -> bool:
-    """Return whether a score's name has a word in it that stands for something unwanted.
-
-    >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("closeness")
-    (True, True, False)
-    """
+    """Return whether a score's name has a word in it that stands for something unwanted."""
     if "metricx" in name.casefold():  # which counts errors, unless somebody has turned it round
         return True
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)

@@ -79,11 +79,7 @@ def _number_key(digits: str) -> tuple[int, int, str]:
 
 
 def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a sort key that puts ``seg 2`` before ``seg 10``.
-
-    >>> sorted(["10", "2", "d1::10", "d1::9"], key=natural_key)
-    ['2', '10', 'd1::9', 'd1::10']
-    """
+    """Return a sort key that puts ``seg 2`` before ``seg 10``."""
     if label.isascii() and label.isdigit():
         return (_number_key(label),)
     key = []

@@ -33,11 +33,7 @@ def column_of(unit: str | int) -> str | None:
 
 
 def counted(n: int, name: str) -> str:
-    """Count units in words.
-
-    >>> counted(170, "document"), counted(12, "5 segments"), counted(3, "topic")
-    ('170 documents', '12 runs of 5 segments', "3 values of 'topic'")
-    """
+    """Count units in words."""
     if name[0].isdecimal():
         return f"{plural(n, 'run')} of {name}"
     if "+" in name:
