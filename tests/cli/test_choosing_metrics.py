@@ -1,4 +1,4 @@
-"""Filters of metrics, listings of folders and echoes, as a user types them."""
+"""Filters of metrics, and listings of folders, as a user types them."""
 
 from __future__ import annotations
 
@@ -156,24 +156,3 @@ def test_a_folder_without_a_set_is_refused(tmp_path, capsys):
     assert run(["data", "info", str(tmp_path), "--list"]) == 2
     assert "no set in it is laid out like mt-metrics-eval" in capsys.readouterr().err
     assert run(["data", "info", str(tmp_path / "nowhere"), "--list"]) == 2
-
-
-def test_texts_are_echoed_line_by_line(texts, capsys):
-    assert run(["data", "echo", str(texts), "--what", "segment,src,refA,B"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "segment\tsrc\trefA\tB"
-    assert lines[1] == "1\teins 1\tone 1\ttwo too"  # a tab inside a text is no column
-    assert run(["data", "echo", str(texts), "--what", "doc,output"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "system\tdoc\toutput"
-    assert len(lines) == 1 + 2 * 3
-    assert run(["data", "echo", str(texts), "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
-    assert rows[0] == {"segment": "1", "domain": "news", "doc": "d", "src": "eins 1"}
-
-
-@pytest.mark.parametrize(("what", "said"), [("sorce", "no column 'sorce'"), ("doc", "has none"),
-                                            ("output", "no outputs")])  # fmt: skip
-def test_what_can_not_be_echoed_is_one_line(scores, capsys, what, said):
-    assert run(["data", "echo", str(scores), "--what", what]) == 2
-    assert said in capsys.readouterr().err

@@ -39,7 +39,7 @@ def test_info_json_is_one_object(scores, capsys):
     assert chrf["missing"] == 0.25
     assert (chrf["min"], chrf["max"]) == (40, 60)
     assert result["warnings"] == []
-    assert result["inputs"][0]["format"] == "long table"
+    assert result["read"][0]["format"] == "long table"
 
 
 @pytest.mark.thorough
@@ -49,7 +49,7 @@ def test_info_on_wmt23_zh_en(shared, capsys):
     assert run(["data", "info", str(human), str(metrics), "--human", "mqm", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["n_systems"], result["n_segments"]) == (17, 1976)
-    assert (result["n_metrics"], result["n_human"]) == (43, 2)
+    assert (len(result["metrics"]), len(result["human"])) == (43, 2)
     shares = {s["name"]: s["missing"] for s in result["scores"]}
     cells = 17 * 1976
     assert shares["mqm"] == pytest.approx(1 - 1177 * 16 / cells)

@@ -163,9 +163,9 @@ def test_newcomers_are_told_where_to_begin(capsys):
         ("data convert", "--seed --jobs --out"),
         ("data info", "--seed --jobs"),
         ("judge", "--seed --jobs"),
-        ("human", "--jobs --cluster"),
-        ("compare", "--jobs --cluster --resume"),
-        ("report", "--jobs --cluster"),
+        ("human", "--jobs"),
+        ("compare", "--jobs --resume"),
+        ("report", "--jobs"),
     ],
 )
 def test_options_that_mean_nothing_are_not_offered(words, flags, capsys):

@@ -23,7 +23,7 @@ import pytest
 import steelyard as sy
 from steelyard.cli.bar import WaitingBar
 from steelyard.cli.main import run
-from steelyard.core.console import text_width
+from steelyard.core.display import text_width
 from steelyard.demo import embedded
 
 pty = pytest.importorskip("pty", reason="no pseudo-terminals here")
@@ -194,8 +194,8 @@ def test_transcript(name, width, places, on_terminal):
     assert not wide
     assert first_sentence(plain).endswith(".")
     warned = WITHOUT_WARNINGS.search(plain)
-    if warned and "──" in plain:
-        assert plain.rindex("──") < warned.start()
+    if warned and "----" in plain:
+        assert plain.rindex("----") < warned.start()
 
 
 def first_sentence(text: str) -> str:

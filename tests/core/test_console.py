@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.console import (
+from steelyard.core.display import (
     PLAIN,
     Screen,
     result_text,
@@ -54,17 +54,17 @@ def tables(draw) -> Table:
     return Table(draw(st.one_of(st.just(""), LETTERS)), tuple(columns), rows, notes, rules, bold)
 
 
-@given(tables(), WIDTHS, st.booleans())
-def test_no_line_is_wider_than_the_screen(table, width, drawn):
-    shown = table_text(table, Screen(width, colour=False, drawn=drawn))
+@given(tables(), WIDTHS)
+def test_no_line_is_wider_than_the_screen(table, width):
+    shown = table_text(table, Screen(width, colour=False))
     assert max(map(text_width, shown.split("\n"))) <= width
     assert shown.isprintable() or {c for c in shown if not c.isprintable()} <= {"\n", "\u0301"}
 
 
 @given(tables(), WIDTHS)
 def test_colours_change_nothing_else(table, width):
-    coloured = table_text(table, Screen(width, colour=True, drawn=True))
-    plain = table_text(table, Screen(width, colour=False, drawn=True))
+    coloured = table_text(table, Screen(width, colour=True))
+    plain = table_text(table, Screen(width, colour=False))
     bare = re.sub(r"\x1b\[\d+m", "", coloured)
     assert [line.rstrip() for line in bare.split("\n")] == [
         line.rstrip() for line in plain.split("\n")
@@ -135,13 +135,12 @@ class Tty(io.TextIOWrapper):
         return True
 
 
-def test_a_terminal_that_lacks_letters_gets_none_drawn():
+def test_the_width_of_a_terminal():
     old = Tty(io.BytesIO(), encoding="ascii")
     screen = Screen.of(old, environment={"COLUMNS": "50"})
-    assert screen == Screen(50, colour=True, drawn=False)
+    assert screen == Screen(50, colour=True)
     assert Screen.of(old, environment={"TERM": "dumb"}) == Screen(80)
     assert Screen.of(old, environment={"COLUMNS": "3"}).width == 20  # nothing is so narrow
-    assert Screen.of(Tty(io.BytesIO(), encoding="utf-8"), environment={}).drawn
     closed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     closed.close()
     assert Screen.of(closed) == PLAIN

@@ -328,7 +328,7 @@ CASES = [
                            "min_population": "count", "sure_population": "count",
                            "national_languages": "flag", "lemmas": "flag", "values": "flag",
                            "names": "known name"}),
-    Case(Workers, {}, {"jobs": "one or more?", "cluster": "text?", "resume": "path?",
+    Case(Workers, {}, {"jobs": "one or more?", "resume": "path?",
                        "progress": "object?", "note": "object?",
                        "patience": "at least 0"}),
 ]  # fmt: skip
@@ -453,7 +453,7 @@ def test_messages_name_the_option_what_was_expected_and_what_was_given():
         sy.meta_evaluate(ES, "people", by="pa", alpha=7)  # which nothing uses
     with pytest.raises(UsageError, match="whole number between 10 and 1,000,000,000, got 1000"):
         sy.compare(ES, "m", n_bootstrap=10**12)
-    with pytest.raises(UsageError, match=r"^systems is a list of names, got the string 'AB'$"):
+    with pytest.raises(UsageError, match=r"^systems is a list of names, got 'AB'$"):
         sy.load(ES, systems="AB")
     frame: Any = ROWS
     with pytest.raises(UsageError, match="got a DataFrame"):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.core.errors import UsageError, harmless, printable
+from steelyard.core.errors import UsageError, printable
 from steelyard.core.table import (
     Column,
     Table,
@@ -59,7 +59,7 @@ class Cells(html.parser.HTMLParser):
 
 
 @pytest.mark.parametrize("hidden", "\u200b\u200e\u200f\u2060\ufeff\xad\u061c\u180e\U000e0041")
-@pytest.mark.parametrize("form", ["text", "md", "tex", "html"])
+@pytest.mark.parametrize("form", ["txt", "md", "tex", "html"])
 def test_invisible_characters_of_names_are_shown(hidden, form):
     table = Table("", (Column("name"),), ((f"x{hidden}y",), ("xy",)))
     assert hidden not in table.render(form)
@@ -83,7 +83,6 @@ def test_invisible_characters_of_names_are_shown(hidden, form):
 def test_joiners_stay_where_they_shape_what_is_beside_them(name, shown):
     assert (printable(name) == name) is shown
     assert printable(printable(name)) == printable(name)
-    assert harmless(name) == name
 
 
 @given(st.lists(st.tuples(names, cells), min_size=1, max_size=6), names, st.integers(0, 4))
@@ -99,7 +98,7 @@ def test_html_shows_the_same_figures_and_no_foreign_tag(rows, heading, digits):
 @given(st.lists(st.tuples(names, cells), min_size=1, max_size=6))
 def test_json_and_csv_hold_the_exact_values(rows):
     table = Table("t", (Column("n"), Column("x")), tuple(rows))
-    records = json.loads(table.json())
+    records = json.loads(table.render("json"))
     read = list(csv.reader(io.StringIO(table.csv())))
     assert read[0] == ["n", "x"]
     assert len(records) == len(read) - 1 == len(rows)
@@ -181,7 +180,7 @@ def test_the_same_numbers_in_all_six_renderings(rows, better, digits):
     assert from_markdown(table) == shown
     assert from_latex(table) == shown
     assert from_html(table) == shown
-    exact = [list(row.values()) for row in json.loads(table.json())]
+    exact = [list(row.values()) for row in json.loads(table.render("json"))]
     read = [
         [name.removeprefix("'"), *(float(cell) if cell else None for cell in cells)]
         for name, *cells in csv.reader(io.StringIO(table.csv()))
@@ -202,13 +201,13 @@ def test_names_survive_every_format(name):
     assert from_html(table)[0][0] == name
     assert from_latex(table)[0][0].replace("-{}-", "--") == name
     assert next(csv.reader(io.StringIO(table.csv())))[0].removeprefix("'") == name
-    assert json.loads(table.json())[0] == {name: name, "x": 1.5}
+    assert json.loads(table.render("json"))[0] == {name: name, "x": 1.5}
 
 
 def test_headings_that_repeat_have_keys_of_their_own():
     columns = (Column("low", key="mean low"), Column("low", key="bt low"), Column("x"), Column("x"))
     table = Table("", columns, ((1.0, 2.0, 3.0, 4.0),))
-    assert json.loads(table.json()) == [{"mean low": 1, "bt low": 2, "x": 3, "x (2)": 4}]
+    assert json.loads(table.render("json")) == [{"mean low": 1, "bt low": 2, "x": 3, "x (2)": 4}]
     assert table.csv().split("\n")[0] == "mean low,bt low,x,x (2)"
     assert list(table.to_columns()) == ["mean low", "bt low", "x", "x (2)"]
     assert table.text().split("\n")[0].split() == ["low", "low", "x", "x"]

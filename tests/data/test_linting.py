@@ -63,11 +63,7 @@ def test_a_metric_need_not_score_its_own_reference():
     es = clean()
     values = es["good-src"].values.copy()
     values[0] = NAN
-    result = found(es.with_scores("m-A", values, uses=("A",)))
-    assert "coverage" not in result
-    assert result["references"] == [
-        "note: system 'A' is the reference of 1 metric ('m-A'): leave it out when judging them"
-    ]
+    assert "coverage" not in found(es.with_scores("m-A", values, uses=("A",)))
 
 
 def test_constant_and_identical_scores():
@@ -86,44 +82,13 @@ def test_a_flipped_metric():
     assert "orientation" not in found(right)
 
 
-def test_names_that_look_alike():
+def test_systems_under_two_names():
     es = clean()
-    es = replace(es, systems=("A", "Online-A", "online_a", " B", "C"), outputs={})
-    assert sorted(found(es)["names"]) == [
-        "warning: system ' B' begins or ends with a blank",
-        "warning: systems 'Online-A' and 'online_a' look like one under two names",
-    ]
-
-
-def test_twin_systems_and_empty_outputs():
-    es = clean()
-    texts = {**es.outputs, "B": es.outputs["A"], "C": ("", None, *es.outputs["C"][2:])}
-    es = replace(es, outputs=texts)
-    assert found(es)["twins"] == ["warning: systems 'A' and 'B' have the same outputs"]
-    assert found(es)["outputs"] == [
-        "warning: system 'C' has 1 empty output",
-        "warning: system 'C' has no output for 1 segment",
-    ]
-
-
-def test_float_noise_is_named():
-    noise = [1.3, 1.3000000000000003]
-    es = with_values("noisy", lambda values: values.__setitem__((0, slice(2)), noise))
-    assert "1.3 and 1.3000000000000003" in found(es)["float-noise"][0]
-
-
-def test_official_scores_that_order_systems_otherwise():
-    es = clean()
-    official = -es["good-src"].system_means()
-    es = es.with_scores("good-src", es["good-src"], system_scores=official)
-    assert "unlike segment means" in found(es)["official"][0]
-
-
-def test_small_sets_and_missing_human():
-    es = clean().select(systems=["A"], scores=["good-src"])
-    assert found(es)["size"] == [
-        "warning: 1 system: nothing to compare",
-        "note: no human score is named (human=NAME): checks against it were skipped",
+    es = replace(es, systems=("A", "B", "C", "Online-A", "online_a"), outputs={})
+    es = replace(es, outputs=dict.fromkeys("AB", ("text",) * 40))
+    assert sorted(found(es)["twins"]) == [
+        "warning: systems 'A' and 'B' have the same outputs",
+        "warning: systems 'Online-A' and 'online_a' have almost the same name",
     ]
 
 
@@ -131,11 +96,9 @@ def test_errors_come_first_and_every_check_has_a_test():
     es = with_values("mine", lambda values: values.__setitem__((0, 0), NAN))
     es = es.with_scores("one", np.ones((5, 40)))
     severities = [finding.severity for finding in check(es)]
-    assert severities == sorted(severities, key=["error", "warning", "note"].index)
+    assert severities == ["error", "warning"]
     assert table(check(es)).rows[0][0] == "error"
-    assert set(CHECKS) == {"size", "names", "coverage", "degenerate", "twins", "orientation",
-                           "references", "float-noise", "official", "outputs",
-                           "outliers"}  # fmt: skip
+    assert set(CHECKS) == {"coverage", "degenerate", "twins", "orientation", "outliers"}
 
 
 def test_real_data_wmt23(shared):
@@ -147,8 +110,6 @@ def test_real_data_wmt23(shared):
     )
     result = found(es)
     assert "warning: 'sescoreX-refA' and 'instructscore-refA' are identical" in result["degenerate"]
-    assert any("'mqm' holds" in message for message in result["float-noise"])
-    assert any("'refA' is the reference of" in message for message in result["references"])
 
 
 @pytest.mark.parametrize("name", sorted(CHECKS))

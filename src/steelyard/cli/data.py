@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli import following
-from steelyard.cli.emit import emit, mind, progress_of
-from steelyard.cli.helping import ANY, JUDGED, TEXTS, command
+from steelyard.cli.emit import emit, progress_of
+from steelyard.cli.helping import ANY, JUDGED, command
 from steelyard.cli.lazy import LazyGroup
 from steelyard.cli.options import (
     InputOptions,
@@ -24,7 +24,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.values import FileName, Names
 from steelyard.cli.wording import spoken
-from steelyard.core.errors import SteelyardError, UsageError, harmless
+from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.table import Column, Table, dumps
 from steelyard.core.text import listed, plural
 
@@ -41,7 +41,6 @@ COMMANDS = {
     "info": (f"{_HERE}:info", "What is in this file?"),
     "check": (f"{_HERE}:check", "Is anything wrong with it?"),
     "convert": (f"{_HERE}:convert", "Write it in another format."),
-    "echo": (f"{_HERE}:echo", "Print texts, documents and domains line by line."),
     "formats": (f"{_HERE}:formats", "List the formats that are read or written."),
     "get": (f"{_HERE}:get", "Download a public WMT test set."),
 }
@@ -297,37 +296,6 @@ def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
 
 
 @command(
-    shape=TEXTS,
-    examples=(
-        "steelyard data echo texts.jsonl --what segment,src,output",
-        "steelyard data echo wmt23 --lp en-de --what segment,doc,src,refA,ONLINE-A",
-    ),
-)
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
-@click.option("--what", type=Names(), default="segment,domain,doc,src", show_default=True,
-              help="Columns: segment, domain, doc, src, names of references, systems (their "
-              "outputs), and output, which has a row for each system.")  # fmt: skip
-@input_options
-@settled_options
-def echo(
-    inputs: tuple[str, ...], what: tuple[str, ...], options: InputOptions, output: OutputOptions
-) -> None:
-    """Print texts, documents and domains line by line, as tab-separated columns."""
-    from steelyard.data.selection import text_table
-
-    need_inputs(inputs)
-    es = options.load(inputs)
-    table = text_table(es, what)
-    result = {"rows": table.records(), "warnings": list(es.notes)}
-    if output.json or output.out is not None:
-        emit(result, [table], output, f"{plural(len(table.rows), 'line')}.")
-        return
-    mind([spoken(text) for text in es.notes], (), output)
-    for row in (tuple(column.name for column in table.columns), *table.rows):
-        click.echo("\t".join("" if cell is None else harmless(str(cell)) for cell in row))
-
-
-@command(
     examples=("steelyard data formats", "steelyard data formats --json"),
 )
 @settled_options
@@ -482,7 +450,7 @@ def check(
         "warnings": list(es.notes),
     }
     table = checks.table(findings)
-    total = ", ".join(plural(counts[name], name) for name in ("error", "warning", "note"))
+    total = ", ".join(plural(counts[name], name) for name in ("error", "warning"))
     words = [f"{total}."]
     if not counts["error"]:
         words.append("Nothing that was looked for would make a meta-evaluation lie.")

@@ -30,7 +30,7 @@ from steelyard.core.warnings import brief, reworded
 from steelyard.formats import files
 
 if TYPE_CHECKING:
-    from steelyard.core.console import Screen
+    from steelyard.core.display import Screen
     from steelyard.core.parallel import Workers
 
 
@@ -57,7 +57,7 @@ def screen_of(output: OutputOptions, table_file: str = "FILE.csv") -> Screen:
 
 
 def _screen(stream: TextIO, output: OutputOptions) -> Screen:
-    from steelyard.core.console import Screen  # no help text needs it
+    from steelyard.core.display import Screen  # no help text needs it
 
     return Screen.of(stream, output.color)
 
@@ -115,8 +115,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         What ``--out`` writes whole tables to.
     """
     # No help text needs these.
-    from steelyard.core.console import result_text
-    from steelyard.core.display import Result
+    from steelyard.core.display import Result, result_text
 
     summary = found.words() if words is None and isinstance(found, Result) else None
     if words is None:
@@ -240,7 +239,7 @@ def follow(then: str | None, output: OutputOptions) -> None:
     """Say what the next useful command is, so that it can be pasted where it is broken, too."""
     if then is None:
         return
-    from steelyard.core.console import text_width
+    from steelyard.core.display import text_width
 
     width = _screen(sys.stderr, output).width
     lines = [_NEXT]

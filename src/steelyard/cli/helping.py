@@ -46,7 +46,7 @@ _SHARED = {
     "cache",
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
-    "Work that splits": "cluster resume",
+    "Work that splits": "resume",
     "Output": "pairwise plot json out color seed jobs quiet debug help _click_default_help",
 }
 _OTHERS = "Options"

@@ -55,14 +55,8 @@ QUESTIONS = {
 CARD = "card"
 PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
-_READ_ONE_JUDGE = (
-    "human",
-    "unit",
-    "covariates",
-    "words",
-    "swapped",
-    "ignore",
-)  # where --judge names the judge
+# Where --judge names the judge.
+_READ_ONE_JUDGE = ("human", "unit", "covariates", "words", "swapped", "ignore")
 _UNDECIDED = {"pass": 0, "fail": 3}
 _BUDGET = 50  # labels that are proposed
 _OWN = click.option(

@@ -190,7 +190,7 @@ def run(arguments: list[str]) -> int:
             import traceback
 
             traceback.print_exc()
-        from steelyard.core.console import Screen
+        from steelyard.core.display import Screen
 
         lines = Screen.of(sys.stderr).lines(message, "error", _ERROR)
         click.echo("\n".join(lines), err=True)

@@ -77,7 +77,7 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
         "What counts": "common keep_references sentinels outliers outlier_cutoff method epsilon "
         "threshold pa_ties",
         "Texts and ratings beside scores": "corpus refs protocol",
-        "Protocols of shared tasks": "preset benchmark add cluster resume",
+        "Protocols of shared tasks": "preset benchmark add resume",
     },
     shape=JUDGED,
     examples=(
@@ -126,7 +126,7 @@ def meta(
     """Weigh metrics against a human score, and test which of them really differ.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
-    Protocols (--preset, --benchmark) and --by-domain split over --jobs or a --cluster.
+    Protocols (--preset, --benchmark) and --by-domain split over --jobs.
     """
     from steelyard.data.selection import chosen_metrics
     from steelyard.metaevaluation.results import MetaEvaluation

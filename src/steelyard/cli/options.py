@@ -279,7 +279,7 @@ def output_options(
             given["output"].check(suffixes)
             not_an_input("--out", given["output"].out, given)
 
-    splits |= any(one.name == "cluster" for one in getattr(command, "__click_params__", ()))
+    splits |= any(one.name == "resume" for one in getattr(command, "__click_params__", ()))
     out = _FOLDER if folder else _file(suffixes, usual=usual, hidden="out" in unused)
     options = (_JSON, out, _seed(hidden="seed" in unused), _jobs(hidden=not splits), *_OUTPUT)
     return as_object("output", OutputOptions, options)(_bound(command, check))  # type: ignore[no-any-return]
@@ -291,11 +291,7 @@ figure_options = functools.partial(output_options, suffixes=(*SUFFIXES, *FIGURES
 settled_options = functools.partial(output_options, unused=("seed",))
 
 
-CLUSTER = click.option("--cluster", metavar="ADDRESS",
-                       help="Use the workers of a Dask scheduler, such as "
-                       "tcp://host:8786.")  # fmt: skip
 _WORKERS = (
-    CLUSTER,
     click.option("--resume", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
                  help="Keep results in this folder as they come in, and go on from there."),
 )  # fmt: skip
@@ -310,16 +306,15 @@ def worker_options(command: F) -> F:
     def bind(given: dict[str, Any]) -> None:
         from steelyard.core.parallel import Workers
 
-        given["workers"] = Workers(given["output"].jobs, given.pop("cluster"), given.pop("resume"))
+        given["workers"] = Workers(given["output"].jobs, given.pop("resume"))
 
     return _with(_bound(command, bind), _WORKERS)  # type: ignore[no-any-return]
 
 
 def refuse_workers(workers: Workers, reason: str) -> None:
-    """Refuse a cluster for work that is not split."""
-    for option, value in (("--cluster", workers.cluster), ("--resume", workers.resume)):
-        if value is not None:
-            raise UsageError(f"{option}: {reason}")
+    """Refuse to keep results of work that is not split."""
+    if workers.resume is not None:
+        raise UsageError(f"--resume: {reason}")
 
 
 def given(option: str) -> bool:

@@ -28,11 +28,7 @@ def _two_digits(p: float) -> str:
 
 
 def shown_interval(value: float, low: float, high: float, level: float = 0.95) -> tuple[str, str]:
-    """Write an estimate and its interval with the digits that the interval supports.
-
-    >>> shown_interval(0.7113, 0.0748, 1.4151)
-    ('0.71', '95% CI 0.07 to 1.42')
-    """
+    """Write an estimate and its interval with the digits that the interval supports."""
     width = high - low
     digits = decimals([], standard_error=width / 4) if math.isfinite(width) and width > 0 else None
     numbers = [shown_number(number, digits) for number in (value, low, high)]

@@ -27,7 +27,6 @@ from steelyard.core.text import listed
 
 STDIN = "-"  # the path of standard input
 _BEGIN, _END = 700, 250  # of a message that is longer than both
-_OVERRIDES = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _JOINERS = "\u200c\u200d"
 # Format characters that show: signs that Arabic, Syriac and Kaithi numbers stand under.
 _SIGNS = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
@@ -38,13 +37,8 @@ def shown_path(path: object) -> str:
     return "<stdin>" if str(path) == STDIN else str(path)
 
 
-def harmless(text: str) -> str:
-    """Show control and bidi-override characters as escapes: a text must not steer the terminal."""
-    return "".join(_escape(c) if _steers(c) else c for c in text)
-
-
 def printable(text: str) -> str:
-    """Show invisible characters of a name as escapes, too: two names must not look the same.
+    """Show characters that steer a terminal, or that nobody sees, as escapes.
 
     Joiners stay where they shape what stands on both sides: Persian, Indic scripts, emoji.
     """
@@ -52,22 +46,15 @@ def printable(text: str) -> str:
         return text
     framed = f" {text} "
     return "".join(
-        _escape(c) if _steers(c) or _is_hidden(before, c, after) else c
+        c.encode("unicode_escape").decode() if _is_hidden(before, c, after) else c
         for before, c, after in zip(framed, framed[1:], framed[2:], strict=False)
     )
 
 
-def _escape(c: str) -> str:
-    return c.encode("unicode_escape").decode()
-
-
-def _steers(c: str) -> bool:
-    return c in _OVERRIDES or unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")
-
-
 def _is_hidden(before: str, c: str, after: str) -> bool:
-    if unicodedata.category(c) != "Cf" or c in _SIGNS:
-        return False
+    category = unicodedata.category(c)
+    if category != "Cf" or c in _SIGNS:
+        return category in ("Cc", "Cs", "Zl", "Zp")
     # Joiners shape letters, marks and symbols beyond Latin, Greek, Cyrillic and Hebrew.
     joins = all(x > "\u05ff" and unicodedata.category(x)[0] in "LMS" for x in (before, after))
     return not (c in _JOINERS and joins)
@@ -120,7 +107,6 @@ class MissingDependencyError(SteelyardError):
 _EXTRAS = {
     "kobe": ("marisa_trie", "orjson", "py3langid", "simplemma"),
     "plots": ("altair", "vl_convert"),
-    "cluster": ("distributed",),
 }
 
 
@@ -128,9 +114,8 @@ def need_extra(extra: str, what: str, *libraries: str) -> None:
     """Raise MissingDependencyError without the libraries of an extra (all, or those named)."""
     missing = [name for name in libraries or _EXTRAS[extra] if not _installed(name)]
     if missing:
-        raise MissingDependencyError(
-            f"{what} needs {', '.join(missing)}: pip install 'steelyard[{extra}]'"
-        )
+        names = ", ".join(missing)
+        raise MissingDependencyError(f"{what} needs {names}: pip install 'steelyard[{extra}]'")
 
 
 def _installed(library: str) -> bool:
@@ -181,13 +166,7 @@ def plain_word(word: str) -> str:
 
 
 def hint(word: str, choices: Iterable[str], also: Mapping[str, str] | None = None) -> str:
-    """Return the choices, the nearest first, as the tail of an error; ``also`` are other names.
-
-    >>> hint("chrf", ["BLEU", "chrF", "TER"])
-    "did you mean 'chrF'? Known: BLEU, TER, chrF"
-    >>> hint("Bradley Terry", ["mean", "bt"], {"bradley-terry": "bt"})
-    "did you mean 'bt'? Known: bt, mean"
-    """
+    """Return the choices, the nearest first, as the tail of an error; ``also`` are other names."""
     names = sorted(set(choices))
     meant = {plain_word(name): choice for name, choice in (also or {}).items() if choice in names}
     meant |= {choice.casefold(): choice for choice in names}

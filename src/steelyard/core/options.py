@@ -1,12 +1,8 @@
 """Checks of arguments, and options as frozen dataclasses that are checked when they are made.
 
-A check takes arguments by their names; with ``optional=True`` None passes::
-
-    check_number(0, effect=effect, tolerance=tolerance)
-
-Each field of an options class declares once what it may be and how the command line calls it;
-keyword arguments, command options with their help, and provenance follow from it. This module and
-those that declare options import no NumPy, because ``--help`` reads them.
+A check takes arguments by their names: ``check_number(0, effect=effect)``. Each field of an options
+class declares once what it may be; keyword arguments, flags, help and provenance follow from it.
+This module and those that declare options import no NumPy, because ``--help`` reads them.
 """
 
 from __future__ import annotations
@@ -18,7 +14,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial, wraps
 from numbers import Integral, Real
 from pathlib import PurePath
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from steelyard.core.errors import UsageError, hint
 
@@ -62,43 +58,26 @@ class Option:
         """Raise UsageError for a value beyond the bounds."""
         if (value is None and self.optional) or (isinstance(value, str) and value == self.word):
             return
-        if self.kind in _LISTS:
-            self._check_list(name, value)
-        elif not _VALID[self.kind](self, value):
-            if self.kind == "names" and isinstance(value, str):  # it would be read as letters
-                raise UsageError(f"{name} is {self._expected(value)}, got the string '{value}'")
-            raise bad_value(name, self._expected(value), value)
+        kind, elements = _KINDS[self.kind], [value]
+        if kind.listed:
+            pairs = value.items() if isinstance(value, Mapping) else value
+            elements = list(pairs) if _is_list(pairs) else [None]
+        if not all(kind.valid(self, element) for element in elements):
+            raise bad_value(name, self._expected(elements), value)
+        if not elements and not self.empty:
+            raise bad_value(name, f"{self._expected([])}, at least one of them", value)
         if self.kind == "choice" and value not in self.choices:
             choices = hint(value, self.choices)
             raise UsageError(f"unknown {name.replace('_', ' ')} '{value}'; {choices}")
 
-    def _check_list(self, name: str, value: Any) -> None:
-        pairs = value.items() if self.kind == "amounts" and isinstance(value, Mapping) else value
-        elements = list(pairs) if _is_list(pairs) else None
-        if elements is None or not all(_VALID[self.kind](self, item) for item in elements):
-            raise bad_value(name, self._expected(value), value)
-        if not elements and not self.empty:
-            raise bad_value(name, f"{self._expected(value)}, at least one of them", value)
-
-    def _expected(self, value: Any) -> str:
-        """Say what was expected instead of a value."""
-        if self.kind == "whole":
-            large = isinstance(value, Integral) and int(value) > MAX_COUNT and self.most is None
-            most = MAX_COUNT if large else self.most
-            return replace(self, least=self.least or 0, most=most).range("whole number", "a ")
-        return {
-            "wholes": f"a list of whole numbers of at least {self.least} and at most {MAX_COUNT:,}",
-            "number": self.range("number", "a "),
-            "numbers": f"a list of {self.range('numbers')}",
-            "amounts": f"{self.range('names and numbers')}, as {{'minor': 1}}",
-            "choice": f"one of {', '.join(self.choices)}",
-            "text": "a text",
-            "unit": "a word, a column or a number of segments",
-            "names": "a list of names",
-            "pair": "two names",
-            "flag": "True or False",
-            "function": "a function",
-        }[self.kind]
+    def _expected(self, elements: list[Any]) -> str:
+        """Say what was expected instead of a value or of a list of them."""
+        kind, bounds = _KINDS[self.kind], self
+        if kind.valid is _is_whole:
+            large = any(isinstance(x, Integral) and int(x) > MAX_COUNT for x in elements)
+            most = MAX_COUNT if large and self.most is None else self.most
+            bounds = replace(self, least=self.least or 0, most=most)
+        return kind.words.format(bounds.range(kind.noun), choices=", ".join(self.choices))
 
     def contains(self, value: Any) -> bool:
         """Tell whether a value is a finite number within the bounds."""
@@ -113,16 +92,16 @@ class Option:
         inside = low < number < high or (number in (low, high) and not self.strict)
         return math.isfinite(number) and inside
 
-    def range(self, noun: str, article: str = "") -> str:
+    def range(self, noun: str) -> str:
         """Return the bounds in words."""
         low, high = self.least, self.most
         if low is None and high is None:
-            return f"{article}finite {noun}"
+            return f"finite {noun}"
         if high is None:
-            return f"{article}{noun} {'above' if self.strict else 'of at least'} {low:,}"
+            return f"{noun} {'above' if self.strict else 'of at least'} {low:,}"
         if low is None:
-            return f"{article}{noun} {'below' if self.strict else 'of at most'} {high:,}"
-        return f"{article}{noun} {'strictly ' if self.strict else ''}between {low:,} and {high:,}"
+            return f"{noun} {'below' if self.strict else 'of at most'} {high:,}"
+        return f"{noun} {'strictly ' if self.strict else ''}between {low:,} and {high:,}"
 
 
 def _is_whole(option: Option, value: Any) -> bool:
@@ -154,24 +133,31 @@ def _is_pair(option: Option, value: Any) -> bool:
     return isinstance(value, (tuple, list)) and len(value) == 2 and _are_names(option, value)
 
 
-#: By kind: whether a value, or an element of a list, is what it should be.
-_VALID: dict[str, Callable[[Option, Any], object]] = {
-    "whole": _is_whole,
-    "wholes": _is_whole,
-    "number": Option.contains,
-    "numbers": Option.contains,
-    "amounts": _is_amount,
-    "choice": lambda _, x: isinstance(x, str),
-    "text": lambda _, x: isinstance(x, str) and x,
-    "unit": _is_unit,
-    "names": _are_names,
-    "pair": _is_pair,
+class _Kind(NamedTuple):
+    """What a value, or each element of a list, must be; ``words`` hold the bounds of ``noun``."""
+
+    valid: Callable[[Option, Any], object]
+    words: str
+    noun: str = ""
+    listed: bool = False
+
+
+_KINDS = {
+    "whole": _Kind(_is_whole, "a {}", "whole number"),
+    "wholes": _Kind(_is_whole, "a list of {}", "whole numbers", listed=True),
+    "number": _Kind(Option.contains, "a {}", "number"),
+    "numbers": _Kind(Option.contains, "a list of {}", "numbers", listed=True),
+    "amounts": _Kind(_is_amount, "{}, as {{'minor': 1}}", "names and numbers", listed=True),
+    "choice": _Kind(lambda _, x: isinstance(x, str), "one of {choices}"),
+    "text": _Kind(lambda _, x: isinstance(x, str) and x, "a text"),
+    "unit": _Kind(_is_unit, "a word, a column or a number of segments"),
+    "names": _Kind(_are_names, "a list of names"),
+    "pair": _Kind(_is_pair, "two names"),
     # Not the class: NumPy's booleans count, and NumPy is not loaded for --help.
-    "flag": lambda _, x: type(x).__name__ in ("bool", "bool_"),
-    "function": lambda _, x: callable(x),
-    "source": lambda *_: True,  # a file, or what stands for one: its reader checks it
+    "flag": _Kind(lambda _, x: type(x).__name__ in ("bool", "bool_"), "True or False"),
+    "function": _Kind(lambda _, x: callable(x), "a function"),
+    "source": _Kind(lambda *_: True, ""),  # a file, or what stands for one: its reader checks it
 }
-_LISTS = ("wholes", "numbers", "amounts")
 
 
 def check(
@@ -226,12 +212,10 @@ def check_instance(
 def as_tuple(types: type | tuple[type, ...] = str, /, **values: Any) -> tuple[Any, ...]:
     """Return one name, or a list of at least one, as a tuple."""
     ((name, value),) = values.items()
-    if isinstance(value, types):
-        return (value,)
-    elements = list(value) if _is_list(value) else []
+    elements = (value,) if isinstance(value, types) else tuple(value) if _is_list(value) else ()
     if not elements or not all(isinstance(element, types) for element in elements):
         raise bad_value(name, "a name or a list of names", value)
-    return tuple(elements)
+    return elements
 
 
 def as_list(element_type: type, /, **values: Any) -> list[Any]:
@@ -301,30 +285,21 @@ def _signature_value(value: Any, option: Option) -> str | float:
         return option.none or "none"
     if isinstance(value, (int, float, str)):
         return value
-    if isinstance(value, PurePath):
-        return str(value)
-    if option.kind == "source":
-        return "given"
+    if isinstance(value, PurePath) or option.kind == "source":
+        return str(value) if isinstance(value, PurePath) else "given"
     parts = value.items() if isinstance(value, Mapping) else value
     parts = sorted(parts) if isinstance(parts, (set, frozenset)) else parts
-    return ",".join(_signature_part(part, option) for part in parts)
-
-
-def _signature_part(part: Any, option: Option) -> str:
-    if isinstance(part, tuple):
-        return "=".join(str(_signature_value(element, option)) for element in part)
-    return f"{part:.12g}" if isinstance(part, (int, float)) else str(part)
+    texts = []
+    for part in parts:
+        if isinstance(part, tuple):
+            texts.append("=".join(str(_signature_value(element, option)) for element in part))
+        else:
+            texts.append(f"{part:.12g}" if isinstance(part, (int, float)) else str(part))
+    return ",".join(texts)
 
 
 class Options:
-    """Base of the options of a question: a frozen dataclass whose fields are made above.
-
-    >>> @dataclass(frozen=True, kw_only=True)
-    ... class PowerOptions(Options):
-    ...     draws: int = whole(1000, least=10, flag="--bootstrap")
-    >>> PowerOptions(draws=99).differing()
-    {'bootstrap': 99}
-    """
+    """Base of the options of a question: a frozen dataclass whose fields are made above."""
 
     def __post_init__(self) -> None:
         for item in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses

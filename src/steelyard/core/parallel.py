@@ -1,8 +1,7 @@
-"""Work on many tasks: one after the other, in processes, or on a cluster; always the same answer.
+"""Work on many tasks, one after the other or in processes: always the same answer.
 
-Processes are joblib's, a cluster is Dask's through joblib. A task whose worker dies runs again
-elsewhere. With a folder for them, results are kept as they come in, one ``.npz`` file without
-pickled objects per task, and an interrupted run goes on from there.
+A task whose process dies runs again. With a folder for them, results are kept as they come in, one
+``.npz`` file without pickled objects per task, and an interrupted run goes on from there.
 """
 
 from __future__ import annotations
@@ -20,14 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, SteelyardError, UsageError, need_extra
-from steelyard.core.options import (
-    check_function,
-    check_instance,
-    check_number,
-    check_text,
-    check_whole,
-)
+from steelyard.core.errors import InputError, SteelyardError, UsageError
+from steelyard.core.options import check_function, check_instance, check_number, check_whole
 from steelyard.core.progress import Progress
 from steelyard.core.provenance import installed_version
 from steelyard.core.rng import Rng, streams
@@ -35,12 +28,7 @@ from steelyard.core.rng import Rng, streams
 Packed = tuple[str, list[NDArray[Any]]]  #: a result as JSON and the arrays in it
 Results = Generator[tuple[int, Packed], None, None]
 _DEATHS = 3  # of workers without a finished task in between, after which a run is given up
-_TOO_MANY_DEATHS = (
-    f"workers died {_DEATHS} times in a row, perhaps out of memory; fewer `jobs` need less"
-)
-_STREAMED: dict[str, Any] = {"batch_size": 1, "return_as": "generator_unordered"}
 _ARRAY = "\0array"  # the key of an object that stands for an array
-_ANSWER = 5.0  # seconds that a scheduler has to answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +36,12 @@ class Workers:
     """What tasks run on, as a user asked for it.
 
     ``jobs`` are processes of this machine; None starts one per core once ``patience`` seconds of
-    work are done and as many are left. ``cluster`` is the address of a Dask scheduler to use
-    instead, ``resume`` a folder that keeps results. ``progress`` is called with the tasks done and
-    all tasks, ``note`` with a sentence if results of an earlier run are used.
+    work are done and as many are left. ``resume`` is a folder that keeps results. ``progress`` is
+    called with the tasks done and all tasks, ``note`` with a sentence if results of an earlier run
+    are used.
     """
 
     jobs: int | None = 1
-    cluster: str | None = None
     resume: Path | None = None
     progress: Progress | None = None
     note: Callable[[str], None] | None = None
@@ -62,7 +49,6 @@ class Workers:
 
     def __post_init__(self) -> None:
         check_whole(1, optional=True, jobs=self.jobs)
-        check_text(optional=True, cluster=self.cluster)
         check_instance((str, Path), "a path", optional=True, resume=self.resume)
         check_function(optional=True, progress=self.progress, note=self.note)
         check_number(0, patience=self.patience)
@@ -106,8 +92,6 @@ class Workers:
 
     def _results(self, calls: dict[int, Any]) -> Results:
         """Choose what the calls run on, and yield results as they come in."""
-        if self.cluster is not None:
-            return _on_cluster(calls, self.cluster)
         if self.jobs is None:
             return _processes_if_long(calls, self.patience)
         if self.jobs == 1 or len(calls) < 2:
@@ -138,65 +122,37 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
     """Run in processes; if one of them dies, what is not done starts again in new ones."""
     from concurrent.futures.process import BrokenProcessPool
 
-    from joblib import Parallel
+    from joblib import Parallel, delayed
 
     deaths = 0
     while calls:
         try:
             # One job would run in this process, which what killed a worker must not kill.
             n_jobs = max(2, min(jobs, len(calls)))
-            pool = Parallel(n_jobs=n_jobs, backend="loky", max_nbytes="64K", **_STREAMED)
-            for k, packed in _streamed(calls, pool):
-                yield k, packed
-                del calls[k]
-                deaths = 0
+            pool = Parallel(
+                n_jobs=n_jobs,
+                backend="loky",
+                max_nbytes="64K",
+                batch_size=1,
+                return_as="generator_unordered",
+            )
+            results = pool(delayed(_call)(k, *call) for k, call in list(calls.items()))
+            try:
+                for k, packed in results:
+                    yield k, packed
+                    del calls[k]
+                    deaths = 0
+            finally:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # after an error: what still runs is of no use
+                    results.close()
         except BrokenProcessPool:
             deaths += 1
             if deaths == _DEATHS:
-                raise SteelyardError(_TOO_MANY_DEATHS) from None
-
-
-def _streamed(calls: dict[int, Any], pool: Any) -> Results:
-    from joblib import delayed
-
-    results = pool(delayed(_call)(k, *call) for k, call in list(calls.items()))
-    try:
-        for result in results:  # noqa: UP028 - yield from would close the results by itself
-            yield result
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # after an error: what still runs is of no use
-            results.close()
-
-
-def _on_cluster(calls: dict[int, Any], address: str) -> Results:
-    """Run on a cluster, which gives the tasks of a worker that dies to others."""
-    need_extra("cluster", "`cluster`")
-    import distributed
-    from distributed.comm.addressing import get_address_host_port, normalize_address
-    from joblib import Parallel, parallel_config
-
-    connect: Any = distributed.Client  # its types are not complete
-    name, expected = f'cluster="{address}"', installed_version()
-    try:
-        # A client that does not understand its address can't be closed, and complains of it later.
-        get_address_host_port(normalize_address(address))
-        client = connect(address, timeout=_ANSWER, set_as_default=False)
-    except (OSError, ValueError, TypeError, ImportError, RuntimeError) as error:
-        reason = " ".join(str(error).split())
-        raise UsageError(f"{name}: no Dask scheduler answers ({reason})") from None
-    with client:
-        for worker, answer in client.run(installed_version, on_error="return").items():
-            if answer != expected:
-                raise SteelyardError(f"{name}: {worker} has steelyard {answer}, not {expected}")
-        with parallel_config(backend="dask", client=client):
-            pool = Parallel(n_jobs=-1, **_STREAMED)
-        try:
-            yield from _streamed(calls, pool)
-        except TimeoutError:
-            raise UsageError(f"{name}: the scheduler has no workers") from None
-        except distributed.KilledWorker:
-            raise SteelyardError(_TOO_MANY_DEATHS) from None
+                raise SteelyardError(
+                    f"workers died {_DEATHS} times in a row, perhaps out of memory;"
+                    " fewer `jobs` need less"
+                ) from None
 
 
 def _packed(tree: Any) -> Packed:

@@ -59,13 +59,6 @@ def report_progress(done: int, total: int | None) -> None:
 
 
 def each(items: Iterable[T]) -> Iterator[T]:
-    """Yield items, and report which one it is; loops inside loops are parts of a step.
-
-    >>> reports = []
-    >>> with listening(lambda done, total: reports.append(done)):
-    ...     pairs = [(a, b) for a in each("ab") for b in each("xy")]
-    >>> reports
-    [0, 0.0, 0.5, 1.0, 1, 1.0, 1.5, 2.0, 2]
-    """
+    """Yield items, and report which one it is; loops inside loops are parts of a step."""
     current, listed = _LISTENING.get(), list(items)
     return iter(listed) if current is None or current.counted else current.loop(listed)

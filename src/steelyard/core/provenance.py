@@ -46,10 +46,7 @@ class InputFile:
 
 
 def taken_alike(read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2) -> Iterator[str]:
-    """Yield what inputs were taken for, those that are alike in one line.
-
-    At most so many names of each role, and so many files, are named.
-    """
+    """Yield what inputs were taken for, with at most so many names of a role, and so many files."""
     alike: dict[str, list[str]] = {}
     for entry in read:
         columns = "; ".join(
@@ -64,11 +61,7 @@ def taken_alike(read: Sequence[Mapping[str, Any]], most: int = 4, files: int = 2
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How a result came about, in one line for a footnote or as JSON for a machine.
-
-    >>> Provenance("data info", {"human": "mqm"}, seed=0, version="1.0").line()
-    'steelyard 1.0 | data info | human:mqm | seed:0'
-    """
+    """How a result came about, in one line for a footnote or as JSON for a machine."""
 
     method: str
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""One Table, six renderings: text (:mod:`core.console`), Markdown, LaTeX, CSV, JSON and HTML.
+"""One Table, six renderings: text (:mod:`core.display`), Markdown, LaTeX, CSV, JSON and HTML.
 
 Text, Markdown, LaTeX and HTML show the same rounded figures (:meth:`Table.shown`); CSV and JSON
 hold the exact values. Names and texts in cells are untrusted: each rendering escapes what would be
@@ -23,7 +23,7 @@ from steelyard.core.text import plural
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from steelyard.core.console import Screen
+    from steelyard.core.display import Screen
 
 Cell = str | int | float | bool | None
 Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
@@ -59,14 +59,6 @@ class Table:
 
     ``rules`` are the rows above which a line is drawn (clusters), ``bold`` the (row, column) cells
     to stress, ``notes`` the lines below the table.
-
-    >>> columns = (Column("system"), Column("chrF", "higher"))
-    >>> print(Table("Scores", columns, (("A", 51.25), ("B", None))).text())
-    Scores
-    system  chrF ↑
-    ------  ------
-    A        51.25
-    B           --
     """
 
     title: str
@@ -92,12 +84,12 @@ class Table:
 
     def text(self, screen: Screen | None = None) -> str:
         """Render as text: for a screen, else with all that there is."""
-        from steelyard.core.console import PLAIN, table_text  # which imports this module
+        from steelyard.core.display import PLAIN, table_text  # which imports this module
 
         return table_text(self, PLAIN if screen is None else screen)
 
     def __str__(self) -> str:
-        from steelyard.core.console import Screen
+        from steelyard.core.display import Screen
 
         return self.text(replace(Screen.of(sys.stdout), colour=False))
 
@@ -112,14 +104,13 @@ class Table:
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
         """Return the cells as markup, those in bold put into ``stress``."""
-
-        def marked(i: int, j: int, text: str) -> str:
-            # The dash of a missing cell is no name that has to be escaped.
-            cell = MISSING if missing(self.rows[i][j]) else escape(text)
-            return stress.format(cell) if (i, j) in self.bold else cell
-
-        shown = enumerate(self.shown())
-        return [[marked(i, j, text) for j, text in enumerate(row)] for i, row in shown]
+        cells = self.shown()
+        for i, row in enumerate(cells):
+            for j, text in enumerate(row):
+                # The dash of a missing cell is no name that has to be escaped.
+                cell = MISSING if missing(self.rows[i][j]) else escape(text)
+                row[j] = stress.format(cell) if (i, j) in self.bold else cell
+        return cells
 
     def _aligned(self, number: str, word: str) -> list[str]:
         return [number if self.right(j) else word for j in range(len(self.columns))]
@@ -173,20 +164,15 @@ class Table:
         rows = ([None if missing(cell) else cell for cell in row] for row in self.rows)
         return [dict(zip(self.keys(), row, strict=True)) for row in rows]
 
-    def json(self) -> str:
-        """Render the exact values as a JSON array of objects."""
-        return dumps(self.records()) + "\n"
-
     def render(self, form: str) -> str:
-        """Render by name: ``text md tex csv tsv json html``."""
+        """Render by name: ``txt md tex csv tsv json html``."""
         forms: dict[str, Callable[[], str]] = {
-            "text": lambda: self.text() + "\n",
             "txt": lambda: self.text() + "\n",
             "md": self.markdown,
             "tex": self.latex,
             "csv": self.csv,
             "tsv": lambda: self.csv("\t"),
-            "json": self.json,
+            "json": lambda: dumps(self.records()) + "\n",
             "html": self.html,
         }
         if form not in forms:
@@ -243,11 +229,7 @@ def missing(cell: object) -> bool:
 
 
 def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
-    """Return how many decimals to show: two digits of the error, else four of the largest number.
-
-    >>> decimals([51.25, 7.0]), decimals([0.123456]), decimals([0.123456], standard_error=0.02)
-    (2, 4, 3)
-    """
+    """Return the decimals to show: two digits of the error, else four of the largest number."""
     numbers = [abs(c) for c in cells if isinstance(c, float) and math.isfinite(c)]
     largest = standard_error or max(numbers, default=0.0)
     if largest <= 0:

@@ -16,11 +16,7 @@ def are(n: int, noun: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 4, *, rest: str = "more", last: str = ", ") -> str:
-    """Name the first few, and count the ``rest``; ``last`` stands before the last name of all.
-
-    >>> listed("AB"), listed("ABCDEF"), listed("ABCDE", rest="other"), listed("ABC", last=" and ")
-    ('A, B', 'A, B, C, D and 2 more', 'A, B, C, D and 1 other', 'A, B and C')
-    """
+    """Name the first few, and count the ``rest``; ``last`` stands before the last name of all."""
     left = len(names) - most
     if left > 0:
         others = f"{left:,} more" if rest == "more" else plural(left, rest)

@@ -39,12 +39,7 @@ def reworded(warning: str, change: Callable[[str], str]) -> str:
 
 
 def brief(warnings: Iterable[str], every: str = "") -> list[str]:
-    """Keep the first warning of a kind, and cut long lists of names; ``every`` says where all are.
-
-    >>> texts = [TypedWarning(f"{name} sounds odd", "direction") for name in ("ter", "wer")]
-    >>> brief([*texts, "few systems"], every="--json")
-    ['ter sounds odd (and 1 more like this: --json)', 'few systems']
-    """
+    """Keep the first warning of a kind with few of its names; ``every`` says where all are."""
     kinds: dict[str, list[str]] = {}
     for warning in dict.fromkeys(warnings):
         kinds.setdefault(code_of(warning) or warning, []).append(warning)

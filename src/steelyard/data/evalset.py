@@ -7,7 +7,7 @@ Alignment, orientation and missing values are settled here, for all statistics.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
@@ -20,7 +20,15 @@ from steelyard.core.provenance import InputFile
 from steelyard.core.table import Frame, frame
 from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Floats, Ratings, same_values
-from steelyard.data.segments import Frozen, Index, Segments, Texts, checked_texts, set_fields
+from steelyard.data.segments import (
+    Frozen,
+    Index,
+    Segments,
+    Texts,
+    checked_texts,
+    positions,
+    set_fields,
+)
 from steelyard.stats.arrays import own_floats, row_means, sealed
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
@@ -123,10 +131,6 @@ def _pick(array: Floats | None, index: Index | None, axis: int) -> Floats | None
     return sealed(np.take(array, index, axis=axis))
 
 
-def _positions(names: Sequence[str], among: Sequence[str]) -> Index:
-    return np.array([among.index(name) for name in names], dtype=np.int64)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class EvalSet:
     """One test set: systems, segments, and all scores, ratings and texts of their outputs.
@@ -163,12 +167,12 @@ class EvalSet:
         self._check_types()
         self._check_shapes()
         systems, documents = tuple(sorted(self.systems)), self.documents
-        rows = None if systems == self.systems else _positions(systems, self.systems)
+        rows = None if systems == self.systems else positions(systems, self.systems)
         segments, columns = self.segments.canonical()
         set_fields(self, systems=systems, segments=segments)
         scores, outputs = self.scores, self.outputs
         if rows is not None or columns is not None:
-            order = _positions(self.documents, documents)
+            order = positions(self.documents, documents)
             scores = {name: table._take(rows, columns, order) for name, table in scores.items()}
         if columns is not None:
             outputs = {name: tuple(texts[i] for i in columns) for name, texts in outputs.items()}
@@ -412,10 +416,10 @@ class EvalSet:
 def need_outputs(es: EvalSet) -> None:
     """Refuse a set without any output, which has nothing to be scored."""
     if not es.outputs:
-        problem = "no outputs of systems to score, expected texts of at least one"
-        if es.inputs:
-            raise InputError(problem, path=listed([file.path for file in es.inputs]))
-        raise UsageError(f"the set has {problem}")
+        path = listed([file.path for file in es.inputs]) or None
+        raise InputError(
+            "no outputs of systems to score, expected texts of at least one", path=path
+        )
 
 
 def _need(value: object, kind: Any, what: str, expected: str = "") -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Floats, Ratings
-from steelyard.data.segments import COLUMNS, MAPPINGS, Index, Segments, Texts
+from steelyard.data.segments import COLUMNS, MAPPINGS, Index, Segments, Texts, positions
 from steelyard.stats.arrays import sealed
 from steelyard.stats.permutation.corpus import CorpusStatistics
 
@@ -49,11 +49,6 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
     if outputs_of.keys() <= joined.outputs.keys():
         return joined
     return replace(joined, outputs={**outputs_of, **joined.outputs})
-
-
-def _index(names: Iterable[str], among: Sequence[str]) -> Index:
-    position = {name: i for i, name in enumerate(among)}
-    return np.array([position[name] for name in names], dtype=np.int64)
 
 
 def _origin(es: EvalSet) -> str:
@@ -120,7 +115,7 @@ def _join_texts(
     """Merge texts by name; two different texts for one segment are an error."""
     merged: dict[str, list[str | None]] = {}
     for es, texts in parts:
-        index = _index(es.segments.ids, ids).tolist()
+        index = positions(es.segments.ids, ids).tolist()
         for name, column in texts.items():
             target = merged.setdefault(name, [None] * len(ids))
             for i, text in zip(index, column, strict=True):
@@ -159,8 +154,8 @@ def _join_scores(joined: EvalSet, sets: Sequence[EvalSet]) -> dict[str, ScoreTab
         values = np.full((joined.n_systems, joined.n_segments), np.nan)
         official: Floats | None = None
         for es, table in zip(parts, tables, strict=True):
-            rows = _index(es.systems, joined.systems)
-            columns = _index(es.segments.ids, joined.segments.ids)
+            rows = positions(es.systems, joined.systems)
+            columns = positions(es.segments.ids, joined.segments.ids)
             _merge(values, np.ix_(rows, columns), table.values, name, es)
             if table.system_scores is not None:
                 official = np.full(joined.n_systems, np.nan) if official is None else official
@@ -199,9 +194,9 @@ def _statistics(joined: EvalSet, parts: Sequence[EvalSet], name: str) -> CorpusS
     stats = es.scores[name].statistics
     if len(parts) != 1 or stats is None:
         return None
-    columns = _index(es.segments.ids, joined.segments.ids)
+    columns = positions(es.segments.ids, joined.segments.ids)
     values = np.full((joined.n_systems, joined.n_segments, stats.values.shape[2]), np.nan)
-    values[np.ix_(_index(es.systems, joined.systems), columns)] = stats.values
+    values[np.ix_(positions(es.systems, joined.systems), columns)] = stats.values
     return replace(stats, values=values)
 
 
@@ -214,8 +209,8 @@ def _spread(
         return None
     (es,) = stored
     values = np.full((joined.n_systems, len(getattr(joined, groups))), np.nan)
-    columns = _index(getattr(es, groups), getattr(joined, groups))
-    values[np.ix_(_index(es.systems, joined.systems), columns)] = getattr(es.scores[name], level)
+    columns = positions(getattr(es, groups), getattr(joined, groups))
+    values[np.ix_(positions(es.systems, joined.systems), columns)] = getattr(es.scores[name], level)
     return values
 
 

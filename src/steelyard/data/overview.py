@@ -12,15 +12,14 @@ import numpy as np
 
 from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import printable
-from steelyard.core.provenance import Provenance, taken_alike
+from steelyard.core.provenance import Provenance, origin, taken_alike
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.text import all_of, plural, sentence
+from steelyard.core.text import plural, sentence
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
 
-_DOUBTS = 3  # doubtful directions that get a sentence each
 _ALL = 1000  # names of files and columns that are shown
 #: Words in the names of scores of which less is usually better.
 _LESS_IS_BETTER = frozenset(
@@ -70,8 +69,6 @@ class ScoreFacts:
             "max": self.high,
             "missing": self.missing,
             "ties": self.ties,
-            "has_segment_scores": self.table.has_segments,
-            "has_system_scores": self.table.system_scores is not None,
             "correlation_with_human": self.correlation,
         }
 
@@ -84,14 +81,14 @@ class Overview(Result):
     human: str | None
     scores: tuple[ScoreFacts, ...]
 
-    def _doubts(self) -> list[tuple[str, str]]:
+    def _doubts(self) -> list[str]:
         others = (facts for facts in self.scores if facts.name != self.human)
-        return [(facts.name, text) for facts in others for text in facts.doubts(self.human)]
+        return [text for facts in others for text in facts.doubts(self.human)]
 
     @property
     def warnings(self) -> list[str]:
         """What a reader should look at before believing anything."""
-        return [*self.es.notes, *(text for _, text in self._doubts())]
+        return [*self.es.notes, *self._doubts()]
 
     @property
     def _domains(self) -> dict[str, int]:
@@ -109,19 +106,14 @@ class Overview(Result):
             "n_documents": len(es.documents),
             "domains": self._domains,
             "references": list(es.references),
-            "n_outputs": len(es.outputs),
             "human": list(es.human),
             "metrics": list(es.metrics),
-            "n_human": len(es.human),
-            "n_metrics": len(es.metrics),
             "scores": [facts.to_dict() for facts in self.scores],
             "ratings": {
-                name: {"n_ratings": len(r), "n_raters": len(r.raters), "raters": list(r.raters)}
+                name: {"n_ratings": len(r), "n_raters": len(r.raters)}
                 for name, r in es.ratings.items()
             },
-            "inputs": [i.to_dict() for i in es.inputs],
-            "read": [i.taken_for() for i in es.inputs],
-            "provenance": Provenance.of("data info", {"human": self.human}, es.inputs).to_dict(),
+            **origin(Provenance.of("data info", {"human": self.human}, es.inputs)),
             "warnings": self.warnings,
         }
 
@@ -132,11 +124,7 @@ class Overview(Result):
         kinds = f"{plural(len(es.human), 'human score')} and {plural(len(es.metrics), 'metric')}"
         title = " ".join(part for part in (es.name, es.language_pair) if part) or "The set"
         lines: list[Statement] = [("settled", f"{title} holds {size}, {kinds}.")]
-        doubts = self._doubts()
-        lines += [("undecided", sentence(text)) for _, text in doubts[:_DOUBTS]]
-        if len(doubts) > _DOUBTS:
-            names = all_of([name for name, _ in doubts[_DOUBTS:]])
-            lines.append(("undecided", f"The direction of {names} is in doubt, too."))
+        lines += [("undecided", sentence(text)) for text in self._doubts()]
         gaps = [(facts.missing, facts.name) for facts in self.scores if facts.missing > 0]
         if gaps:
             share, name = max(gaps)
@@ -221,11 +209,7 @@ def _tie_share(values: Floats) -> float:
 
 @lru_cache(maxsize=1024)
 def sounds_lower(name: str) -> bool:
-    """Return whether a score's name has a word in it that stands for something unwanted.
-
-    >>> sounds_lower("latency_ms"), sounds_lower("wordErrorRate"), sounds_lower("closeness")
-    (True, True, False)
-    """
+    """Return whether a score's name has a word in it that stands for something unwanted."""
     if "metricx" in name.casefold():  # which counts errors, unless somebody has turned it round
         return True
     parts = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)

@@ -66,6 +66,12 @@ def checked_texts(
     return texts
 
 
+def positions(names: Iterable[str], among: Iterable[str]) -> Index:
+    """Return the position of each name among others, -1 where it is not there."""
+    position = {name: k for k, name in enumerate(among)}
+    return np.array([position.get(name, -1) for name in names], dtype=np.int64)
+
+
 def _number_key(digits: str) -> tuple[int, int, str]:
     """Order digits by length, then as text: the order of the numbers, for any length."""
     number = digits.lstrip("0")
@@ -73,11 +79,7 @@ def _number_key(digits: str) -> tuple[int, int, str]:
 
 
 def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a sort key that puts ``seg 2`` before ``seg 10``.
-
-    >>> sorted(["10", "2", "d1::10", "d1::9"], key=natural_key)
-    ['2', '10', 'd1::9', 'd1::10']
-    """
+    """Return a sort key that puts ``seg 2`` before ``seg 10``."""
     if label.isascii() and label.isdigit():
         return (_number_key(label),)
     key = []

@@ -1,4 +1,4 @@
-"""Which parts of a set are meant: metrics by name, pattern or what they see; columns of texts.
+"""Which parts of a set are meant: metrics by name, pattern or what they see.
 
 A name of a metric stands for itself. Any other name with ``*``, ``?`` or ``[...]`` is a shell
 pattern and stands for all metrics that it matches; human scores are chosen by name alone.
@@ -7,22 +7,19 @@ pattern and stands for all metrics that it matches; human scores are chosen by n
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 import numpy as np
 
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.table import Column, Table
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.data.segments import Texts
 
 SRC, REF, BOTH, NONE = "src", "ref", "both", "none"
 #: Scores beyond it, or all below its inverse, have moments that leave the range of numbers.
 LARGEST = 1e30
-_BREAKS = str.maketrans({"\t": " ", "\n": " ", "\r": " "})  # would look like columns and rows
 
 
 def _is_pattern(name: str) -> bool:
@@ -120,40 +117,3 @@ def _seen(es: EvalSet) -> str:
     """Say what the metrics of a set see."""
     counts = Counter(" and ".join(es[name].uses) or "not known" for name in es.metrics)
     return "they see: " + ", ".join(f"{what} ({n})" for what, n in sorted(counts.items()))
-
-
-def text_table(es: EvalSet, names: Sequence[str]) -> Table:
-    """Return columns of texts, a row per segment, or per output if ``output`` is among them.
-
-    Columns are ``segment``, ``domain``, ``doc``, ``src``, further columns of the input, and names
-    of references and of systems.
-    """
-    segments, blank = es.segments, (None,) * es.n_segments
-    columns: dict[str, Texts | None] = {
-        **segments.metadata,
-        "segment": segments.ids,
-        "domain": segments.domains,
-        "doc": segments.documents,
-        "src": segments.sources,
-        **es.outputs,
-        **segments.references,
-    }
-    existing = [*columns, "system", "output"]
-    systems: list[str | None] = [None]
-    if {"system", "output"} & set(names):
-        systems = list(es.outputs)
-        names = names if "system" in names else ("system", *names)
-    for name in names:
-        if name not in existing:
-            raise UsageError(f"no column '{name}'; {hint(name, existing)}")
-        if columns.get(name, es.outputs or None) is None:
-            raise UsageError(f"column '{name}': the input has none")
-    rows: list[tuple[str | None, ...]] = []
-    for system in systems:
-        columns["system"] = (system,) * es.n_segments
-        columns["output"] = blank if system is None else es.outputs[system]
-        rows += zip(*(columns[name] or blank for name in names), strict=True)
-    cells = tuple(
-        tuple(None if text is None else text.translate(_BREAKS) for text in row) for row in rows
-    )
-    return Table("", tuple(map(Column, names)), cells)

@@ -1,8 +1,4 @@
-"""What is independent in a set: segments, their documents, prompts, raters, or other units.
-
-Segments of a document share an author and a rater, battles of a prompt share the prompt: they say
-less than as many independent ones. Tests and intervals take whole units as independent.
-"""
+"""What is independent in a set: segments, their documents, prompts, raters, or other units."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from numpy.typing import NDArray
 from steelyard.core.errors import UsageError
 from steelyard.core.text import plural
 from steelyard.data.judgements import Ratings
-from steelyard.data.segments import Segments, Texts
+from steelyard.data.segments import Segments, Texts, positions
 from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.resampling.cluster_df import expanded_level, unit_sizes
 from steelyard.stats.resampling.design_effect import DesignEffect, design_effect
@@ -32,16 +28,12 @@ Bools = NDArray[np.bool_]
 
 def column_of(unit: str | int) -> str | None:
     """Return the column that a unit is named after, None where it is a word or a number."""
-    name = str(unit).removesuffix(f"+{RATER}")  # judgements know their rater without a column
+    name = str(unit).removesuffix(f"+{RATER}")
     return None if name in (*_WORDS, *_SYNONYMS) or name.isdecimal() else name
 
 
 def counted(n: int, name: str) -> str:
-    """Count units in words.
-
-    >>> counted(170, "document"), counted(12, "5 segments"), counted(3, "topic")
-    ('170 documents', '12 runs of 5 segments', "3 values of 'topic'")
-    """
+    """Count units in words."""
     if name[0].isdecimal():
         return f"{plural(n, 'run')} of {name}"
     if "+" in name:
@@ -67,16 +59,12 @@ def least_p(n: int) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Units:
-    """The units of some segments, of which ``n`` take part.
-
-    ``codes`` are None where every unit has one segment. ``coarser`` are units that the data knows,
-    where finer ones were asked for.
-    """
+    """The units of some segments, of which ``n`` take part."""
 
     name: str
     n: int
-    codes: Counts | None = None
-    coarser: Units | None = None
+    codes: Counts | None = None  # None where every unit has one segment
+    coarser: Units | None = None  # units that the data knows, where finer ones were asked for
     warnings: tuple[str, ...] = ()
 
     def take(self, segments: Bools | Counts) -> Counts | None:
@@ -119,10 +107,10 @@ class Units:
 
 @dataclass(frozen=True, slots=True)
 class UnitEffect:
-    """What a result took as independent, and what that changed.
+    """What a result took as independent, and what that changed; NaN is unknown.
 
     The design effect is the variance of a mean difference between two systems over what it would be
-    for independent segments; the median over all pairs. NaN is unknown.
+    for independent segments; the median over all pairs.
     """
 
     name: str
@@ -159,9 +147,8 @@ class UnitEffect:
 
     def shown(self) -> str:
         """Return the design effect with its interval as text."""
-        if np.isnan(self.design_effect):
-            return "design effect unknown"
-        return f"design effect {self.design_effect:.1f}{self._ends}"
+        size = "unknown" if np.isnan(self.design_effect) else f"{self.design_effect:.1f}"
+        return f"design effect {size}{self._ends}"
 
     @property
     def _ends(self) -> str:
@@ -190,8 +177,7 @@ class UnitEffect:
         text = f"unit: {self.counted()}, taken as independent"
         if self.coarser is not None:
             return f"{text} although of {self.coarser.counted()}: {self.coarser.shown()}"
-        if self.design_effect != 1.0:
-            text += f"; {self.shown()}"
+        text += "" if self.design_effect == 1.0 else f"; {self.shown()}"
         if self.design_effect > 1 and not np.isnan(self.effective):
             text += f", as much as {self.effective:,.0f} {self._singles} tell"
         return text
@@ -209,8 +195,7 @@ def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
     if name == AUTO and natural is not None and natural.n >= FEWEST:
         return natural
     if name == AUTO and problem:
-        why = f"{problem}: segments are taken as independent, which those of a document are not"
-        return Units(SEGMENT, int(used.sum()), warnings=(why,))
+        return Units(SEGMENT, int(used.sum()), warnings=(problem,))
     if name in (AUTO, SEGMENT):
         units = Units(SEGMENT, int(used.sum()))
     elif name.isdecimal():
@@ -239,8 +224,7 @@ def _column_units(segments: Segments, name: str, used: Bools) -> Units:
     missing = _missing(column, used)
     if missing:
         some = f" ({missing:,} of {int(used.sum()):,} have none)" if missing < used.sum() else ""
-        what = f"{DOCUMENT if name == segments.document_column else name}s"
-        raise UsageError(f'unit="{name}": the {what} of the segments are not known{some}')
+        raise UsageError(f'unit="{name}": the {name}s of the segments are not known{some}')
     return _coded(name, _codes(column), used)
 
 
@@ -267,7 +251,10 @@ def _natural_units(segments: Segments, used: Bools) -> tuple[Units | None, str]:
         if not missing:
             return _coded(DOCUMENT, _codes(segments.documents), used), ""
         if missing < used.sum():
-            return None, f"{plural(missing, 'segment')} without a document"
+            return None, (
+                f"{plural(missing, 'segment')} without a document: segments are taken as"
+                " independent, which those of a document are not"
+            )
     if segments.sources is None or _missing(segments.sources, used):
         return None, ""
     prompts = _coded(PROMPT, _codes(segments.sources), used)
@@ -284,11 +271,9 @@ def _with_warnings(units: Units, natural: Units | None, used: Bools) -> Units:
         return replace(units, warnings=warnings)
     cut = (
         f"{units.counted()} are taken as independent, but cut {natural.counted()}: p-values and "
-        f"intervals are too small where segments of a {natural.name} are alike"
+        f'intervals are too small where segments of a {natural.name} are alike (unit="'
+        f'{natural.name}")'
     )
-    if natural.n < FEWEST:
-        cut += f"; {natural.too_few()} for anything but exact tests"
-    cut += f' (unit="{natural.name}")'
     return replace(units, coarser=natural, warnings=(*warnings, cut))
 
 
@@ -310,24 +295,17 @@ def rater_groups(ratings: Ratings, systems: Sequence[str], segments: Sequence[st
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    size = len(systems) * len(segments)
     row = positions(ratings.systems, systems)[ratings.system]
     column = positions(ratings.segments, segments)[ratings.segment]
     keep = (row >= 0) & (column >= 0) & _rated(ratings)
     cell, rater = (row * len(segments) + column)[keep], ratings.rater[keep].astype(np.int64)
+    size = len(systems) * len(segments)
     n = size + len(ratings.raters)
     graph = coo_array((np.ones(len(cell), dtype=bool), (cell, size + rater)), shape=(n, n))
     component = connected_components(graph.tocsr(), directed=False)[1]
-    groups = np.full(size, -1, dtype=np.int64)
-    rated = np.unique(cell)
+    groups, rated = np.full(size, -1, dtype=np.int64), np.unique(cell)
     groups[rated] = np.unique(component[rated], return_inverse=True)[1]
     return groups.reshape(len(systems), len(segments))
-
-
-def positions(names: Sequence[str], among: Sequence[str]) -> Counts:
-    """Return the position of each name among others, -1 where it is not there."""
-    position = {name: k for k, name in enumerate(among)}
-    return np.array([position.get(name, -1) for name in names], dtype=np.int64)
 
 
 def _rated(ratings: Ratings) -> Bools:
@@ -337,10 +315,8 @@ def _rated(ratings: Ratings) -> Bools:
 def too_few_groups(groups: Counts, ratings: Ratings) -> str | None:
     """Say that there are too few groups of raters for a test, None if there are enough."""
     n = len(np.unique(groups[groups >= 0]))
-    if n >= FEWEST:
-        return None
     n_raters = len(np.unique(ratings.rater[_rated(ratings)]))
-    if n == n_raters:
-        return f"{too_few(n, RATER)} for a test by rater"
-    groups_of = f"{counted(n_raters, RATER)}, who share outputs, are"
-    return f"{groups_of} {plural(n, 'independent group')}: too few for a test by rater"
+    raters = counted(n_raters, RATER)
+    if n < n_raters:
+        raters += f", who share outputs, are {plural(n, 'independent group')}"
+    return f"{raters}: too few for a test by rater" if n < FEWEST else None

@@ -16,13 +16,13 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
+from steelyard.data.segments import positions
 from steelyard.data.units import (
     FEWEST,
     RATER,
     SEGMENT,
     UnitEffect,
     Units,
-    positions,
     rater_groups,
     too_few,
     too_few_groups,

@@ -1,4 +1,4 @@
-"""``meta`` over several sets: the same bytes from one process, several, and a cluster."""
+"""``meta`` over several sets: the same bytes from one process and from several."""
 
 from __future__ import annotations
 
@@ -75,29 +75,13 @@ def test_processes(benchmark, alone):
     assert shown(benchmark, jobs=2) == alone
 
 
-def test_a_cluster(benchmark, alone, cluster):
-    assert shown(benchmark, cluster=cluster.address) == alone
-
-
-def test_a_cluster_that_loses_a_worker(benchmark, alone, cluster):
-    lost: list[int] = []
-
-    def lose(done, _total):
-        if done == 2 and not lost:
-            cluster.kill_one()
-            lost.append(done)
-
-    assert shown(benchmark, cluster=cluster.address, progress=lose) == alone
-    assert lost
-
-
-def test_interrupted_on_a_cluster_resumed_elsewhere(benchmark, alone, cluster, tmp_path):
+def test_an_interrupted_run_goes_on(benchmark, alone, tmp_path):
     def interrupt(done, _total):
         if done == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        shown(benchmark, cluster=cluster.address, resume=tmp_path, progress=interrupt)
+        shown(benchmark, resume=tmp_path, progress=interrupt)
     assert len(list(tmp_path.glob("meta.*.npz"))) == 4
     steps = []
     resumed = shown(benchmark, resume=tmp_path, progress=lambda *step: steps.append(step))
@@ -105,19 +89,17 @@ def test_interrupted_on_a_cluster_resumed_elsewhere(benchmark, alone, cluster, t
     assert steps[0] == (4, 9)
 
 
-def test_the_command(protocol, cluster, capsys, tmp_path):
+def test_the_command(protocol, capsys, tmp_path):
     command = ["meta", "--benchmark", str(protocol), "--significance", "--resamples", "50",
                "--quiet", "--json"]  # fmt: skip
     texts = []
-    for more in ([], ["--cluster", cluster.address, "--resume", str(tmp_path)],
-                 ["--jobs", "2", "--resume", str(tmp_path)]):  # fmt: skip
+    kept = ["--jobs", "2", "--resume", str(tmp_path)]
+    for more in ([], kept, kept):
         assert run([*command, *more]) == 0
         texts.append(capsys.readouterr().out)
     assert texts[0] == texts[1] == texts[2]
     assert run([*command, "--seed", "1", "--resume", str(tmp_path)]) == 2
     assert "holds results of another run (data differ)" in capsys.readouterr().err
-    assert run([*command, "--cluster", "tcp://127.0.0.1:9"]) == 2
-    assert capsys.readouterr().err.count("\n") == 1
     one_set = ["meta", str(protocol.parent / "set0.csv"), "--human", "mqm"]
     assert run([*one_set, "--resume", str(tmp_path)]) == 2
     assert "one set is not split" in capsys.readouterr().err

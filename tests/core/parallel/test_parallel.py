@@ -1,22 +1,20 @@
-"""One seam for all parallel work: same answer in one process, several, and on a cluster."""
+"""One seam for all parallel work: same answer in one process and in several."""
 
 from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
-from steelyard.core.errors import MissingDependencyError, SteelyardError, UsageError
+from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.parallel import Workers
 
 
-def run(fn, tasks, jobs=1, *, cluster=None, resume=None, progress=None, patience=3.0, **how):
-    return Workers(jobs, cluster, resume, progress, patience=patience).run(fn, tasks, **how)
+def run(fn, tasks, jobs=1, *, resume=None, progress=None, patience=3.0, **how):
+    return Workers(jobs, resume, progress, patience=patience).run(fn, tasks, **how)
 
 
 def tasks_of(n=5):
@@ -205,37 +203,3 @@ def test_results_of_another_run_are_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="resume="):
         run(abs, [-1], resume=tmp_path / "file")
-
-
-def test_a_cluster_gives_the_same(cluster):
-    alone = run(make_work(), tasks_of(), rng=7)
-    assert same(alone, run(make_work(), tasks_of(), cluster=cluster.address, rng=7))
-
-
-def test_what_a_dead_worker_left_is_done_elsewhere(cluster, tmp_path):
-    results = run(make_deadly(tmp_path), [0, 1, 2, 3], cluster=cluster.address)
-    assert results == [0, 10, 20, 30]
-
-
-def test_nobody_at_an_address():
-    with pytest.raises(UsageError, match=r'cluster="tcp://127.0.0.1:9": no Dask scheduler answers'):
-        run(abs, [1], cluster="tcp://127.0.0.1:9")
-    with pytest.raises(UsageError, match='cluster="nonsense://x": no Dask scheduler answers'):
-        run(abs, [1], cluster="nonsense://x")
-
-
-@pytest.mark.parametrize("address", ["nonsense", "http://127.0.0.1:9"])
-def test_an_address_that_is_none_is_one_line(address):
-    """Nothing is said of a client that could not be closed, when it is collected."""
-    script = f"from steelyard.core.parallel import Workers as W; W(1, {address!r}).run(abs, [1])"
-    results = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
-                           check=False)  # fmt: skip
-    assert f'UsageError: cluster="{address}": no Dask scheduler answers' in results.stderr
-    assert "Exception ignored" not in results.stderr
-    assert "distributed" not in results.stderr
-
-
-def test_without_dask_the_command_to_install_it_is_said(monkeypatch):
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(MissingDependencyError, match=r"pip install 'steelyard\[cluster\]'"):
-        run(abs, [1], cluster="tcp://127.0.0.1:9")
