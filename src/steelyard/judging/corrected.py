@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.ranked import PairTest, Ranked
-from steelyard.comparison.results import Comparison
+from steelyard.comparison.results import Comparison, PairTest, Ranked
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
 from steelyard.core.display import Result, Summary, one_line
@@ -283,7 +282,7 @@ class Correction(Result):
         """Give what ``--json`` prints."""
         comparison = None
         if self.together is not None and len(self.systems) > 1:
-            comparison = self.comparison.found_dict()
+            comparison = self.comparison.rankings_dict()
         return {
             "summary": self.summary().splitlines(),
             "n_items": self.n_rows,
