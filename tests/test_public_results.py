@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.pair import decide
+from steelyard.comparison.card import decide
 from steelyard.core.display import Result, Summary
 from steelyard.core.lazy import Lazy
 from steelyard.core.table import Table

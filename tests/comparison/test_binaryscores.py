@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparison.pair import decide
-from steelyard.comparison.ranked import PROPORTION
+from steelyard.comparison.card import decide
+from steelyard.comparison.results import PROPORTION
 from steelyard.comparison.run import compare
 from steelyard.core.errors import UsageError
 from steelyard.report.figures import versus

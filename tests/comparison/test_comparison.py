@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from steelyard.cli.main import run
-from steelyard.comparison import aggregations, options, tests
+from steelyard.comparison import options, rankings, tests
+from steelyard.comparison.card import decide
 from steelyard.comparison.diagnosis import modes, swaying_segments
-from steelyard.comparison.pair import decide
-from steelyard.comparison.pairwords import _more
 from steelyard.comparison.run import compare, compare_each
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import generator
@@ -387,8 +386,6 @@ def test_intervals_of_pairs_where_scores_are_missing():
 
 
 def test_words_for_power_that_is_there_and_for_what_nobody_has():
-    assert "would take about 31 segments (80% power)" in _more(30, 31, 0.8)
-    assert _more(30, 30, 0.8) == "The power for a difference this large is 80% or more already."
     tiny = decide(make([[1.0, -1, 1, -1 + 1e-9], [0.0] * 4]), ("A", "B"), n_bootstrap=50)
     assert tiny.needed is None
     assert "would take more than 10,000,000 segments" in tiny.verdict
@@ -612,13 +609,13 @@ def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
 
 
 def test_options_name_what_the_registries_hold():
-    assert tuple(aggregations.AGGREGATIONS) == options.RANKINGS
+    assert tuple(rankings.AGGREGATIONS) == options.RANKINGS
     assert tuple(tests.TESTS) == options.TESTS
     assert bradleyterry.TIES == options.TIES
     assert bradleyterry.TIE_MODELS == options.TIE_MODELS
     assert bradleyterry.METHODS == options.FITS
     assert pvalues.ALTERNATIVES == options.ALTERNATIVES
     assert set(corrections.CORRECTIONS) == set(options.CORRECTIONS)
-    for own in aggregations.AGGREGATIONS.values():
+    for own in rankings.AGGREGATIONS.values():
         fitting = {own.test, own.test_of_binary, own.test_of_corpus} - {None}
         assert fitting <= set(tests.TESTS)

@@ -16,8 +16,8 @@ from sacrebleu.significance import PairedTest
 
 import steelyard as sy
 from steelyard.cli.main import run
+from steelyard.comparison.card import decide
 from steelyard.comparison.diagnosis import swaying_corpus
-from steelyard.comparison.pair import decide
 from steelyard.comparison.run import ManyScores, compare, compare_scores
 from steelyard.report.page import make_report
 from steelyard.stats.resampling.cluster_df import expanded_level

@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparison.aggregations import AGGREGATIONS
-from steelyard.comparison.pair import decide
+from steelyard.comparison.card import decide
+from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.run import compare
 from steelyard.data.overview import sounds_lower
 from steelyard.report.figures import comparison, versus

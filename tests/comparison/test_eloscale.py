@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.eloscale import on_elo_scale
-from steelyard.comparison.ranked import Ranked
+from steelyard.comparison.logs import on_elo_scale
+from steelyard.comparison.results import Ranked
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.data.judgements import BattleLog

@@ -22,8 +22,8 @@ import pytest
 
 import steelyard as sy
 from steelyard import studies
+from steelyard.comparison.card import decide
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.pair import decide
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, check_flag, check_number, check_whole
 from steelyard.core.parallel import Workers

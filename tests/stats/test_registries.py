@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.aggregations import AGGREGATIONS
+from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.tests import TESTS
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import ScoreTable
