@@ -119,9 +119,9 @@ def test_the_page_lists_the_words():
 
 def test_keywords_of_python_have_the_same_words():
     es = sy.demo_set()
-    usual = sy.compare(es, "chars-refA", by=["bt", "elo"], tests="sign", method="mm", k=10.0,
+    usual = sy.compare(es, "chars-refA", by=["bt", "elo"], tests="sign",
                        n_bootstrap=20, rng=3)  # fmt: skip
-    again = sy.compare(es, "chars-refA", by=["bt", "elo"], test="sign", fit="mm", elo_k=10.0,  # type: ignore[call-arg]
+    again = sy.compare(es, "chars-refA", by=["bt", "elo"], test="sign",  # type: ignore[call-arg]
                        bootstrap=20, seed=3)  # fmt: skip
     assert str(usual.to_dict()) == str(again.to_dict())
     weighed = sy.meta_evaluate(es, "mqm", by="pa", metrics=["chars-refA"], n_bootstrap=20, rng=1)

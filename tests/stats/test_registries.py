@@ -39,7 +39,8 @@ def evaluation(values: Any, names: Any = NAMES) -> sy.EvalSet:
 
 def ranking(by: str, values: Any, names: Any = NAMES) -> dict[str, tuple[float, float]]:
     """Score and rank of each system."""
-    found = sy.compare(evaluation(values, names), by=by, tests="t", intervals=None, orders=200)
+    made = {"elo": sy.elo(orders=200), "trueskill": sy.trueskill(orders=200)}
+    found = sy.compare(evaluation(values, names), by=made.get(by, by), tests="t", intervals=None)
     own = found.aggregations[by]
     return {
         name: (float(score), float(rank))

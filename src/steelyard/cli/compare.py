@@ -241,13 +241,16 @@ class _Asked:
     ) -> _Answer:
         from steelyard.comparison import run
         from steelyard.comparison.rankings import is_binary
+        from steelyard.stats.arrays import row_means
 
         chosen = self.settings["score"]
         names = chosen or tuple(n for n, table in es.scores.items() if table.has_segments)
         if pair is not None:
             return self._card(es, pair, names)
         if es.n_systems == 2 and names and not as_json and not any(map(given, _OF_RANKINGS)):
-            return self._card(es, es.systems, names)
+            first, second = row_means(es[names[0]].oriented)
+            pair = es.systems[::-1] if second > first else es.systems
+            return self._card(es, pair, names)
         tests = self.settings["tests"]
         if tests == ("all",):
             right_or_wrong = names and all(is_binary(es[name].values) for name in names)

@@ -19,7 +19,7 @@ from steelyard.comparison.results import LEVEL, MOST_SHOWN, Comparison, number
 from steelyard.core.errors import UsageError
 from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import all_of, listed, plural
-from steelyard.core.warnings import TypedWarning
+from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, Units, units_of
 from steelyard.stats.arrays import Counts, Floats, median
@@ -309,7 +309,8 @@ def first_few(warnings: list[str], total: int | None = None) -> list[str]:
     total = len(warnings) if total is None else total
     if total <= FEW + 1:
         return warnings
-    return [*warnings[:FEW], f"{warnings[FEW]} (and {total - FEW - 1} more of this kind)"]
+    last = f"{warnings[FEW]} (and {total - FEW - 1} more of this kind)"
+    return [*warnings[:FEW], TypedWarning(last, code_of(warnings[FEW]))]
 
 
 # -- groups of segments

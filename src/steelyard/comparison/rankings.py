@@ -194,9 +194,8 @@ def compared(es: EvalSet, name: str, unit: str) -> Compared:
     if missing:
         shared = int(present.all(axis=0).sum())
         text = (
-            f"{missing:,} of {scores.size:,} scores are missing: pairs are compared on the "
-            "segments both have, means and medians over what each has "
-            f"({shared:,} segments are complete)"
+            f"{missing:,} of {scores.size:,} scores are missing: each pair is compared on the "
+            f"segments that both have ({shared:,} segments are complete)"
         )
         warnings.append(TypedWarning(text, "missing-scores"))
     if not systems:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from steelyard.core.decision import Decision, first_place, rests_on, too_close
+from steelyard.core.decision import FEWEST_UNITS, Decision, first_place, rests_on, too_close
 from steelyard.core.display import (
     RankingRow,
     Result,
@@ -513,7 +513,8 @@ class RankedSystems(Result):
                 )
         clusters = self.tiers[first].clusters if first in self.tiers else (None,) * len(order)
         tier = [clusters[i] for i in order]
-        rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
+        cuts = (i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
+        rules = frozenset(() if brief else cuts)  # the column of tiers has them
         rows = tuple(zip(*cells, strict=True))
         notes = () if brief else self._table_notes()
         return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
@@ -759,7 +760,7 @@ def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list
 def _tested_pairs(result: RankedSystems, by: str) -> Iterator[Statement]:
     """Say how many pairs are significant."""
     tiers = result.tiers.get(by)
-    if tiers is None:
+    if tiers is None or result.unit.n < FEWEST_UNITS:
         return
     test = result.tests[tiers.test]
     p = np.fmin(test.p_adjusted, test.p_adjusted.T)[np.triu_indices(len(result.systems), 1)]
