@@ -125,7 +125,7 @@ def test_the_answer_is_one_to_three_sentences(result):
 
 def test_what_is_printed_starts_with_the_answer(result):
     assert result.summary()
-    for line in result.words().brief():
+    for line in result.answer():
         assert line in str(result)
     assert isinstance(result.table(), Table)
     for table in result.tables():

@@ -15,6 +15,7 @@ from steelyard.core.options import (
     Options,
     as_tuple,
     bootstraps,
+    check_choice,
     choice,
     fraction,
     names,
@@ -109,8 +110,9 @@ def bt(
     Ranking
         An element of ``by=``.
     """
-    settings: dict[str, str | float] = {"ties": ties, "prior": prior, "method": fit}
-    return Ranking("bt", settings if scale == "strength" else settings | {"scale": scale})
+    check_choice(get_args(Scale), scale=scale)
+    settings = {"ties": ties, "prior": prior, "method": fit}
+    return _checked("bt", settings, {} if scale == "strength" else {"scale": scale})
 
 
 def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
@@ -129,7 +131,7 @@ def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
     Ranking
         An element of ``by=``.
     """
-    return Ranking("elo", {"k": k} if orders is None else {"k": k, "orders": orders})
+    return _checked("elo", {"k": k, "orders": orders})
 
 
 def trueskill(
@@ -149,8 +151,18 @@ def trueskill(
     Ranking
         An element of ``by=``.
     """
-    parameters = {"trueskill_beta": beta, "trueskill_tau": tau, "trueskill_draw": draw}
-    return Ranking("trueskill", parameters if orders is None else parameters | {"orders": orders})
+    settings = {"trueskill_beta": beta, "trueskill_tau": tau, "trueskill_draw": draw}
+    return _checked("trueskill", settings | {"orders": orders})
+
+
+def _checked(
+    name: str, settings: Mapping[str, Any], more: Mapping[str, Any] | None = None
+) -> Ranking:
+    """Return a ranking whose options are within their bounds."""
+    asked = {option: value for option, value in settings.items() if value is not None}
+    missing = settings.keys() - asked.keys() - {"orders"}
+    RankOptions(**asked, **dict.fromkeys(missing))
+    return Ranking(name, {**asked, **(more or {})})
 
 
 By = str | Ranking | Sequence[str | Ranking]

@@ -65,7 +65,7 @@ _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
 _POSITIONS = 40_000_000  # positions of orders held at a time
 # Resamples of ratings that depend on the order, and orders of each: every one plays all battles.
-RATING_RESAMPLES, RATING_ORDERS = 150, 2
+RATING_RESAMPLES, RATING_ORDERS = 80, 4
 
 Rng = np.random.Generator
 Orders = NDArray[np.integer[Any]]
@@ -482,14 +482,17 @@ class Resampling:
 
 def rate_scores(rating: Rating, sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
+    scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
+    scores = sample.scores[:, scored]
+    blocks = None if sample.blocks is None else sample.blocks[scored]
 
     def play(order: Orders, stream: Rng) -> Ratings:
         tolerance = options.tolerance
-        return scores_in_orders(rating.rules, sample.scores, order, stream, tolerance=tolerance)
+        return scores_in_orders(rating.rules, scores, order, stream, tolerance=tolerance)
 
-    counts, size = sample.counts, sample.scores.shape[1]
-    resampling = None if counts is None else Resampling(len(counts), sample.blocks)
-    rated = _in_orders(size, options.orders or 1, play, rng, resampling)
+    counts = sample.counts
+    resampling = None if counts is None else Resampling(len(counts), blocks)
+    rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, resampling)
     if not options.orders:
         battles = score_battles(sample.scores, tolerance=options.tolerance)
         rated = replace(rated, ratings=battles_in_time(rating.rules, battles), spread=None)
