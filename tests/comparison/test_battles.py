@@ -521,10 +521,10 @@ def test_the_order_of_rows_does_not_matter_over_random_orders(tmp_path, by, unit
         one, two = rng.permutation(4)[:2]
         outcome = "tie" if rng.random() < 0.1 else "left" if rng.random() < 0.6 else "right"
         rows.append(f"{names[one]},{names[two]},{outcome},p{k % 30}")
-    made = {"elo": sy.elo, "trueskill": sy.trueskill}[by]
+    rating = {"elo": sy.elo(orders=20), "trueskill": sy.trueskill(orders=20)}[by]
     head = "left,right,outcome,prompt" if units else "left,right,outcome,note"
     first, second = (
-        compare_battles(written_log(tmp_path / f"{k}.csv", shuffled, head), by=made(orders=20),
+        compare_battles(written_log(tmp_path / f"{k}.csv", shuffled, head), by=rating,
                         n_bootstrap=50).aggregations[by]
         for k, shuffled in enumerate([rows, [rows[i] for i in rng.permutation(120)]])
     )  # fmt: skip

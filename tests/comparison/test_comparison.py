@@ -38,8 +38,8 @@ FIGURE1 = {"A": [1.0, 5, 11, 12, 17], "B": [2.0, 6, 7, 13, 18], "C": [5.0, 11, 1
 
 def rated(name: str, orders: int) -> Any:
     """A ranking in so many orders, where it has any."""
-    made = {"elo": sy.elo, "trueskill": sy.trueskill}.get(name)
-    return name if made is None else made(orders=orders)
+    made = {"elo": sy.elo(orders=orders), "trueskill": sy.trueskill(orders=orders)}
+    return made.get(name, name)
 
 
 def make(scores: Any, **segments: Any) -> EvalSet:
@@ -206,7 +206,7 @@ def test_two_segments():
 def test_the_order_of_systems_does_not_matter():
     es = noisy()
     turned = EvalSet(es.systems[::-1], es.segments, {"m": ScoreTable(es["m"].values[::-1])})
-    by = ["mean", "median", "bt", sy.elo(orders=5), sy.trueskill(orders=5)]
+    by: Any = ["mean", "median", "bt", sy.elo(orders=5), sy.trueskill(orders=5)]
     one, two = (compare(x, by=by, n_bootstrap=50).to_dict() for x in (es, turned))
     assert dumps(one) == dumps(two)
 

@@ -18,7 +18,8 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.card import decide
 from steelyard.comparison.diagnosis import swaying_corpus
-from steelyard.comparison.run import ManyScores, compare, compare_scores
+from steelyard.comparison.results import ManyScores
+from steelyard.comparison.run import compare, compare_scores
 from steelyard.report.page import make_report
 from steelyard.stats.resampling.cluster_df import expanded_level
 

@@ -69,4 +69,4 @@ def test_no_strength_has_no_rating():
 
 def test_scales_are_known_by_name(log):
     with pytest.raises(UsageError, match="unknown scale 'ello'; did you mean 'elo'"):
-        sy.compare_battles(log, by=sy.bt(scale="ello"))
+        sy.compare_battles(log, by=sy.bt(scale="ello"))  # type: ignore[arg-type]

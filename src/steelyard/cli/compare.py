@@ -68,7 +68,7 @@ _NOT_ON_THE_CARD = frozenset(
     ("by", "autorank", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
 )
 # Without these, two systems are compared on the card.
-_OF_RANKINGS = (*_NOT_ON_THE_CARD, "n_bootstrap", "intervals", "plot")
+_OF_RANKINGS = (*_NOT_ON_THE_CARD, "intervals", "plot")
 # AutoRank has intervals, and no tests of pairs.
 _NOT_OF_SEVERAL = frozenset(
     (

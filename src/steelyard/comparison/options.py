@@ -159,9 +159,9 @@ def _checked(
     name: str, settings: Mapping[str, Any], more: Mapping[str, Any] | None = None
 ) -> Ranking:
     """Return a ranking whose options are within their bounds."""
-    asked = {option: value for option, value in settings.items() if value is not None}
-    missing = settings.keys() - asked.keys() - {"orders"}
-    RankOptions(**asked, **dict.fromkeys(missing))
+    RankOptions(**settings)
+    usual = settings.get("orders", 0) is None  # which differs between scores and logs
+    asked = {key: value for key, value in settings.items() if not (usual and key == "orders")}
     return Ranking(name, {**asked, **(more or {})})
 
 
