@@ -119,7 +119,7 @@ def test_every_segment_twice_says_the_same(by):
 def pvalues(test: str, values: Any, names: Any = NAMES, **options: Any) -> dict[str, float]:
     """p-values of all pairs, by name."""
     n = 1000 if test == "bootstrap" else 10
-    found = sy.compare(evaluation(values, names), by="mean", tests=test, n_bootstrap=n, **options)
+    found = sy.compare(evaluation(values, names), by="mean", tests=[test], n_bootstrap=n, **options)
     p = found.tests[test].p
     return {
         a + b: float(p[i, j])

@@ -159,9 +159,9 @@ def _checked(
     name: str, settings: Mapping[str, Any], more: Mapping[str, Any] | None = None
 ) -> Ranking:
     """Return a ranking whose options are within their bounds."""
-    RankOptions(**settings)
-    usual = settings.get("orders", 0) is None  # which differs between scores and logs
-    asked = {key: value for key, value in settings.items() if not (usual and key == "orders")}
+    # The usual number of orders differs between scores and logs.
+    asked = {key: x for key, x in settings.items() if key != "orders" or x is not None}
+    RankOptions(**asked)
     return Ranking(name, {**asked, **(more or {})})
 
 
