@@ -715,9 +715,9 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     second = result.ranking(by)[1]
     decision = result.decision(best, second, by)
     text = decision_words(decision, result.references)
-    if not close and not tiers.warnings and n > 1:
-        others = f" {sentence(names[best])[:-1]} also beats every other system." if n > 2 else ""
-        yield "settled", f"{text}{others}"
+    if not close and not tiers.warnings:
+        others = sentence(f"{names[best]} also beats every other system") if n > 2 else ""
+        yield "settled", f"{text} {others}".strip()
         yield "sureness", f"Ranked by {measure}."
         return
     yield "settled", ranks_first
