@@ -65,7 +65,7 @@ _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
 _POSITIONS = 40_000_000  # positions of orders held at a time
 # Resamples of ratings that depend on the order, and orders of each: every one plays all battles.
-RATING_RESAMPLES, RATING_ORDERS = 80, 4
+RATING_RESAMPLES, RATING_ORDERS = 160, 3
 
 Rng = np.random.Generator
 Orders = NDArray[np.integer[Any]]
