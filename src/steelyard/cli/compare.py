@@ -218,11 +218,8 @@ class _Answer:
 
     def with_few_warnings(self) -> Any:
         """Return the result with the warnings that change what somebody does, at most three."""
-        from steelyard.comparison.card import Cards
         from steelyard.comparison.results import DETAILS
 
-        if isinstance(self.result, Cards):
-            return self.result
         warnings = [text for text in self.result.warnings if code_of(text) not in DETAILS]
         if len(warnings) > _WARNINGS:
             rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"

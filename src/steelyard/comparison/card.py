@@ -404,16 +404,12 @@ class Cards(Result):
     """The cards of two systems by several scores."""
 
     cards: Mapping[str, Card]
+    warnings: tuple[str, ...] = ()
 
     @property
     def first(self) -> Card:
         """The card of the first score."""
         return next(iter(self.cards.values()))
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What all cards warn of, each once."""
-        return tuple(dict.fromkeys(text for card in self.cards.values() for text in card.warnings))
 
     @property
     def provenance(self) -> Provenance | None:
@@ -588,7 +584,8 @@ def decide_by_each(
 ) -> Cards:
     """Weigh one system against another by several scores."""
     check_names(scores=scores)
-    return Cards({name: decide(es, pair, name, options=options, rng=rng) for name in scores})
+    cards = {name: decide(es, pair, name, options=options, rng=rng) for name in scores}
+    return Cards(cards, tuple(dict.fromkeys(w for card in cards.values() for w in card.warnings)))
 
 
 def _decision(
@@ -603,8 +600,9 @@ def _decision(
     value, (low, high) = two.sign * difference.value, difference.ci
     if two.sign < 0:
         low, high = -high, -low
-    ends = agreeing(np.array([value]), (np.array([low]), np.array([high])), np.array([p]))
-    low, high = (float(end[0]) for end in ends)
+    if (p < 1 - LEVEL) != (low > 0 or high < 0):  # the interval says what the test says
+        ends = agreeing(np.array([value]), (np.array([low]), np.array([high])), np.array([p]))
+        low, high = (float(end[0]) for end in ends)
     leader, other = two.pair
     if value < 0:
         leader, other, value, low, high = other, leader, -value, -high, -low

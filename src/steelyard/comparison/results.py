@@ -349,7 +349,11 @@ class RankedSystems(Result):
         test = self.tests[tiers.test]
         p, adjusted = (np.fmin(values, values.T) for values in (test.p, test.p_adjusted))
         if test.alternative == "two-sided":
-            low, high = agreeing(value, (low, high), p)
+            low, high = low.copy(), high.copy()
+            wrong = (p < 1 - LEVEL) != ((low > 0) | (high < 0))  # few, if any
+            wrong &= ~np.isnan(p) & ~np.isnan(low)
+            ends = agreeing(value[wrong], (low[wrong], high[wrong]), p[wrong])
+            low[wrong], high[wrong] = ends
         n_pairs = int(np.triu(~np.isnan(p), 1).sum()) if test.correction != "none" else 1
         return _PairArrays(value, low, high, p, adjusted, n_pairs)
 
