@@ -31,7 +31,7 @@ from steelyard.formats import duck
 BATTLES = """
 import numpy as np
 from steelyard.comparison.logs import compare_battles
-from steelyard.comparison.logsamples import LogSample
+from steelyard.comparison.logs import LogSample
 from steelyard.formats.judged.battle_counts import read_counts
 def count(path, n):
     counted = read_counts(path)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.pair import decide
+from steelyard.comparison.card import decide
 from steelyard.core.display import Result, Summary
 from steelyard.core.lazy import Lazy
 from steelyard.core.table import Table
@@ -125,7 +125,7 @@ def test_the_answer_is_one_to_three_sentences(result):
 
 def test_what_is_printed_starts_with_the_answer(result):
     assert result.summary()
-    for line in result.words().brief():
+    for line in result.answer():
         assert line in str(result)
     assert isinstance(result.table(), Table)
     for table in result.tables():

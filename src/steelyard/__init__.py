@@ -15,15 +15,19 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from steelyard import kobe as kobe
     from steelyard import studies as studies
-    from steelyard.comparison.autoranking import AutoRanking as AutoRanking
+    from steelyard.comparison.autorank import AutoRanking as AutoRanking
+    from steelyard.comparison.card import Card as Card
+    from steelyard.comparison.card import decide as decide
     from steelyard.comparison.logs import BattleComparison as BattleComparison
     from steelyard.comparison.logs import compare_battles as compare_battles
-    from steelyard.comparison.pair import Decision as Decision
-    from steelyard.comparison.pair import decide as decide
+    from steelyard.comparison.options import bt as bt
+    from steelyard.comparison.options import elo as elo
+    from steelyard.comparison.options import trueskill as trueskill
     from steelyard.comparison.results import Comparison as Comparison
-    from steelyard.comparison.run import ManyScores as ManyScores
+    from steelyard.comparison.results import ManyScores as ManyScores
     from steelyard.comparison.run import compare as compare
     from steelyard.comparison.run import compare_scores as compare_scores
+    from steelyard.core.decision import Decision as Decision
     from steelyard.core.display import Summary as Summary
     from steelyard.core.errors import SteelyardError as SteelyardError
     from steelyard.core.table import Table as Table
@@ -59,20 +63,21 @@ if TYPE_CHECKING:
     from steelyard.stats.metametrics.accuracy import spa as spa
 
 _HOME = {
-    "AutoRanking": "steelyard.comparison.autoranking",
+    "AutoRanking": "steelyard.comparison.autorank",
     "BattleComparison": "steelyard.comparison.logs",
     "BattleLog": "steelyard.data.judgements",
     "BenchmarkResult": "steelyard.metaevaluation.benchmark.results",
     "BiasReport": "steelyard.judging.bias",
     "Comparison": "steelyard.comparison.results",
+    "Card": "steelyard.comparison.card",
     "Correction": "steelyard.judging.correction",
-    "Decision": "steelyard.comparison.pair",
+    "Decision": "steelyard.core.decision",
     "DriftReport": "steelyard.judging.drift",
     "EvalSet": "steelyard.data.evalset",
     "HumanScores": "steelyard.human.results",
     "JudgeReport": "steelyard.judging.report",
     "LabelPlan": "steelyard.judging.plan",
-    "ManyScores": "steelyard.comparison.run",
+    "ManyScores": "steelyard.comparison.results",
     "MetaEvaluation": "steelyard.metaevaluation.results",
     "Rankings": "steelyard.data.judgements",
     "Ratings": "steelyard.data.judgements",
@@ -83,12 +88,14 @@ _HOME = {
     "SteelyardError": "steelyard.core.errors",
     "Summary": "steelyard.core.display",
     "Table": "steelyard.core.table",
+    "bt": "steelyard.comparison.options",
     "compare": "steelyard.comparison.run",
     "compare_battles": "steelyard.comparison.logs",
     "compare_scores": "steelyard.comparison.run",
     "correct": "steelyard.judging.correction",
-    "decide": "steelyard.comparison.pair",
+    "decide": "steelyard.comparison.card",
     "demo_set": "steelyard.demo.embedded",
+    "elo": "steelyard.comparison.options",
     "human_scores": "steelyard.human.run",
     "judge": "steelyard.judging.report",
     "judge_bias": "steelyard.judging.bias",
@@ -101,6 +108,7 @@ _HOME = {
     "save": "steelyard.formats.save",
     "score": "steelyard.scoring.run",
     "spa": "steelyard.stats.metametrics.accuracy",
+    "trueskill": "steelyard.comparison.options",
 }
 #: Rooms that have public names of their own.
 _ROOMS = ("kobe", "studies")

@@ -27,9 +27,11 @@ def test_the_options_are_there():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["compare", *SCORES, "--score", "learned-refA", "--by", "bt"],
+        (["compare", *SCORES, "--score", "learned-refA", "--by", "bt",
+          "--details"],
          "; --pairwise shows every pair"),
-        (["compare", *SCORES, "--score", "learned-refA", "--by", "bt"],
+        (["compare", *SCORES, "--score", "learned-refA", "--by", "bt",
+          "--details"],
          "; --pair A,B compares two systems alone"),
         (["meta", *SCORES, "--human", "mqm", "--metrics", "kin-src,learned-refA", "--by", "spa"],
          "; --outliers drop leaves them out"),

@@ -60,11 +60,12 @@ def test_compare_is_told_in_parts(monkeypatch, capsys):
     text = shown(capsys, "compare")
     headings = re.findall(r"^(\w[\w ]+):$", text.partition("\nA table")[0], re.MULTILINE)
     assert headings == ["What to compare", "Ranking", "Tests and intervals", "Battles",
-                        "Texts and metrics", "Input", "Output"]  # fmt: skip
+                        "What is shown", "Texts and metrics", "Input", "Output"]  # fmt: skip
     parts = re.split(r"^\w[\w ]+:$", text, flags=re.MULTILINE)
     for part, flags in zip(parts[1:], ("--score --pair", "--by --ties --elo-k",
                                        "--tests --alpha --unit --bootstrap",
-                                       "--battles --left --scale", "--metrics --ref",
+                                       "--battles --left --scale",
+                                       "--details --pairwise --plot", "--metrics --ref",
                                        "--human --lp --columns", "--json --out --seed --help"),
                            strict=False):  # fmt: skip
         assert [flag for flag in flags.split() if f" {flag}" not in part] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from math import comb
 
 import numpy as np
@@ -12,8 +13,8 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparison.pair import decide
-from steelyard.comparison.ranked import PROPORTION
+from steelyard.comparison.card import decide
+from steelyard.comparison.results import PROPORTION
 from steelyard.comparison.run import compare
 from steelyard.core.errors import UsageError
 from steelyard.report.figures import versus
@@ -129,9 +130,22 @@ def test_all_tests_by_the_command(tmp_path, capsys):
         lines = [f"{i},{a},{b}" for i, (a, b) in enumerate(values.T)]
         path.write_text("segment,A,B\n" + "\n".join(lines) + "\n")
         assert (
-            run(["compare", str(path), "--by", "mean", "--test", "all", "--bootstrap", "20"]) == 0
+            run(
+                [
+                    "compare",
+                    str(path),
+                    "--by",
+                    "mean",
+                    "--test",
+                    "all",
+                    "--bootstrap",
+                    "20",
+                    "--json",
+                ]
+            )
+            == 0
         )
-        assert ("mcnemar tests" in capsys.readouterr().out) is there
+        assert ("mcnemar" in json.loads(capsys.readouterr().out)["tests"]) is there
 
 
 def test_a_tie_for_the_first_place_is_no_disagreement():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from steelyard.comparison.aggregations import AGGREGATIONS
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.scores import Sample
+from steelyard.comparison.rankings import AGGREGATIONS, Sample
 from steelyard.stats.arrays import Floats
 from steelyard.stats.resampling.bootstrap import interval, segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry

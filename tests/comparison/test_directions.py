@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparison.aggregations import AGGREGATIONS
-from steelyard.comparison.pair import decide
+from steelyard.comparison.card import decide
+from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.run import compare
 from steelyard.data.overview import sounds_lower
 from steelyard.report.figures import comparison, versus
@@ -81,7 +81,8 @@ def test_cards_negate_numbers_alone(values):
     assert two.difference == -one.difference
     assert two.ci == (-one.ci[1], -one.ci[0])
     assert two.effect == -one.effect or np.isnan([one.effect, two.effect]).all()
-    assert [r.first for r in two.regressions] == [-r.first for r in one.regressions]
+    losses, others = ([r.scores[0] for r in card.regressions] for card in (one, two))
+    assert others == [-score for score in losses]
 
 
 @pytest.fixture
@@ -109,7 +110,8 @@ def test_people_see_their_own_numbers(slow):
     assert result["aggregations"]["mean"]["higher_is_better"] is False
     assert result["aggregations"]["bt"]["higher_is_better"] is True
     card = decide(slow, ("A", "B"), n_bootstrap=100)
-    assert card.verdict.startswith("A is better than B by latency_ms (lower is better): -")
+    assert (card.decision.leader, card.decision.significant) == ("A", True)
+    assert card.decision.difference == pytest.approx(-card.difference)
     assert "lower is better" in card.table().text()
     assert card.to_dict()["higher_is_better"] is False
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.eloscale import on_elo_scale
-from steelyard.comparison.ranked import Ranked
+from steelyard.comparison.logs import on_elo_scale
+from steelyard.comparison.results import Ranked
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.data.judgements import BattleLog
@@ -28,7 +28,7 @@ def log() -> BattleLog:
 
 def test_ratings_are_the_strengths_in_another_unit(log):
     plain = sy.compare_battles(log, n_bootstrap=50)
-    rated = sy.compare_battles(log, n_bootstrap=50, scale="elo")
+    rated = sy.compare_battles(log, n_bootstrap=50, by=[sy.bt(scale="elo"), "mean"])
     own, bt = rated.aggregations["bt"], plain.aggregations["bt"]
     assert own.scores.mean() == pytest.approx(1000)
     strengths = 10 ** (own.scores / 400)
@@ -48,7 +48,9 @@ def test_ratings_are_the_strengths_in_another_unit(log):
 
 def test_verdicts_do_not_depend_on_the_unit(log):
     plain = json.loads(dumps(sy.compare_battles(log, n_bootstrap=50).to_dict()))
-    rated = json.loads(dumps(sy.compare_battles(log, n_bootstrap=50, scale="elo").to_dict()))
+    rated = json.loads(
+        dumps(sy.compare_battles(log, n_bootstrap=50, by=[sy.bt(scale="elo"), "mean"]).to_dict())
+    )
     assert plain["tests"] == rated["tests"]
     assert plain["clusters"] == rated["clusters"]
     for kept in ("ranks", "rank_ci", "pairwise", "pairwise_ci"):
@@ -67,4 +69,4 @@ def test_no_strength_has_no_rating():
 
 def test_scales_are_known_by_name(log):
     with pytest.raises(UsageError, match="unknown scale 'ello'; did you mean 'elo'"):
-        sy.compare_battles(log, scale="ello")
+        sy.compare_battles(log, by=sy.bt(scale="ello"))  # type: ignore[arg-type]

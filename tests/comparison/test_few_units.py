@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import steelyard as sy
-from steelyard.comparison.pair import decide
+from steelyard.comparison.card import decide
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import weighted_sums

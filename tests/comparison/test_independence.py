@@ -10,9 +10,9 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
+from steelyard.comparison.card import decide
 from steelyard.comparison.logs import compare_battles
-from steelyard.comparison.pair import decide
-from steelyard.comparison.ranked import Ranked
+from steelyard.comparison.results import Ranked
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import BattleLog, Ratings

@@ -34,7 +34,7 @@ def test_a_pair_alone_is_the_share_that_it_wins(seed, better):
     values = rng.integers(0, 4, (4, 15)).astype(float)
     values[rng.random(values.shape) < 0.1] = NAN
     values[:, 0] = np.arange(4.0)
-    found = compare(make(values, better=better), by=ALL, tests=["sign"], intervals=None, orders=2)
+    found = compare(make(values, better=better), by=ALL, tests=["sign"], intervals=None)
     if found.over_all is not None:
         values = values[:, ~np.isnan(values).any(axis=0)]
     for name, own in found.aggregations.items():
@@ -85,7 +85,7 @@ def test_battles_have_pairs_alone_too():
 
 def test_tables_of_every_ranking_and_every_test(capsys):
     values = np.random.default_rng(1).normal(size=(3, 40)) + np.arange(3.0)[:, None] / 2
-    found = compare(make(values), by=ALL, tests=["t", "sign"], intervals=None, orders=2)
+    found = compare(make(values), by=ALL, tests=["t", "sign"], intervals=None)
     tables = found.pair_tables()
     assert [t.columns[0].name for t in tables] == [*ALL, "alone", "t", "sign"]
     order = found.ranking("mean")

@@ -14,8 +14,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparison.pair import decide
-from steelyard.comparison.pairworth import difference_facts
+from steelyard.comparison.card import decide
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -171,7 +170,6 @@ def test_sentences():
         f"people agree with a difference of 1 chrF in 62 % of such pairs (55 to 69): {basis}"
     )
     assert one.sentence(9.0).startswith("people agree with differences of 2 chrF and more in 80 %")
-    assert difference_facts(one, 9.0)["beyond"] is True
     sure = replace(one, significant=rising / 2, significant_low=rising / 4,
                    significant_high=rising)  # fmt: skip
     assert ", and significantly so in 31 % (16 to 62): 45 pairs" in sure.sentence(1.0)

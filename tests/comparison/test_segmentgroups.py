@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import t as student
 
 import steelyard as sy
-from steelyard.comparison.segmentgroups import Groups, compare_groups, units_behind
+from steelyard.comparison.diagnosis import Groups, compare_groups, units_behind
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import Floats

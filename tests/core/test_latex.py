@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.pair import decide
+from steelyard.comparison.card import decide
 from steelyard.comparison.run import compare
 from steelyard.core.table import Column, Table, escape_latex
 from steelyard.demo import embedded

@@ -23,8 +23,8 @@ import pytest
 import steelyard as sy
 from steelyard import studies
 from steelyard.cli.meta import read_tie_matrices
+from steelyard.comparison.card import decide
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.pair import decide
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, check_flag, check_number, check_whole
 from steelyard.core.parallel import Workers
@@ -170,17 +170,19 @@ JUDGED = {
 
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
-         {"es": "set", "score": "known name?", "tests": "known names?", "method": "known name",
-          "k": "above 0"} | RANK | TEST | {"by": "known names?"}),
+         {"es": "set", "score": "known name?", "tests": "known names?",
+          "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),
     Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
-         {"es": "set", "scores": "known names", "tests": "known names?", "method": "known name",
-          "k": "above 0", "autorank": "known name"} | RANK | TEST | {"by": "known names?"}),
+         {"es": "set", "scores": "known names", "tests": "known names?", "autorank": "known name",
+          "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),
+    Case(sy.bt, {}, {"ties": RANK["ties"], "prior": RANK["prior"], "fit": "known name",
+                     "scale": "known name"}),
+    Case(sy.elo, {}, {"k": "above 0", "orders": "count?"}),
+    Case(sy.trueskill, {}, {"orders": "count?"} | {
+        name.removeprefix("trueskill_"): kind for name, kind in RANK.items() if "skill" in name}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
-         {"log": "set", "method": "known name", "k": "above 0",
-          "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
-          "where": "where", "ignore": "names", "format": "text?", "orders": "count?",
-          "scale": "known name"}
-         | {k: v for k, v in RANK.items() if k not in ("tolerance", "orders")} | TEST),
+         {"log": "set", "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
+          "where": "where", "ignore": "names", "format": "text?", "by": RANK["by"]} | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
           "alpha": "level", "power": "level", "unit": "unit", "worth": "path?",

@@ -22,7 +22,7 @@ def make(values: np.ndarray) -> EvalSet:
 
 def test_figures_say_which_they_are(look):
     values = np.random.default_rng(1).normal(size=(3, 40)) + np.arange(3.0)[:, None] / 2
-    found = compare(make(values), by=ALL, tests=["t", "sign"], intervals=None, orders=2)
+    found = compare(make(values), by=ALL, tests=["t", "sign"], intervals=None)
     joint, alone = cf.draw("pairwise", found), cf.draw("pairwise-alone", found)
     for chart, said in ((joint, "one fit of all systems"), (alone, "each pair by itself")):
         assert any(said in line for line in chart.to_dict(validate=False)["title"]["subtitle"])

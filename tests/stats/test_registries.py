@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.comparison.aggregations import AGGREGATIONS
+from steelyard.comparison.rankings import AGGREGATIONS
 from steelyard.comparison.tests import TESTS
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import ScoreTable
@@ -39,7 +39,8 @@ def evaluation(values: Any, names: Any = NAMES) -> sy.EvalSet:
 
 def ranking(by: str, values: Any, names: Any = NAMES) -> dict[str, tuple[float, float]]:
     """Score and rank of each system."""
-    found = sy.compare(evaluation(values, names), by=by, tests="t", intervals=None, orders=200)
+    made = {"elo": sy.elo(orders=200), "trueskill": sy.trueskill(orders=200)}
+    found = sy.compare(evaluation(values, names), by=made.get(by, by), tests="t", intervals=None)
     own = found.aggregations[by]
     return {
         name: (float(score), float(rank))
@@ -118,7 +119,7 @@ def test_every_segment_twice_says_the_same(by):
 def pvalues(test: str, values: Any, names: Any = NAMES, **options: Any) -> dict[str, float]:
     """p-values of all pairs, by name."""
     n = 1000 if test == "bootstrap" else 10
-    found = sy.compare(evaluation(values, names), by="mean", tests=test, n_bootstrap=n, **options)
+    found = sy.compare(evaluation(values, names), by="mean", tests=[test], n_bootstrap=n, **options)
     p = found.tests[test].p
     return {
         a + b: float(p[i, j])

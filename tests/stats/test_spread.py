@@ -11,84 +11,10 @@ from hypothesis import strategies as st
 
 from steelyard.stats.spread import (
     SizeCounts,
-    difficulty_strata,
     pairing_strength,
-    segment_ease,
 )
 
 NAN = float("nan")
-
-
-def naive_ease(scores: np.ndarray) -> np.ndarray:
-    """Least squares of every cell as system + segment, abilities of mean 0 over systems seen."""
-    n, s = scores.shape
-    rows, values = [], []
-    for i, k in np.argwhere(~np.isnan(scores)):
-        row = np.zeros(n + s)
-        row[i] = row[n + k] = 1
-        rows.append(row)
-        values.append(scores[i, k])
-    seen = (~np.isnan(scores)).any(axis=1)
-    rows.append(np.r_[seen.astype(float), np.zeros(s)])
-    values.append(0.0)
-    found = np.linalg.lstsq(np.array(rows), np.array(values), rcond=None)[0][n:]
-    return np.where(np.isnan(scores).all(axis=0), NAN, found)
-
-
-@given(st.integers(0, 10_000), st.integers(2, 6), st.integers(2, 9), st.floats(0, 0.5))
-def test_ease_is_that_of_least_squares(seed, n, s, share):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(10, 3, (n, s)) + 2 * rng.normal(size=s)
-    scores[0] += 0.5
-    gone = rng.random((n, s)) < share
-    gone[0] = gone[:, 0] = False  # all hang together
-    scores[gone] = NAN
-    assert segment_ease(scores) == pytest.approx(naive_ease(scores), rel=1e-9, abs=1e-9)
-
-
-def test_ease_by_hand():
-    assert segment_ease(np.array([[1.0, 3.0], [3.0, 7.0]])).tolist() == [2.0, 5.0]
-    # The last segment has only the better one: it is as easy as the second, not easier.
-    lost = segment_ease(np.array([[1.0, 2.0, NAN], [5.0, 6.0, 6.0]]))
-    assert lost.tolist() == pytest.approx([3.0, 4.0, 4.0])
-    assert np.isnan(segment_ease(np.array([[1.0, NAN], [2.0, NAN]]))).tolist() == [False, True]
-    assert np.isnan(segment_ease(np.full((2, 3), NAN))).all()
-    assert segment_ease(np.array([[4.0, 5.0]])).tolist() == [4.0, 5.0]  # one system
-    # Two groups that share nothing are taken to be equally able.
-    apart = np.array([[1.0, 2.0, NAN, NAN], [NAN, NAN, 9.0, 8.0]])
-    assert segment_ease(apart).tolist() == [1.0, 2.0, 9.0, 8.0]
-
-
-@given(st.lists(st.integers(0, 6), min_size=1, max_size=40))
-def test_strata_keep_what_is_equally_easy_together(values):
-    ease = np.array(values, dtype=float)
-    codes = difficulty_strata(ease)
-    if len(set(values)) < 2:
-        assert (codes == -1).all()
-        return
-    assert {0, 2} <= set(codes.tolist()) <= {0, 1, 2}
-    for value in set(values):
-        assert len(set(codes[ease == value].tolist())) == 1
-    order = np.argsort(ease, kind="stable")
-    assert (np.diff(codes[order]) >= 0).all()  # harder segments are never in an easier stratum
-    # No other border comes nearer to one and two thirds.
-    counts = np.unique(ease, return_counts=True)[1]
-    below = np.cumsum(counts)[:-1] / len(ease)
-    for third, share in ((1 / 3, (codes == 0).mean()), (2 / 3, (codes <= 1).mean())):
-        assert abs(share - third) <= np.abs(below - third).min() + 1e-12
-
-
-def test_strata_by_hand():
-    assert np.bincount(difficulty_strata(np.arange(9.0))).tolist() == [3, 3, 3]
-    assert difficulty_strata(np.array([NAN, 1.0, 1.0])).tolist() == [-1, -1, -1]
-    assert difficulty_strata(np.array([])).tolist() == []
-
-
-def test_segments_that_are_equally_easy_but_for_rounding_stay_together():
-    scores = np.array([[0.1, 0.3, 0.7, 0.9], [0.2, 0.2, 0.7, 0.9], [0.3, 0.1, 0.8, 0.9]])
-    for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
-        found = difficulty_strata(segment_ease(scores[order]))
-        assert found[0] == found[1]
 
 
 @given(st.integers(0, 10_000))

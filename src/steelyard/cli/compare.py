@@ -44,13 +44,14 @@ from steelyard.comparison.options import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
+from steelyard.core.warnings import code_of
+from steelyard.formats import files
 
 if TYPE_CHECKING:
-    from steelyard.comparison.autoranking import AutoRanking
+    from steelyard.comparison.autorank import AutoRanking
+    from steelyard.comparison.card import Card, Cards
     from steelyard.comparison.logs import BattleComparison
-    from steelyard.comparison.pair import Decision
-    from steelyard.comparison.results import Comparison, RankedSystems
-    from steelyard.comparison.run import ManyScores
+    from steelyard.comparison.results import Comparison, ManyScores, RankedSystems
     from steelyard.core.table import Table
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.load import Inputs
@@ -63,11 +64,14 @@ PLOTS = (
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OUTCOMES = ("words", "swapped")  # how outcomes are read
+_WARNINGS = 3  # that a terminal shows without --details
 _OF_THE_CARD = frozenset(("power", "worth"))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
     ("by", "autorank", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
 )
+# Without these, two systems are compared on the card.
+_OF_RANKINGS = (*_NOT_ON_THE_CARD, "intervals", "plot")
 # AutoRank has intervals, and no tests of pairs.
 _NOT_OF_SEVERAL = frozenset(
     (
@@ -89,6 +93,7 @@ _NOT_OF_SEVERAL = frozenset(
         "trueskill_draw",
         "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
         "Battles": "battles left right outcome words swapped scale",
+        "What is shown": "details pairwise plot",
     },
     shape=f"{SCORES}\n{BATTLES}",
     examples=(
@@ -112,11 +117,8 @@ _NOT_OF_SEVERAL = frozenset(
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
 @from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
-@click.option(
-    "--pairwise",
-    is_flag=True,
-    help="Print matrices of all pairs, too.",
-)
+@click.option("--details", is_flag=True, help="Print all columns, notes, sentences and warnings.")
+@click.option("--pairwise", is_flag=True, help="Print matrices of all pairs, too.")
 @plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
 @text_options
 @input_options
@@ -156,16 +158,26 @@ def compare(
         raise UsageError(f"--plot {min(of_two)}: is of two systems, and --pair A,B is missing")
     if loaded is None:
         with shown_progress("counting", output):
-            found = asked.of_log(log or inputs)
+            answer = asked.of_log(log or inputs)
     else:
         es, pair = loaded
         if pair and settings["pair"] is None:  # two plain files: figures of two systems
             plots = wanted_figures(settings["plot"], output, PAIR_PLOTS)
+        as_json = output.json or (output.out is not None and files.suffix(output.out) == "json")
         with shown_progress("comparing", output):
-            found = asked.of_scores(es, settings["pair"] or pair)
-            _ = found.result.warnings  # tests are made when they are first asked for
-    output = write_figures(plots, found.draw, output)
-    emit(found.result, found.tables, output, then=found.then())
+            answer = asked.of_scores(es, settings["pair"] or pair, as_json=as_json)
+            _ = answer.result.warnings  # tests are made when they are first asked for
+    output = write_figures(plots, answer.draw, output)
+    details = settings["details"]
+    emit(
+        answer.result if details or output.json else answer.with_few_warnings(),
+        answer.tables,
+        output,
+        words=answer.result.words().sentences() if details else None,
+        shown=answer.tables if details else [*answer.brief, *answer.tables[1:]],
+        says_read=not details,
+        then=answer.then(),
+    )
 
 
 def _load(
@@ -213,13 +225,28 @@ def _need_two_systems(es: EvalSet, held: Inputs) -> None:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Answer:
     """What is printed, how a figure of it is drawn, and what the next useful command is."""
 
-    result: Comparison | BattleComparison | AutoRanking | ManyScores | Decision
+    result: Comparison | BattleComparison | AutoRanking | ManyScores | Card | Cards
     tables: list[Table]
     draw: Callable[[str], Any]
     then: Callable[[], str | None]
+
+    @property
+    def brief(self) -> list[Table | str]:
+        """The first table as a terminal shows it."""
+        return self.result.pieces()
+
+    def with_few_warnings(self) -> Any:
+        """Return the result with the warnings that change what somebody does, at most three."""
+        from steelyard.comparison.results import DETAILS
+
+        warnings = [text for text in self.result.warnings if code_of(text) not in DETAILS]
+        if len(warnings) > _WARNINGS:
+            rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"
+            warnings = [*warnings[: _WARNINGS - 1], rest]
+        return replace(self.result, warnings=tuple(warnings))
 
 
 @dataclass(frozen=True)
@@ -228,13 +255,20 @@ class _Asked:
     inputs: InputOptions
     seed: int
 
-    def of_scores(self, es: EvalSet, pair: tuple[str, ...] | None) -> _Found:
+    def of_scores(
+        self, es: EvalSet, pair: tuple[str, ...] | None, *, as_json: bool = False
+    ) -> _Answer:
         from steelyard.comparison import run
-        from steelyard.comparison.scores import is_binary
+        from steelyard.comparison.rankings import is_binary
+        from steelyard.stats.arrays import row_means
 
         chosen = self.settings["score"]
         names = chosen or tuple(n for n, table in es.scores.items() if table.has_segments)
         if pair is not None:
+            return self._card(es, pair, names)
+        if es.n_systems == 2 and names and not as_json and not any(map(given, _OF_RANKINGS)):
+            first, second = row_means(es[names[0]].oriented)
+            pair = es.systems[::-1] if second > first else es.systems
             return self._card(es, pair, names)
         tests = self.settings["tests"]
         if tests == ("all",):
@@ -254,44 +288,46 @@ class _Asked:
         if len(names) > 1:
             many = run.compare_each(es, names, options, self.seed)
             many = replace(many, warnings=(*many.warnings, *unused))
-            one = following.option("--score", following.names(names[0]))
-            return _Found(
-                many, [many.table()], _draw_none, partial(following.again, *one, without={"score"})
-            )
-        found = run.compare_by(es, names[0] if names else None, options, self.seed)
-        return self._shown(replace(found, warnings=(*found.warnings, *unused)))
+            first = following.option("--score", following.names(names[0]))
+            then = partial(following.again, *first, without={"score"})
+            return _Answer(many, [many.table()], _draw_none, then)
+        result = run.compare_by(es, names[0] if names else None, options, self.seed)
+        return self._shown(replace(result, warnings=(*result.warnings, *unused)))
 
-    def _together(self, es: EvalSet, options: CompareOptions) -> _Found:
+    def _together(self, es: EvalSet, options: CompareOptions) -> _Answer:
         """Rank by several scores in one; by default by all metrics."""
-        from steelyard.comparison.autoranking import rank_together
+        from steelyard.comparison.autorank import rank_together
 
         unused = without_part(_NOT_OF_SEVERAL, "AutoRank")
-        found = rank_together(es, self.settings["score"] or es.metrics, options, self.seed)
-        return self._shown(replace(found, warnings=(*found.warnings, *unused)))
+        result = rank_together(es, self.settings["score"] or es.metrics, options, self.seed)
+        return self._shown(replace(result, warnings=(*result.warnings, *unused)))
 
-    def _card(self, es: EvalSet, pair: tuple[str, ...], names: Sequence[str]) -> _Found:
-        from steelyard.comparison.pair import decide
-        from steelyard.comparison.scores import the_score
+    def _card(self, es: EvalSet, pair: tuple[str, ...], names: Sequence[str]) -> _Answer:
+        from steelyard.comparison.card import decide, decide_by_each
 
         if len(pair) != 2:
             raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
         if self.settings["by"] == (AUTORANK,):
             raise UsageError("--by autorank has no decision card: --pair is of one --score")
-        score = names[0] if len(names) == 1 else the_score(es, None)
         settings: dict[str, Any] = {"human": self.inputs.human}
         settings |= {name: self.settings[name] for name in ("alpha", "power", "worth")}
         settings["unit"] = PairOptions.of(self.settings).unit  # intervals may name it, too
         if given("n_bootstrap"):
             settings["n_bootstrap"] = self.settings["n_bootstrap"]
-        options = CardOptions(**settings)
-        card = decide(es, (pair[0], pair[1]), score, options=options, rng=self.seed)
+        options, two = CardOptions(**settings), (pair[0], pair[1])
+        if len(names) > 1:
+            cards = decide_by_each(es, two, names, options, self.seed)
+            first = following.option("--score", following.names(names[0]))
+            then = partial(following.again, *first, without={"score"})
+            return _Answer(cards, [cards.table()], _draw_none, then)
+        card = decide(es, two, names[0] if names else None, options=options, rng=self.seed)
         unused = without_part(_NOT_ON_THE_CARD, "the decision card")
         if self.settings["intervals"] is None:
             unused += ("--intervals none has no part in the decision card",)
         card = replace(card, warnings=(*card.warnings, *unused))
-        return _Found(card, [card.table()], card.plot, partial(_page, es))
+        return _Answer(card, [card.table()], card.plot, partial(_page, es))
 
-    def of_log(self, log: str | tuple[str, ...]) -> _Found:
+    def of_log(self, log: str | tuple[str, ...]) -> _Answer:
         from steelyard.comparison.logs import compare_log
 
         self.inputs.only_rows_and_columns()
@@ -317,22 +353,22 @@ class _Asked:
         options = BattleOptions.of(settings)
         return self._shown(compare_log(log, options, self.seed))
 
-    def _shown(self, found: Comparison | BattleComparison | AutoRanking) -> _Found:
-        found = replace(found, notes=tuple(map(spoken, found.notes)))
-        tables = [found.table(), *(found.pair_tables() if self.settings["pairwise"] else [])]
-        then = partial(_next, found, pairwise=self.settings["pairwise"])
-        return _Found(found, tables, found.plot, then)
+    def _shown(self, result: Comparison | BattleComparison | AutoRanking) -> _Answer:
+        result = replace(result, notes=tuple(map(spoken, result.notes)))
+        tables = [result.table(), *(result.pair_tables() if self.settings["pairwise"] else [])]
+        then = partial(_next, result, pairwise=self.settings["pairwise"])
+        return _Answer(result, tables, result.plot, then)
 
 
-def _next(found: RankedSystems, *, pairwise: bool) -> str | None:
+def _next(result: RankedSystems, *, pairwise: bool) -> str | None:
     """Look closer at the first two of one score; at all pairs where there is no card of two."""
     from steelyard.comparison.results import Comparison
 
-    first = found.ranking(next(iter(found.aggregations)))[:2]
-    if isinstance(found, Comparison) and len(first) == 2:
+    first = result.ranking(next(iter(result.aggregations)))[:2]
+    if isinstance(result, Comparison) and len(first) == 2:
         pair = following.option("--pair", following.names(*first))
-        return following.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot"))
-    has_pairs = len(first) == 2 and not pairwise and found.tests
+        return following.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
+    has_pairs = len(first) == 2 and not pairwise and result.tests
     return following.again("--pairwise", without={"plot"}) if has_pairs else None
 
 

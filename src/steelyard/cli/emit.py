@@ -119,7 +119,7 @@ def emit(  # noqa: PLR0913 - every option has a default
 
     summary = found.words() if words is None and isinstance(found, Result) else None
     if words is None:
-        words = () if summary is None else summary.brief()
+        words = found.answer() if isinstance(found, Result) else ()
     words = [spoken(text) for text in words]
     every = words if summary is None else [spoken(text) for text in summary.sentences()]
     warnings, read = _told(found)

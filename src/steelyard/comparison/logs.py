@@ -2,53 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.comparison.aggregations import (
+from steelyard.comparison.diagnosis import order_flips, tie_note
+from steelyard.comparison.options import (
+    LOG_RANKINGS,
+    Alternative,
+    BattleOptions,
+    By,
+    Correction,
+)
+from steelyard.comparison.rankings import (
     AGGREGATIONS,
     NO_PAIRS,
+    RATINGS,
     Aggregate,
+    Resampling,
     bt_aggregate,
-    ranked,
-    rated_aggregate,
+    rate_log,
+    rating_note,
+    with_intervals,
 )
-from steelyard.comparison.diagnosis import order_flips, tie_note
-from steelyard.comparison.eloscale import NOTE, on_elo_scale
-from steelyard.comparison.logsamples import BATTLE, LogSample, log_unit, read_log, unit_warnings
-from steelyard.comparison.options import LOG_RANKINGS, BattleOptions
-from steelyard.comparison.ranked import MOST_SHOWN, PairTest, Tiers, with_pairs_alone
-from steelyard.comparison.ratings import RATINGS, Resampling, rate_log
-from steelyard.comparison.results import RankedSystems
+from steelyard.comparison.results import (
+    LEVEL,
+    MOST_SHOWN,
+    PairTest,
+    Ranked,
+    RankedSystems,
+    Tiers,
+    with_pairs_alone,
+)
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
-from steelyard.comparison.words import named
-from steelyard.core.provenance import Provenance
+from steelyard.core import provenance
+from steelyard.core.errors import UsageError
+from steelyard.core.options import check_instance
+from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import plural
-from steelyard.data.judgements import BattleLog
-from steelyard.data.units import FEWEST, PROMPT, many
-from steelyard.data.units import counted as named_units
+from steelyard.data.judgements import BattleLog, Rankings
+from steelyard.data.units import (
+    AUTO,
+    FEWEST,
+    PROMPT,
+    SEGMENT,
+    UnitEffect,
+    counted,
+    least_p,
+    many,
+    too_few,
+)
+from steelyard.formats import bigtables, frames
+from steelyard.formats import columns as roles
+from steelyard.formats.judged import battles
+from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
+from steelyard.formats.judged.battles import LogColumns, unfolded
 from steelyard.formats.load import selection
-from steelyard.formats.streams import kept
+from steelyard.formats.reading import Reading, read_any
+from steelyard.formats.streams import kept, on_disk
+from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.paired.tests import gap_test, sign_test_counts
 from steelyard.stats.ranks import ranks
+from steelyard.stats.resampling.bootstrap import segment_counts
+from steelyard.stats.resampling.cluster_df import expanded_level, shrinkage
 from steelyard.stats.strength.bradleyterry import (
+    MOST_DENSE,
     bradley_terry_batch,
     bradley_terry_pairs,
 )
-from steelyard.stats.strength.wins import PairWins, win_share
+from steelyard.stats.strength.clustered_errors import strength_effect
+from steelyard.stats.strength.wins import PairWins, WinCounts, resampled_battles, win_share
 
 DEFAULT = ("bt", "mean")
+BATTLE = "battle"  # the unit where each is independent of all others
 ORDERS = 100  # random orders, unless the log is long
 _PLAYS = 20_000_000  # battles played in all orders together
-_FEWEST = 4  # orders of the longest log
+_FEWEST_ORDERS = 4  # of the longest log
 _MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order get intervals
 _MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and without each
+_CELLS = 8_000_000  # entries of resampled tables held at a time
+_DRAWN = 20_000_000  # and of the units drawn for them
+CENTRE, TENFOLD = 1000.0, 400.0  # of ratings on the scale of Elo
+_ELO_NOTE = (
+    "bt on the scale of Elo: 1000 is the average of the systems, 400 more is ten times the strength"
+)
+
+Log = Path | str | Sequence[Path | str] | BattleLog  # or a frame, which has no common type
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -56,66 +100,60 @@ class BattleComparison(RankedSystems):
     """Systems against systems in battles; ``n_segments`` is 0 where the log has no units."""
 
     DRAWN: ClassVar[str] = "resampled logs"
-    MORE: ClassVar[str] = "more battles"
+    OF_PAIRS: ClassVar[bool] = False
 
     n_battles: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints; matrices of pairs for up to 300 systems."""
+        """Return what ``--json`` prints; matrices of pairs for up to 300 systems."""
         result = {
             "systems": list(self.systems),
             "n_battles": self.n_battles,
             "n_segments": self.n_segments or None,
-            **self.found_dict(),
-            **self.told_dict(),
+            **self.rankings_dict(),
+            **self.origin_dict(),
         }
         if len(self.systems) > MOST_SHOWN:
-            for found in result["aggregations"].values():
-                found["pairwise"] = None
+            for ranking in result["aggregations"].values():
+                ranking["pairwise"] = None
             for test in result["tests"].values():
                 test["p"] = test["p_adjusted"] = None
         return result
 
     def called(self, by: str) -> str:
         """Name a ranking in a sentence."""
-        return "share of battles won" if by == "mean" else named(self, by)
+        return "share of battles won" if by == "mean" else RankedSystems.called(self, by)
 
     def measure(self, by: str) -> str:
-        """Say in a sentence what a ranking goes by."""
-        return f"{self.called(by)} over {plural(self.n_battles, 'battle')}"
+        """Return in words what a ranking goes by."""
+        size = plural(self.n_battles, "battle")
+        if self.unit.name != BATTLE:
+            size += f" of {self.unit.counted()}"
+        return f"{self.called(by)} over {size}"
 
     def size(self) -> str:
-        """Say in words what was compared."""
+        """Return in words what was compared."""
         size = f"{plural(len(self.systems), 'system')}, {plural(self.n_battles, 'battle')}"
         name = PROMPT if self.unit.name == BATTLE else self.unit.name
-        return f"{size}, {named_units(self.n_segments, name)}" if self.n_segments else size
+        return f"{size}, {counted(self.n_segments, name)}" if self.n_segments else size
 
 
 @kept()
 def compare_battles(  # noqa: PLR0913 - every option has a default
-    log: Path | str | Sequence[Path | str] | BattleLog,
+    log: Log,
     *,
+    by: By = DEFAULT,
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
     words: Sequence[str] = (),
     swapped: str | None = None,
-    unit: str = "auto",
-    where: Sequence[tuple[str, str]] = (),
+    where: Mapping[str, str] | Sequence[tuple[str, str]] = (),
     ignore: Sequence[str] = (),
     format: str | None = None,  # noqa: A002 - the word that people use
-    by: str | Sequence[str] = DEFAULT,
-    ties: str = "half",
-    prior: float = 0.0,
-    method: str = "newton",
-    orders: int | None = None,
-    k: float = 20.0,
-    trueskill_beta: float = 25 / 6,
-    trueskill_tau: float = 25 / 300,
-    trueskill_draw: float = 0.1,
-    scale: str = "strength",
-    alternative: str = "two-sided",
-    correction: str = "holm",
+    unit: str = "auto",
+    alternative: Alternative = "two-sided",
+    correction: Correction = "holm",
     alpha: float = 0.05,
     intervals: str | None = "unit",
     n_bootstrap: int = 1000,
@@ -129,90 +167,84 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
         A table of battles (CSV, TSV, JSON lines, also ``.gz``, or Parquet) or of rankings, which
         unfold into battles; a file of another tool that holds battles; a folder of tables, or of
         such files; several of them; a pandas, polars or Arrow frame; or a log in memory.
+    by
+        Rankings: ``mean`` (the share of battles won, ties as half), ``bt``, ``elo``, ``trueskill``,
+        or with options: ``sy.bt(ties="davidson", scale="elo")``, ``sy.elo(k=20)``.
     left, right, outcome
         Columns, where they do not have one of the usual names.
     words, swapped
         Words for left, right and tie, or ``["names"]`` where outcomes name systems; what A means
         where the right output was shown first: the one shown first (``place``) or the left column
         (``column``).
+    where, ignore, format
+        Columns and values that select rows; columns to skip; the name of the format
+        (``steelyard data formats`` lists them), where the log looks like another.
     unit
         What is independent: ``prompt`` or ``segment``, what battles share by one of the usual
         columns; any other column, as the user who judged; or single battles (``battle``). ``auto``
         takes prompts where the log names at least ten, else battles, with a warning.
-    where, ignore
-        Columns and values that select rows; columns to skip.
-    format
-        The name of the format (``steelyard data formats`` lists them), where the log looks like
-        another.
-    by
-        Rankings: ``mean`` (the share of battles won, ties as half), ``bt``, ``elo``, ``trueskill``.
-    ties, prior, method
-        Bradley-Terry: what becomes of ties, a weak prior, and how the fit is made.
-    orders, k
-        Random orders that Elo and TrueSkill are averaged over: None for 100, or fewer where the log
-        is long; 0 for the order of time, or else of the file. K of Elo.
-    trueskill_beta, trueskill_tau, trueskill_draw
-        TrueSkill: deviation of a performance, drift of a skill before each battle, and the
-        chance that equals tie.
-    scale
-        What ``bt`` shows: strengths that add up to 1, or the same as ratings (``elo``: 1000 on
-        average, 400 more is ten times the strength).
     alternative, correction, alpha
-        Of the sign test of every pair, and the level of the tiers.
+        Of the tests of every pair, and the level of the tiers.
     intervals, n_bootstrap
-        Whether units are resampled for 95 % intervals (None: no intervals), and how often.
+        Whether units are resampled for 95% intervals (None: no intervals), and how often.
     rng
         Seed of the draws.
+
+    Returns
+    -------
+    BattleComparison
+        Rankings, tests, tiers; ``pairs()`` is a frame of pairs with p-values.
+
+    See Also
+    --------
+    compare : Compare systems by the scores of segments.
 
     Examples
     --------
     >>> codes = np.array([0, 0, 1, 2, 1, 2], dtype=np.int32)
     >>> others = np.array([1, 1, 2, 0, 0, 1], dtype=np.int32)
     >>> log = BattleLog(("A", "B", "C"), codes, others, np.array([1, 1, 1, 0.5, 1, 1.0]))
-    >>> found = compare_battles(log, intervals=None)
-    >>> found.ranking("bt"), found.aggregations["bt"].scores.round(3).tolist()
+    >>> result = compare_battles(log, intervals=None)
+    >>> result.ranking("bt"), result.aggregations["bt"].scores.round(3).tolist()
     (['A', 'C', 'B'], [0.442, 0.253, 0.305])
     """
     options = BattleOptions.of(locals() | {"where": selection(where)})
     return compare_log(log, options, rng)
 
 
-def compare_log(
-    log: Path | str | Sequence[Path | str] | BattleLog,
-    options: BattleOptions,
-    rng: Rng,
-) -> BattleComparison:
+def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     """Compare systems by a log of battles, as :func:`compare_battles` does."""
-    stream = generator(rng)
     in_order = any(AGGREGATIONS[name].in_order for name in options.by)
-    read = read_log(log, options, in_order=in_order)
-    counted, shared, inputs = read.counted, read.shared, read.inputs
-    options = replace(options, orders=n_orders(options.orders, counted.n_battles))
-    unit = log_unit(counted, options.unit, inputs)
-    sample = LogSample(counted, options.n_bootstrap if options.intervals else 0, unit.name)
-    found = rank_log(sample, options, stream)
-    pairs = _pairs(sample, found, options)
-    rankings = {name: ranked(name, own, sample.level) for name, own in found.items()}
-    scaled: tuple[str, ...] = ()
+    battles, shared, inputs = _read_log(log, options, in_order=in_order)
+    options = replace(options, orders=n_orders(options.orders, battles.n_battles))
+    unit = _log_unit(battles, options.unit, inputs)
+    sample = LogSample(battles, options.n_bootstrap if options.intervals else 0, unit.name)
+    aggregates = rank_log(sample, options, generator(rng))
+    pairs = _compare_pairs(sample, aggregates, options)
+    rankings = {
+        by: with_intervals(aggregate, sample.level, average=AGGREGATIONS[by].average is not None)
+        for by, aggregate in aggregates.items()
+    }
+    notes: tuple[str, ...] = ()
     if options.scale == "elo" and "bt" in rankings:
-        rankings["bt"], scaled = on_elo_scale(rankings["bt"]), (NOTE,)
-    warnings = [*counted.notes, *unit_warnings(sample, unit, shared, options.unit)]
-    warnings += [text for own in found.values() for text in own.warnings]
+        rankings["bt"], notes = on_elo_scale(rankings["bt"]), (_ELO_NOTE,)
+    warnings = [*battles.notes, *_unit_warnings(sample, unit, shared, options.unit)]
+    warnings += [text for aggregate in aggregates.values() for text in aggregate.warnings]
     settings = options.settings(options.by, tuple(pairs.tests)) | {"unit": unit.name}
     if sample.n_resamples:
         settings |= {"bootstrap": options.n_bootstrap}
     if in_order:
         settings |= {"orders": options.orders or "time"}
     return BattleComparison(
-        systems=counted.systems,
-        n_battles=counted.n_battles,
+        systems=battles.systems,
+        n_battles=battles.n_battles,
         n_segments=shared or 0,
         unit=unit,
         aggregations=with_pairs_alone(rankings, pairs.effects.get("superiority")),
         tests=pairs.tests,
         tiers=pairs.tiers,
         effects=pairs.effects,
-        notes=(*scaled, *pairs.notes),
+        notes=(*notes, *pairs.notes),
         warnings=tuple(dict.fromkeys([*warnings, *pairs.warnings])),
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
@@ -221,7 +253,7 @@ def compare_log(
 
 @dataclass(frozen=True, slots=True)
 class _Pairs:
-    """What can be said of every pair: tests, tiers by them, and what is worth a warning."""
+    """Tests of all pairs, tiers by them, and what is worth a note or a warning."""
 
     tests: dict[str, PairTest] = field(default_factory=dict)
     tiers: dict[str, Tiers] = field(default_factory=dict)
@@ -230,26 +262,28 @@ class _Pairs:
     warnings: tuple[str, ...] = ()
 
 
-def _pairs(sample: LogSample, found: Mapping[str, Aggregate], options: BattleOptions) -> _Pairs:
+def _compare_pairs(
+    sample: LogSample, aggregates: Mapping[str, Aggregate], options: BattleOptions
+) -> _Pairs:
     if sample.n == 1:
         return _Pairs(warnings=("one system: there is nothing to compare it with",))
     if not sample.dense:
         return _Pairs()
-    tests, tiers = _test(sample, found, options)
-    notes = _notes(sample, found, options, gaps=len(tests) > 1)
-    warnings = [text for own in tiers.values() for text in own.warnings]
+    tests, tiers = _test(sample, aggregates, options)
+    notes = _notes(sample, aggregates, options, gaps=len(tests) > 1)
+    warnings = [text for tier in tiers.values() for text in tier.warnings]
     effects = {}
     if sample.n <= MOST_SHOWN:
         table = sample.log.pairs.tables()
         effects["superiority"] = win_share(table)
-        if "bt" in found and sample.n <= _MOST_REFITTED:
+        if "bt" in aggregates and sample.n <= _MOST_REFITTED:
             notes += tie_note(table, sample.log.systems, options)
             warnings += order_flips(table, sample.log.systems, options)
     return _Pairs(tests, tiers, effects, tuple(notes), tuple(warnings))
 
 
 def _test(
-    sample: LogSample, found: Mapping[str, Aggregate], options: BattleOptions
+    sample: LogSample, aggregates: Mapping[str, Aggregate], options: BattleOptions
 ) -> tuple[dict[str, PairTest], dict[str, Tiers]]:
     log, unit = sample.log, sample.unit
     pairs = log.pairs
@@ -257,17 +291,17 @@ def _test(
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
     met = pairs.tables().met > 0
-    few = sample.n_units < FEWEST  # for a test that is not exact
     side = options.alternative
     p = sign_test_counts(ahead, met, alternative=side)
     tests = {"sign": corrected(p, options, SIGN, unit=unit)}
     tiers = {}
-    for by, own in found.items():
+    for by, aggregate in aggregates.items():
         name, lead = "sign", ahead - ahead.T
-        if own.replicates is not None and not few:
+        # Fewer units leave exact tests alone.
+        if aggregate.replicates is not None and sample.n_units >= FEWEST:
             name = f"{by}-gap"
-            scores, replicates = own.scores, own.replicates
-            if own.strengths is not None:  # strengths are ratios
+            scores, replicates = aggregate.scores, aggregate.replicates
+            if aggregate.strengths is not None:  # strengths are ratios
                 with np.errstate(divide="ignore"):
                     scores, replicates = np.log(scores), np.log(replicates)
             freedom, shrunk = sample.spread()
@@ -275,42 +309,38 @@ def _test(
             tests[name] = corrected(p, options, GAP, unit=unit)
             lead = scores[:, None] - scores
         verdicts = Verdicts(name, tests[name], lead)
-        tier = tiers_by(by, own.ranks, log.systems, verdicts, options.alpha)
+        tier = tiers_by(by, aggregate.ranks, log.systems, verdicts, options.alpha)
         if tier is not None:
             tiers[by] = tier
     return tests, tiers
 
 
 def _notes(
-    sample: LogSample, found: Mapping[str, Aggregate], options: BattleOptions, *, gaps: bool
+    sample: LogSample, aggregates: Mapping[str, Aggregate], options: BattleOptions, *, gaps: bool
 ) -> list[str]:
     unit = many(sample.unit)
     notes = [f"sign tests who wins more {unit} of each pair alone, ties left out"]
     if gaps:
         notes.append(f"gap tests differences of scores by their spread over resampled {unit}")
-    if "mean" in found:
+    if "mean" in aggregates:
         notes.append("mean: share of battles won, ties as half, whoever the opponents were")
-    rated = [name for name in RATINGS if name in found]
+    rated = [name for name in RATINGS if name in aggregates]
     if rated:
-        orders = options.orders
-        shown = f"mean over {orders} random orders" if orders else "in the order of time"
-        notes.append(f"{' and '.join(rated)}: {shown}")
+        notes.append(f"{' and '.join(rated)}: {rating_note(options.orders, 'time')}")
     if sample.n > MOST_SHOWN:
         notes.append(f"more than {MOST_SHOWN} systems: matrices of pairs are left out")
     return notes
 
 
 def n_orders(asked: int | None, n_battles: int) -> int:
-    """Give the number of random orders: as asked, or fewer the longer the log is.
+    """Return the number of random orders: as asked, or fewer the longer the log is.
 
-    Examples
-    --------
     >>> n_orders(None, 8_931), n_orders(None, 1_000_000), n_orders(50, 1_000_000)
     (100, 20, 50)
     """
     if asked is not None:
         return asked
-    return int(np.clip(_PLAYS // max(n_battles, 1), _FEWEST, ORDERS))
+    return int(np.clip(_PLAYS // max(n_battles, 1), _FEWEST_ORDERS, ORDERS))
 
 
 def rank_log(
@@ -318,33 +348,27 @@ def rank_log(
 ) -> dict[str, Aggregate]:
     """Rank the systems of a log in several ways; ``mean`` is the share of battles won."""
     draw, *streams = rng.spawn(1 + len(LOG_RANKINGS))
-    chance = dict(zip(LOG_RANKINGS, streams, strict=True))
-    found: dict[str, Aggregate] = {}
+    stream_of = dict(zip(LOG_RANKINGS, streams, strict=True))
+    aggregates: dict[str, Aggregate] = {}
     if "mean" in options.by:
-        found["mean"] = _share(sample.log.pairs, dense=sample.dense)
+        aggregates["mean"] = _share(sample.log.pairs, dense=sample.dense)
     if "bt" in options.by:
         fit = bradley_terry_pairs(
             sample.log.pairs, ties_as=options.ties, method=options.method, prior=options.prior
         )
-        found["bt"] = bt_aggregate(fit, sample.log.systems, pairs=sample.dense)
-    if found and sample.n_resamples and sample.dense:
-        replicates = _replicates(found, sample, options, draw)
-        found = {name: replace(own, replicates=replicates[name]) for name, own in found.items()}
+        aggregates["bt"] = bt_aggregate(fit, sample.log.systems, pairs=sample.dense)
+    if aggregates and sample.n_resamples and sample.dense:
+        drawn = _replicates(aggregates, sample, options, draw)
+        aggregates = {by: replace(a, replicates=drawn[by]) for by, a in aggregates.items()}
     for name in RATINGS:
         if name in options.by:
-            found[name] = _rated(name, sample, options, chance[name])
-    return {name: found[name] for name in options.by}
-
-
-def _shares(wins: Floats, ties: Floats) -> Floats:
-    won = wins.sum(axis=-1) + ties.sum(axis=-1) / 2
-    return ratio(won, (wins + np.swapaxes(wins, -1, -2) + ties).sum(axis=-1))
+            aggregates[name] = _rated(name, sample, options, stream_of[name])
+    return {name: aggregates[name] for name in options.by}
 
 
 def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
-    """Share of the battles that each system won, ties as half; of pairs, the difference of both."""
-    n = pairs.n
-    half = pairs.ties / 2
+    """Return the share of battles that each system won, ties as half; of pairs, the difference."""
+    n, half = pairs.n, pairs.ties / 2
     won = np.bincount(pairs.i, pairs.wins_i + half, n)
     won += np.bincount(pairs.j, pairs.wins_j + half, n)
     met = np.bincount(pairs.i, pairs.met, n) + np.bincount(pairs.j, pairs.met, n)
@@ -358,28 +382,34 @@ def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
 
 
 def _replicates(
-    found: dict[str, Aggregate], sample: LogSample, options: BattleOptions, rng: np.random.Generator
+    aggregates: Mapping[str, Aggregate],
+    sample: LogSample,
+    options: BattleOptions,
+    rng: np.random.Generator,
 ) -> dict[str, Floats]:
-    """Share and strength in the same resamples; strengths of what is connected in the log only."""
-    parts: dict[str, list[Floats]] = {name: [] for name in found}
+    """Return shares and strengths in resamples; strengths of what is connected in the log only."""
+    parts: dict[str, list[Floats]] = {name: [] for name in aggregates}
     inside, start = np.arange(0), None
-    if "bt" in found:
-        fit = found["bt"].strengths
+    if "bt" in aggregates:
+        fit = aggregates["bt"].strengths
         assert fit is not None
         inside = np.flatnonzero(~np.isnan(fit.strength))
         start = fit.log_strength[inside]
     for tables in sample.tables(rng):
-        if "mean" in found:
-            parts["mean"].append(_shares(tables.wins, tables.ties))
-        if "bt" in found:
+        if "mean" in aggregates:
+            wins, ties = tables.wins, tables.ties
+            won = wins.sum(axis=-1) + ties.sum(axis=-1) / 2
+            met = (wins + np.swapaxes(wins, -1, -2) + ties).sum(axis=-1)
+            parts["mean"].append(ratio(won, met))
+        if "bt" in aggregates:
             strength = np.full((len(tables.wins), sample.n), np.nan)
             if len(inside) > 1:
-                own = tables if len(inside) == sample.n else tables.within(inside.tolist())
+                connected = tables if len(inside) == sample.n else tables.within(inside.tolist())
                 strength[:, inside] = bradley_terry_batch(
-                    own, ties_as=options.ties, prior=options.prior, start=start
+                    connected, ties_as=options.ties, prior=options.prior, start=start
                 ).strength
             parts["bt"].append(strength)
-    return {name: np.concatenate(own) for name, own in parts.items()}
+    return {name: np.concatenate(drawn) for name, drawn in parts.items()}
 
 
 def _rated(
@@ -387,7 +417,6 @@ def _rated(
 ) -> Aggregate:
     battles, unit = sample.log.played, sample.log.unit
     assert battles is not None
-    rating = RATINGS[name](options)
     resampling = None
     warnings: tuple[str, ...] = ()
     if sample.n_resamples and len(battles) <= _MOST_PLAYED:
@@ -396,5 +425,223 @@ def _rated(
     elif sample.n_resamples:
         none = f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
         warnings = (f"{name}: {none}",)
-    found = rate_log(rating, battles, options, rng, resampling)
-    return replace(rated_aggregate(rating, found, pairs=sample.dense), warnings=warnings)
+    rating = RATINGS[name](options)
+    rated = rate_log(rating, battles, options, rng, resampling, pairs=sample.dense)
+    return replace(rated, warnings=warnings)
+
+
+# -- the log
+
+
+@dataclass(frozen=True, slots=True)
+class LogSample:
+    """A log, how often it shall be resampled for intervals (0: not at all), and in which units."""
+
+    log: CountedLog
+    asked: int = 0
+    unit: str = BATTLE
+
+    @property
+    def n_units(self) -> int:
+        """The number of units: prompts, or battles where each is one."""
+        return self.log.n_battles if self.log.n_units is None else self.log.n_units
+
+    @property
+    def n_resamples(self) -> int:
+        """How often it is: one unit has no spread."""
+        return 0 if self.n_units == 1 else self.asked
+
+    @property
+    def level(self) -> float:
+        """What to ask of an interval, so that it covers what it should: more with few units."""
+        sizes = self._sizes()
+        return LEVEL if sizes is None else expanded_level(LEVEL, sizes)
+
+    def spread(self) -> tuple[float, float]:
+        """Return degrees of freedom of a spread over resamples, and how much it is too small."""
+        sizes = self._sizes()
+        if sizes is not None:
+            return shrinkage(sizes)
+        n = self.log.n_units
+        return (np.inf if n is None else float(max(n - 1, 1))), 1.0
+
+    def _sizes(self) -> Floats | None:
+        """Count the battles of units; None where these are battles, or single ones."""
+        log = self.log
+        if log.units is None or log.n_units in (None, 1, log.n_battles):
+            return None
+        return log.units.sizes()
+
+    @property
+    def n(self) -> int:
+        """The number of systems."""
+        return len(self.log.systems)
+
+    @property
+    def dense(self) -> bool:
+        """Whether there is room for tables of all pairs."""
+        return self.n <= MOST_DENSE
+
+    def tables(self, rng: np.random.Generator) -> Iterator[WinCounts]:
+        """Draw resamples of the units, or else of the battles: wins and ties, some at a time."""
+        units = self.log.units
+        step = max(1, _CELLS // max(1, self.n * self.n))
+        if units is not None:
+            step = max(1, min(step, _DRAWN // max(1, units.n_units)))
+        whole = None if units is not None else self.log.pairs.tables()
+        for start in range(0, self.n_resamples, step):
+            size = min(step, self.n_resamples - start)
+            if units is not None:
+                yield units.resampled(segment_counts(size, units.n_units, rng))
+            elif whole is not None:
+                yield resampled_battles(whole, size, rng)
+
+
+def _read_log(
+    log: Log, options: BattleOptions, *, in_order: bool
+) -> tuple[CountedLog, int | None, tuple[InputFile, ...]]:
+    """Count a log by the units that are asked for; return also the prompts it names, and files."""
+    columns = LogColumns(
+        left=options.left,
+        right=options.right,
+        outcome=options.outcome,
+        unit=None if options.unit in (AUTO, BATTLE) else options.unit,
+        where=options.where,
+        ignore=tuple(options.ignore),
+        form=options.format,
+        words=tuple(options.words),
+        swapped=options.swapped,
+    )
+    log = _of_frame(log, options, columns)
+    several = isinstance(log, (list, tuple))
+    kinds = (str, Path) if several else (str, Path, BattleLog)
+    for part in log if isinstance(log, (list, tuple)) and log else [log]:
+        expected = "the path of a log, several of them, a frame, or a BattleLog"
+        check_instance(kinds, expected, log=part)
+
+    def count(*, by_unit: bool) -> CountedLog:
+        if isinstance(log, BattleLog):
+            return from_log(log, by_unit=by_unit, in_order=in_order)
+        return read_counts(log, columns, by_unit=by_unit, in_order=in_order)
+
+    counted_log = count(by_unit=options.unit != BATTLE)
+    shared = counted_log.n_units
+    if shared is not None and shared < FEWEST and options.unit == AUTO:
+        counted_log = count(by_unit=False)
+    inputs: tuple[InputFile, ...] = ()
+    if not isinstance(log, BattleLog):
+        paths = [log] if isinstance(log, (str, Path)) else log
+        inputs = counted_log.inputs or tuple(
+            _input(Path(p), counted_log.form, columns) for p in paths
+        )
+    if counted_log.n_units is None and options.unit not in (AUTO, BATTLE):
+        raise UsageError(f'unit="{options.unit}": the log does not name any')
+    return counted_log, shared, inputs
+
+
+def _of_frame(log: Any, options: BattleOptions, log_columns: LogColumns) -> Any:
+    """Return the log that a frame holds; all else stays what it is."""
+    if not frames.recognise(log):
+        return log
+    if log_columns.words or log_columns.swapped:
+        table = log_columns.selected(frames.read(log))
+        return battles.read(battles.prepared(table, log_columns), log_columns)
+    sides = ("left", "right", "outcome")
+    columns = tuple((role, column) for role in sides if (column := getattr(options, role)))
+    if options.unit not in (AUTO, BATTLE, PROMPT, SEGMENT):
+        columns += (("unit", options.unit),)
+    reading = Reading(options.where, tuple(options.ignore), columns=columns, form=options.format)
+    form, content, _ = read_any(log, reading)
+    if isinstance(content, Rankings):
+        content = unfolded(content)
+    if not isinstance(content, BattleLog):
+        raise UsageError(f"log: the frame holds {form}, expected battles (left, right, outcome)")
+    return content
+
+
+def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
+    paths = log_files(log)
+    root = None if paths == [log] else log
+    digest = provenance.sha256([on_disk(path) for path in paths], root)
+    text = not bigtables.is_parquet(paths[0])
+    described = columns.described(FileView(paths[0]).names if text else (), log)
+    return InputFile(str(log), form, digest, described)
+
+
+def _log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitEffect:
+    """Name what is independent in a log, and measure what it changes that battles share it."""
+    if log.n_units is None:
+        return UnitEffect(BATTLE, log.n_battles, 1.0)
+    name = asked
+    if asked in (AUTO, *roles.UNIT):
+        columns = [column for file in inputs for column in file.columns]
+        headings = {heading for role, named in columns if role == "unit" for heading in named}
+        of_segments = log.form == "rankings" or headings & {"segment", "seg"}
+        name = SEGMENT if of_segments else PROMPT
+    if log.n_units == log.n_battles:
+        return UnitEffect(name, log.n_units, 1.0)
+    assert log.units is not None
+    return replace(UnitEffect.of(name, log.n_units, strength_effect(log.units)), of_battles=True)
+
+
+def _unit_warnings(
+    sample: LogSample, unit: UnitEffect, shared: int | None, asked: str
+) -> list[str]:
+    """Say what may be wrong with the unit; ``shared`` are the prompts that the log names."""
+    log = sample.log
+    warnings = []
+    narrow = "p-values and intervals are too small if"
+    if log.n_units is None and shared is not None:
+        warnings.append(
+            f"battles are taken as independent, but share {plural(shared, 'prompt')}, fewer than "
+            f'{FEWEST}: {narrow} those of a prompt are alike (unit="prompt")'
+        )
+    elif log.n_units is None:
+        hint = "" if asked == BATTLE else " (name it in a column 'unit')"
+        warnings.append(
+            f"battles are taken as independent: {narrow} they share a prompt or a segment{hint}"
+        )
+    if sample.n_resamples and not sample.dense:
+        warnings.append(f"no intervals for {sample.n:,} systems: there are too many pairs")
+    if sample.asked and sample.n_units == 1:
+        warnings.append(f"{unit.counted()}: there is nothing to resample, and no interval")
+    elif sample.n_units < FEWEST:
+        few = f"{too_few(unit.n, unit.name)} for anything but exact tests"
+        few += ", and intervals are rough" if sample.n_resamples else ""
+        warnings.append(few + least_p(unit.n))
+    return warnings
+
+
+def on_elo_scale(ranked: Ranked) -> Ranked:
+    """Return a ranking by strengths in ratings: 1000 + 400 log10(s / geometric mean).
+
+    Quantiles stay where they are under a change of unit, so ends of intervals are those of the
+    strengths. A strength of 0, as in resamples without a win, has no rating.
+    """
+    positive = ranked.scores[ranked.scores > 0]
+    centre = np.log10(positive).mean() if positive.size else np.nan
+
+    def rated(strength: Floats | None) -> Floats | None:
+        return None if strength is None else CENTRE + TENFOLD * (_log10(strength) - centre)
+
+    def gap(chance: Floats | None) -> Floats | None:
+        """Return the difference of two ratings, of which a chance to win is another form."""
+        return None if chance is None else TENFOLD * (_log10(chance) - _log10(1 - chance))
+
+    scores = rated(ranked.scores)
+    assert scores is not None
+    return replace(
+        ranked,
+        scores=scores,
+        low=rated(ranked.low),
+        high=rated(ranked.high),
+        gap_low=gap(ranked.pairwise_low),
+        gap_high=gap(ranked.pairwise_high),
+        spread=None,
+    )
+
+
+def _log10(values: Floats) -> Floats:
+    """Return logarithms, NaN of what is not above 0."""
+    positive = values > 0
+    return np.where(positive, np.log10(np.where(positive, values, 1.0)), np.nan)

@@ -1,16 +1,21 @@
-"""What can be asked of a comparison: rankings, tests and intervals, of scores or of a log."""
+"""What can be asked of a comparison: rankings, tests and intervals, of scores or of a log.
+
+Nothing here imports NumPy, because ``--help`` reads it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
     as_tuple,
     bootstraps,
+    check_choice,
     choice,
     fraction,
     names,
@@ -21,69 +26,146 @@ from steelyard.core.options import (
     whole,
 )
 
-#: Rankings of scores; what is random is drawn in this order.
-RANKINGS = ("mean", "median", "bt", "elo", "trueskill", "sentence-mean")
+Alternative = Literal["two-sided", "greater", "less"]
+AutoRankForm = Literal["wmt25", "wmt24"]
+Correction = Literal["holm", "benjamini-hochberg", "bonferroni", "none"]
+Fit = Literal["newton", "mm"]
+RankingName = Literal["mean", "median", "bt", "elo", "trueskill", "sentence-mean", "autorank"]
+Scale = Literal["strength", "elo"]
+TestName = Literal[
+    "t", "permutation", "bootstrap", "mood", "median", "sign", "wilcoxon", "mcnemar", "bt-gap"
+]
+Ties = Literal["half", "drop", "davidson", "rao-kupper", "second"]
+
 AUTORANK = "autorank"  #: a ranking by several scores together
-AUTORANK_FORMS = ("wmt25", "wmt24")
+#: Rankings of scores; what is random is drawn in this order.
+RANKINGS: tuple[str, ...] = get_args(RankingName)[:-1]
 #: Rankings of a log of battles, likewise.
 LOG_RANKINGS = ("mean", "bt", "elo", "trueskill")
-TESTS = (
-    "t", "permutation", "bootstrap", "mood", "median", "sign", "wilcoxon", "mcnemar", "bt-gap",
-)  # fmt: skip
-TIES = ("half", "drop", "davidson", "rao-kupper", "second")
+TESTS: tuple[str, ...] = get_args(TestName)
+TIES: tuple[str, ...] = get_args(Ties)
 TIE_MODELS = ("davidson", "rao-kupper")
-SCALES = ("strength", "elo")  #: of Bradley-Terry, in battles
-FITS = ("newton", "mm")
-ALTERNATIVES = ("two-sided", "greater", "less")
-CORRECTIONS = ("holm", "benjamini-hochberg", "bonferroni", "none")
-_MOST = 1e6  # of a parameter, far above where ratings mean anything
+AUTORANK_FORMS: tuple[str, ...] = get_args(AutoRankForm)
+_LARGEST = 1e6  # of a parameter, far above where ratings mean anything
 RESAMPLED = "unit"  # what intervals resample
 _UNITS = ("segment", "document", "battle")  # which intervals=... may name, too
-#: Other names that people have for rankings, and for tests (as core.errors.plain_word gives them).
+#: Other names of rankings and tests, which errors answer (as core.errors.plain_word gives them).
 OTHER_RANKINGS = {
-    **dict.fromkeys(("average", "avg", "macro-average", "mean-score", "win-rate"), "mean"),
-    **dict.fromkeys(("med", "median-score"), "median"),
+    **dict.fromkeys(("average", "avg", "win-rate"), "mean"),
     **dict.fromkeys(
-        ("bradley-terry", "bradleyterry", "bradley-terry-luce", "btl", "bt-model", "plackett-luce",
-         "arena", "mean-rank", "average-rank", "mean-ranks", "borda", "pairwise", "wins"),
-        "bt",
+        ("bradley-terry", "btl", "plackett-luce", "arena", "mean-rank", "borda", "wins"), "bt"
     ),
-    **dict.fromkeys(("elo-rating", "elo-ratings", "online-elo"), "elo"),
+    **dict.fromkeys(("elo-rating", "online-elo"), "elo"),
     **dict.fromkeys(("true-skill", "ts"), "trueskill"),
-    **dict.fromkeys(("auto-rank", "wmt", "wmt24", "wmt25"), "autorank"),
-    **dict.fromkeys(("sentence", "mean-of-sentences", "sentence-level"), "sentence-mean"),
-}  # fmt: skip
-OTHER_TESTS = {
-    **dict.fromkeys(
-        ("t-test", "ttest", "paired-t", "paired-t-test", "student", "students-t", "welch"), "t"
-    ),
-    **dict.fromkeys(
-        ("perm", "permutation-test", "randomization", "randomisation", "paired-ar",
-         "approximate-randomization", "approximate-randomisation", "ar"),
-        "permutation",
-    ),
-    **dict.fromkeys(
-        ("bs", "boot", "paired-bs", "paired-bootstrap", "bootstrap-resampling"), "bootstrap"
-    ),
-    **dict.fromkeys(("moods", "mood-test"), "mood"),
-    **dict.fromkeys(("median-test", "medians"), "median"),
-    **dict.fromkeys(("sign-test", "binomial", "binomial-test", "wins"), "sign"),
-    **dict.fromkeys(("signed-rank", "wilcoxon-signed-rank", "rank-sum"), "wilcoxon"),
-    **dict.fromkeys(("mcnemars", "mc-nemar", "mcnemar's", "chi-squared"), "mcnemar"),
-    **dict.fromkeys(("bt", "bradley-terry", "wald"), "bt-gap"),
-}  # fmt: skip
-_OTHERS = {
-    "ranking": OTHER_RANKINGS,
-    "test": OTHER_TESTS,
-    "power of test": OTHER_TESTS,
+    **dict.fromkeys(("auto-rank", "wmt24", "wmt25"), AUTORANK),
 }
+OTHER_TESTS = {
+    **dict.fromkeys(("t-test", "ttest", "paired-t", "student", "welch"), "t"),
+    **dict.fromkeys(
+        ("randomization", "approximate-randomization", "paired-ar", "ar"), "permutation"
+    ),
+    **dict.fromkeys(("bs", "paired-bs", "paired-bootstrap", "bootstrap-resampling"), "bootstrap"),
+    **dict.fromkeys(("moods", "mood-test"), "mood"),
+    **dict.fromkeys(("binomial", "wins"), "sign"),
+    **dict.fromkeys(("signed-rank", "rank-sum"), "wilcoxon"),
+    **dict.fromkeys(("mcnemars", "chi-squared"), "mcnemar"),
+    **dict.fromkeys(("bradley-terry", "wald"), "bt-gap"),
+}
+_OTHER_NAMES = {"ranking": OTHER_RANKINGS, "test": OTHER_TESTS, "power of test": OTHER_TESTS}
 
 
-def known(what: str, asked: Sequence[str], all_of: Sequence[str]) -> None:
-    """Refuse names that nobody knows."""
+def check_named(noun: str, asked: Sequence[str], choices: Sequence[str]) -> None:
+    """Refuse names that are not among the choices."""
     for name in asked:
-        if name not in all_of:
-            raise UsageError(f"no {what} '{name}'; {hint(name, all_of, _OTHERS.get(what))}")
+        if name not in choices:
+            raise UsageError(f"no {noun} '{name}'; {hint(name, choices, _OTHER_NAMES.get(noun))}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """A ranking with its options, for ``by=``: what :func:`bt`, :func:`elo`, ... return."""
+
+    name: str
+    settings: Mapping[str, str | float | None] = field(default_factory=dict)
+
+
+def bt(
+    *, ties: Ties = "half", prior: float = 0.0, fit: Fit = "newton", scale: Scale = "strength"
+) -> Ranking:
+    """Rank by Bradley-Terry strength: ``by=sy.bt(ties="davidson")``.
+
+    Parameters
+    ----------
+    ties
+        Half a win, dropped, a tie model (``davidson``, ``rao-kupper``), or a win of the second.
+    prior
+        Wins and losses against an imaginary opponent.
+    fit
+        ``newton``, or ``mm``, the classic iteration.
+    scale
+        In :func:`steelyard.compare_battles`: strengths that add up to 1, or ratings (``elo``).
+
+    Returns
+    -------
+    Ranking
+        An element of ``by=``.
+    """
+    check_choice(get_args(Scale), scale=scale)
+    settings = {"ties": ties, "prior": prior, "method": fit}
+    return _checked("bt", settings, {} if scale == "strength" else {"scale": scale})
+
+
+def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
+    """Rank by Elo rating: ``by=sy.elo(k=20)``.
+
+    Parameters
+    ----------
+    k
+        How far one battle moves a rating.
+    orders
+        Random orders that are averaged; 0 is the order of the file. None is 100, or fewer where a
+        log is long.
+
+    Returns
+    -------
+    Ranking
+        An element of ``by=``.
+    """
+    return _checked("elo", {"k": k, "orders": orders})
+
+
+def trueskill(
+    *, beta: float = 25 / 6, tau: float = 25 / 300, draw: float = 0.1, orders: int | None = None
+) -> Ranking:
+    """Rank by TrueSkill, whose skills start at 25 with a deviation of 25/3.
+
+    Parameters
+    ----------
+    beta, tau, draw
+        Deviation of a performance, drift of a skill before each battle, chance that equals tie.
+    orders
+        As in :func:`elo`.
+
+    Returns
+    -------
+    Ranking
+        An element of ``by=``.
+    """
+    settings = {"trueskill_beta": beta, "trueskill_tau": tau, "trueskill_draw": draw}
+    return _checked("trueskill", settings | {"orders": orders})
+
+
+def _checked(
+    name: str, settings: Mapping[str, Any], more: Mapping[str, Any] | None = None
+) -> Ranking:
+    """Return a ranking whose options are within their bounds."""
+    # The usual number of orders differs between scores and logs.
+    asked = {key: x for key, x in settings.items() if key != "orders" or x is not None}
+    RankOptions(**asked)
+    return Ranking(name, {**asked, **(more or {})})
+
+
+By = str | Ranking | Sequence[str | Ranking]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +182,7 @@ class RankOptions(Options):
     prior: float = number(
         0.0, "Wins and losses against an imaginary opponent, for Bradley-Terry.", least=0
     )
-    method: str = choice("newton", FITS, "How Bradley-Terry is fitted.", flag="--fit")
+    method: str = choice("newton", get_args(Fit), "How Bradley-Terry is fitted.", flag="--fit")
     orders: int | None = whole(
         100,
         "Random orders that Elo and TrueSkill are averaged over; 0: as in the file.",
@@ -108,15 +190,15 @@ class RankOptions(Options):
         metavar="N",
     )
     k: float = number(
-        20.0, "K of Elo.", least=0, most=_MOST, strict=True, flag="--elo-k", metavar="K"
+        20.0, "K of Elo.", least=0, most=_LARGEST, strict=True, flag="--elo-k", metavar="K"
     )
     trueskill_beta: float = number(
         25 / 6, "TrueSkill: deviation of a performance, where skills start at 25 with a deviation "
-        "of 25/3.", least=0, most=_MOST, strict=True, metavar="X",
+        "of 25/3.", least=0, most=_LARGEST, strict=True, metavar="X",
     )  # fmt: skip
     trueskill_tau: float = number(
         25 / 300, "TrueSkill: how far a skill may drift before each battle.",
-        least=0, most=_MOST, metavar="X",
+        least=0, most=_LARGEST, metavar="X",
     )  # fmt: skip
     trueskill_draw: float = number(
         0.1, "TrueSkill: chance that equals tie.", least=0, most=1 - 1e-9, strict=True, metavar="X"
@@ -127,16 +209,33 @@ class RankOptions(Options):
         if self.ties in TIE_MODELS and self.method != "newton":
             raise UsageError(f"ties as {self.ties} are fitted by newton, not by {self.method}")
 
+    def _take_rankings(self, by: object) -> tuple[str, ...]:
+        """Return the names of some rankings, and take over the options that they bring."""
+        rankings = as_tuple((str, Ranking), by=by)
+        settings: dict[str, Any] = {}
+        chosen: list[str] = []
+        for ranking in rankings:
+            chosen.append(ranking if isinstance(ranking, str) else ranking.name)
+            for name, value in {} if isinstance(ranking, str) else ranking.settings.items():
+                if settings.setdefault(name, value) != value:
+                    raise UsageError(f"by: {name} is {settings[name]} and {value}: expected one")
+                if not hasattr(self, name):
+                    raise UsageError(f"by: {name} is an option of battles, not of scores")
+                object.__setattr__(self, name, value)
+        return tuple(dict.fromkeys(chosen))
+
 
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(Options):
     """How pairs are tested, and what is independent: whole units are tested and resampled."""
 
     alternative: str = choice(
-        "two-sided", ALTERNATIVES, "Test for any difference, or for the first of a pair being "
-        "better (greater) or worse (less).",
+        "two-sided", get_args(Alternative), "Test for any difference, or for the first of a pair "
+        "being better (greater) or worse (less).",
     )  # fmt: skip
-    correction: str = choice("holm", CORRECTIONS, "Correct p-values for the number of pairs.")
+    correction: str = choice(
+        "holm", get_args(Correction), "Correct p-values for the number of pairs."
+    )
     alpha: float = fraction(0.05, "Level of tests and tiers.")
     unit: str = unit("auto")
     intervals: str | None = choice(
@@ -160,7 +259,7 @@ class PairOptions(Options):
 @dataclass(frozen=True, kw_only=True)
 class _Both(RankOptions, PairOptions):
     def settings(self, by: Sequence[str], tests: Sequence[str]) -> dict[str, Any]:
-        """Give what the provenance shows of every comparison."""
+        """Return what the provenance shows of every comparison."""
         return {
             "by": ",".join(by),
             "tests": ",".join(tests),
@@ -190,20 +289,24 @@ class CompareOptions(_Both):
 
     def __post_init__(self) -> None:
         if self.by is not None:
-            object.__setattr__(self, "by", as_tuple(by=self.by))
-            known("ranking", self.by, (*RANKINGS, AUTORANK))
+            object.__setattr__(self, "by", self._take_rankings(self.by))
+            check_named("ranking", self.by, (*RANKINGS, AUTORANK))
             if AUTORANK in self.by and len(self.by) > 1:
                 raise UsageError('by="autorank" is a ranking by several scores, and stands alone')
         if self.tests is not None:
             asked = tuple(dict.fromkeys(as_tuple(tests=self.tests)))
             object.__setattr__(self, "tests", asked)
-            known("test", asked, TESTS)
+            check_named("test", asked, TESTS)
         super().__post_init__()
 
 
 @dataclass(frozen=True, kw_only=True)
-class LogOptions(Options):
-    """How a log is read: names of its columns, rows to keep, columns to skip, and the format."""
+class BattleOptions(_Both):
+    """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
+
+    Some options name columns of a log, rows to keep, columns to skip, and the format. The unit is
+    what battles share: a prompt or a segment as far as the log names it, ``battle``, or a column.
+    """
 
     left: str | None = text(None, "Column of the first system in a log.", metavar="COL")
     right: str | None = text(None, "Column of the second system in a log.", metavar="COL")
@@ -219,33 +322,23 @@ class LogOptions(Options):
     where: tuple[tuple[str, str], ...] = ()
     ignore: Sequence[str] = names(())
     format: str | None = text(None)
-
-
-@dataclass(frozen=True, kw_only=True)
-class BattleOptions(_Both, LogOptions):
-    """What :func:`steelyard.compare_battles` is asked; None is the usual number of orders.
-
-    Some options name columns of a log, rows to keep, columns to skip, and the format. The unit is
-    what battles share: a prompt or a segment as far as the log names it, ``battle``, or a column.
-    """
-
     by: tuple[str, ...] = names(("bt", "mean"))
     orders: int | None = whole(None, least=0)
     scale: str = choice(
         "strength",
-        SCALES,
+        get_args(Scale),
         "What bt shows of a log: strengths that add up to 1, or the same as ratings (elo: 1000 on "
         "average, 400 more is ten times the strength).",
     )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "by", tuple(dict.fromkeys(as_tuple(by=self.by))))
+        object.__setattr__(self, "by", self._take_rankings(self.by))
         if "median" in self.by:
             raise UsageError(
                 "median: the outcomes of battles have no median worth ranking by; "
                 f"known: {', '.join(LOG_RANKINGS)}"
             )
-        known("ranking", self.by, LOG_RANKINGS)
+        check_named("ranking", self.by, LOG_RANKINGS)
         super().__post_init__()
         if self.unit.isdecimal():
             raise UsageError(f'unit="{self.unit}": the battles of a log have no order to cut')
@@ -258,7 +351,7 @@ class CardOptions(Options):
     human: str | None = text(None)
     alpha: float = fraction(0.05)
     power: float = fraction(0.8, "Power at which the card counts the segments needed.")
-    worth: Any = source(  # noqa: RUF009
+    worth: str | Path | None = source(  # noqa: RUF009
         None, "What differences are worth, for the card: a JSON file of study worth.",
         metavar="FILE.json",
     )  # fmt: skip

@@ -1,34 +1,281 @@
-"""What a comparison of systems found: rankings, tests, clusters, and where rankings disagree."""
+"""Results of a comparison: rankings, tests, tiers, decisions on pairs, and their words.
+
+A test that does not reject says that the data do not decide; no sentence here calls systems equal
+because of it. Where nothing was tested, a system "ranks first", and no sentence calls it better.
+"""
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from steelyard.comparison import words
-from steelyard.comparison.ranked import CORPUS, PROPORTION, PairTest, Ranked, Tiers, number
-from steelyard.core.display import RankingRow, Result, Summary, named, one_line, ranking
+from steelyard.core.decision import FEWEST_UNITS, Decision, first_place, rests_on, too_close
+from steelyard.core.display import (
+    RankingRow,
+    Result,
+    Statement,
+    Summary,
+    named,
+    one_line,
+    ranking,
+)
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Cell, Column, Table, interval_decimals
-from steelyard.core.text import plural
+from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
+from steelyard.core.text import all_of, plural, sentence, span
 from steelyard.data.evalset import EvalSet
-from steelyard.data.units import UnitEffect
+from steelyard.data.units import SEGMENT, UnitEffect
 from steelyard.stats.arrays import Floats
+from steelyard.stats.paired.tests import agreeing
+from steelyard.stats.ranks import whole
+
+LEVEL = 0.95  # of all intervals
+MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
+CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
+#: Kinds of warnings on single pairs, which a terminal shows with --details.
+DETAILS = frozenset(("head-to-head", "bt-order"))
+RANKINGS = {
+    "mean": "mean",
+    "median": "median",
+    "bt": "Bradley-Terry strength",
+    "elo": "Elo rating",
+    "trueskill": "TrueSkill",
+    "sentence-mean": "mean of sentence scores",
+    "autorank": "AutoRank",
+}
+TESTS = {
+    "t": "paired t-test",
+    "permutation": "paired permutation test",
+    "bootstrap": "paired bootstrap test",
+    "mood": "Mood's median test",
+    "median": "paired median test",
+    "sign": "sign test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "mcnemar": "McNemar's exact test",
+    "bt-gap": "test of Bradley-Terry strengths",
+    "mean-gap": "test of shares won",
+    "elo-gap": "test of Elo ratings",
+    "trueskill-gap": "test of TrueSkill",
+    "max-t": "test of all pairs at once",
+}
+CORRECTIONS = {
+    "holm": "Holm's correction",
+    "bonferroni": "Bonferroni's correction",
+    "benjamini-hochberg": "the Benjamini-Hochberg correction",
+    "none": "no correction for their number",
+    "all pairs at once": "corrected for all pairs together",
+}
+_SHORT_CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini-hochberg": "Benjamini-Hochberg",
+    "all pairs at once": "correction",
+}
+_REFERENCE = re.compile(r"(human[-_ ]?)?ref(erence)?[-_ ]?[a-z0-9]?", re.IGNORECASE)
+
+
+def system_name(name: str, references: Sequence[str] = ()) -> str:
+    """Return how sentences call a system: a human reference is called one.
+
+    >>> system_name("refA"), system_name("Amber"), system_name("human", ["human"])
+    ('the human reference refA', 'Amber', 'the human reference human')
+    """
+    is_reference = name in references or _REFERENCE.fullmatch(name)
+    return f"the human reference {name}" if is_reference else name
+
+
+def decision_words(decision: Decision, references: Sequence[str] = ()) -> str:
+    """Return the verdict on a pair, with human references called that."""
+    leader, other = (system_name(name, references) for name in (decision.leader, decision.other))
+    return sentence(replace(decision, leader=leader, other=other).words())
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One ranking of the systems, in the order of :attr:`Comparison.systems`.
+
+    Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
+    of i minus that of j. ``of`` says what is ranked by, where that is not the segment scores.
+    ``pairwise_low`` and ``pairwise_high`` are the interval of ``pairwise``, ``gap_low`` and
+    ``gap_high`` that of the difference of two scores: of means, strengths or ratings. Averages are
+    numbers of the score's own scale; of strengths and ratings more is better. ``pairwise`` of these
+    follows from one fit of all systems; ``alone[i, j]`` is the share of segments (or battles) that
+    i wins against j, ties as half, each pair by itself.
+    """
+
+    scores: Floats
+    ranks: Floats
+    pairwise: Floats
+    low: Floats | None = None
+    high: Floats | None = None
+    best_rank: Floats | None = None
+    worst_rank: Floats | None = None
+    gap_low: Floats | None = None
+    gap_high: Floats | None = None
+    spread: Floats | None = None
+    rank_shares: Floats | None = None  # share of the resamples in which i has rank j + 1
+    pairwise_low: Floats | None = None
+    pairwise_high: Floats | None = None
+    higher_is_better: bool = True
+    of: str | None = None
+    average: bool = False
+    parameters: Mapping[str, float] | None = None  # of a rating
+    notes: tuple[str, ...] = ()
+    alone: Floats | None = None
+
+    def turned(self) -> Ranked:
+        """Return the same ranking in numbers of the other sign, of which less is better."""
+
+        def minus(values: Floats | None) -> Floats | None:
+            return None if values is None else 0.0 - values  # no -0.0
+
+        return replace(
+            self,
+            scores=0.0 - self.scores,
+            pairwise=0.0 - self.pairwise,
+            low=minus(self.high),
+            high=minus(self.low),
+            gap_low=minus(self.gap_high),
+            gap_high=minus(self.gap_low),
+            pairwise_low=minus(self.pairwise_high),
+            pairwise_high=minus(self.pairwise_low),
+            higher_is_better=not self.higher_is_better,
+        )
+
+    def leads(self, *, of_pairs: bool = True) -> tuple[Floats, Floats, Floats]:
+        """Return how far each row leads each column, in the better direction, and its interval.
+
+        Averages are those of the segments that both have, unless ``of_pairs`` is False.
+        """
+        sign = 1.0 if self.higher_is_better else -1.0
+        value = self.scores[:, None] - self.scores[None, :]
+        low, high = self.gap_low, self.gap_high
+        if self.average and of_pairs and self.pairwise.size:
+            value = self.pairwise
+            low, high = self.pairwise_low, self.pairwise_high
+        unknown = np.full(value.shape, np.nan)
+        low, high = (unknown if low is None else low), (unknown if high is None else high)
+        return (value, low, high) if sign > 0 else (0.0 - value, 0.0 - high, 0.0 - low)
+
+    @property
+    def digits(self) -> int:
+        """Decimals that follow the standard error; without one, strengths need more."""
+        if self.low is not None and self.high is not None:
+            decimals = interval_decimals(self.scores, self.low, self.high)
+            if decimals is not None:
+                return decimals
+        size = np.nanmax(np.abs(self.scores), initial=0.0)
+        return 1 if size >= 1000 else 2 if size >= 10 else 3
+
+    def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+
+        def by_name(values: Floats | None) -> dict[str, Any] | None:
+            return None if values is None else dict(zip(systems, map(number, values), strict=True))
+
+        def ranges(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
+            if low is None or high is None:
+                return None
+            pairs = ([number(a), number(b)] for a, b in zip(low, high, strict=True))
+            return dict(zip(systems, pairs, strict=True))
+
+        def matrices(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
+            return None if low is None else {"low": low, "high": high}
+
+        return {
+            "scores": by_name(self.scores),
+            "ranks": dict(zip(systems, whole(self.ranks), strict=True)),
+            "ci": ranges(self.low, self.high),
+            "rank_ci": ranges(self.best_rank, self.worst_rank),
+            "pairwise": self.pairwise if self.pairwise.size else None,
+            "pairwise_alone": self.alone,
+            "pairwise_ci": matrices(self.pairwise_low, self.pairwise_high),
+            "gap_ci": matrices(self.gap_low, self.gap_high),
+            "spread": by_name(self.spread),
+            "higher_is_better": self.higher_is_better,
+            "of": self.of,
+            "parameters": None if self.parameters is None else dict(self.parameters),
+        }
+
+
+def with_pairs_alone(rankings: Mapping[str, Ranked], share: Floats | None) -> dict[str, Ranked]:
+    """Add the share that each system wins of each other to rankings that are no averages."""
+    return {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
+
+
+def number(value: float) -> float | None:
+    """Return a number, None where it is undefined."""
+    return None if np.isnan(value) else float(value)
+
+
+@dataclass(frozen=True, slots=True)
+class PairTest:
+    """p-values of all pairs of systems, raw and corrected; ``of`` is what a corpus metric tests."""
+
+    p: Floats
+    p_adjusted: Floats
+    alternative: str
+    correction: str
+    unit: str = SEGMENT  # what is independent
+    of: str | None = None
+    error: float = 0.0  # numerical, of the raw p-values
+    reason: str = ""  # which question the test asks
+    warnings: tuple[str, ...] = ()  # which pairs it leaves out
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        names = (item.name for item in fields(self) if item.name not in ("reason", "warnings"))
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Tiers:
+    """Clusters of systems under one ranking, by the test that fits it, and what contradicts it.
+
+    ``against`` are pairs of systems, the first of which ranks above the second although the test
+    says that the second is better.
+    """
+
+    test: str
+    clusters: tuple[int | None, ...]
+    letters: tuple[str | None, ...]
+    warnings: tuple[str, ...] = ()
+    against: tuple[tuple[str, str], ...] = ()
+
+    def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return {
+            "test": self.test,
+            "clusters": dict(zip(systems, self.clusters, strict=True)),
+            "letters": dict(zip(systems, self.letters, strict=True)),
+        }
+
+
+class _PairArrays(NamedTuple):
+    """What is known of every pair under one ranking, systems x systems."""
+
+    value: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    p_adjusted: Floats
+    n_pairs: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RankedSystems(Result):
     """What comparisons have in common, be they of scores or of battles: rankings, tests, tiers."""
 
-    #: What intervals of ranks are taken over, and what would settle more, in words.
+    #: What intervals of ranks are taken over, in words.
     DRAWN: ClassVar[str] = "resampled test sets"
-    MORE: ClassVar[str] = "a larger test set"
+    OF_PAIRS: ClassVar[bool] = True  # whether averages are compared on what a pair has
 
     systems: tuple[str, ...]
     n_segments: int
@@ -44,53 +291,159 @@ class RankedSystems(Result):
 
     @abstractmethod
     def size(self) -> str:
-        """Say in words what was compared."""
+        """Return in words what was compared."""
 
     @abstractmethod
     def measure(self, by: str) -> str:
-        """Say in a sentence what a ranking goes by: of what, over how much."""
+        """Return in words what a ranking goes by: of what, over how much."""
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Names of human references among the systems."""
+        return ()
 
     def called(self, by: str) -> str:
-        """Name a ranking in a sentence."""
-        return words.named(self, by)
-
-    def leaders(self) -> dict[str, tuple[str, ...]]:
-        """Give the best systems by each ranking."""
-        return {by: tuple(words.best_of(self, by)) for by in self.aggregations}
-
-    def n_turned(self) -> int:
-        """Count the pairs that rankings order differently, where that is known."""
-        return 0
-
-    def ahead_on_common(self, by: str, system: str) -> list[str]:  # noqa: ARG002
-        """Give the systems that rank below one, but lead it on what both have."""
-        return []
-
-    def words(self) -> Summary:
-        """Say who is best, what stays open, how sure that is."""
-        return Summary.of(words.told(self))
-
-    def __repr__(self) -> str:
-        order = [f"; {by}: {named(self.ranking(by))}" for by in list(self.aggregations)[:1]]
-        return one_line(self, f"by {self.size()}{''.join(order)}")
+        """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
+        of = self.aggregations[by].of
+        return of if of in (CORPUS, PROPORTION) else RANKINGS.get(by, by)
 
     def shown(self, by: str) -> str:
-        """Give the name of a ranking as tables and figures show it: ``corpus`` where it is that."""
+        """Return the name of a ranking in tables and figures: ``corpus`` where it is that."""
         of = self.aggregations[by].of
         return {CORPUS: "corpus", PROPORTION: PROPORTION}.get(of or "", by)
 
     def ranking(self, by: str) -> list[str]:
-        """Give the systems from best to worst; those without a rank come last, by name."""
+        """Return the systems from best to worst; those without a rank come last, by name."""
         if by not in self.aggregations:
             raise UsageError(f"no ranking '{by}'; {hint(str(by), self.aggregations)}")
         ranks = self.aggregations[by].ranks
         keys = [(np.inf if np.isnan(r) else r, s) for r, s in zip(ranks, self.systems, strict=True)]
         return [self.systems[i] for i in sorted(range(len(keys)), key=keys.__getitem__)]
 
-    def found_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints of what was found."""
+    def best(self, by: str) -> list[str]:
+        """Return all systems of the first rank; none where nobody has a rank."""
+        ranks = dict(zip(self.systems, self.aggregations[by].ranks, strict=True))
+        return [system for system in self.ranking(by) if ranks[system] == 1]
+
+    def leaders(self) -> dict[str, tuple[str, ...]]:
+        """Return the best systems by each ranking."""
+        return {by: tuple(self.best(by)) for by in self.aggregations}
+
+    def better_by_test(self, by: str, system: str) -> list[str]:
+        """Return the systems that rank below one, but are better by the test."""
+        tiers = self.tiers.get(by)
+        return [] if tiers is None else [low for high, low in tiers.against if high == system]
+
+    def ahead_on_common(self, by: str, system: str) -> list[str]:  # noqa: ARG002
+        """Return the systems that rank below one, but lead it on what both have."""
+        return []
+
+    # -- pairs
+
+    def _pair_arrays(self, by: str) -> _PairArrays:
+        value, low, high = self.aggregations[by].leads(of_pairs=self.OF_PAIRS)
+        tiers = self.tiers.get(by)
+        if tiers is None:
+            untested = np.full(value.shape, np.nan)
+            return _PairArrays(value, low, high, untested, untested, 1)
+        test = self.tests[tiers.test]
+        p, adjusted = (np.fmin(values, values.T) for values in (test.p, test.p_adjusted))
+        if test.alternative == "two-sided":
+            low, high = low.copy(), high.copy()
+            wrong = (p < 1 - LEVEL) != ((low > 0) | (high < 0))  # few, if any
+            wrong &= ~np.isnan(p) & ~np.isnan(low)
+            ends = agreeing(value[wrong], (low[wrong], high[wrong]), p[wrong])
+            low[wrong], high[wrong] = ends
+        n_pairs = int(np.triu(~np.isnan(p), 1).sum()) if test.correction != "none" else 1
+        return _PairArrays(value, low, high, p, adjusted, n_pairs)
+
+    def _decision(self, by: str, pairs: _PairArrays, i: int, j: int) -> Decision:
+        if pairs.value[i, j] < 0:
+            i, j = j, i
+        tiers = self.tiers.get(by)
+        test = None if tiers is None else self.tests[tiers.test]
+        value, low, high, p, adjusted = (float(values[i, j]) for values in pairs[:5])
+        return Decision(
+            leader=self.systems[i],
+            other=self.systems[j],
+            difference=value + 0.0,
+            low=low,
+            high=high,
+            p=p,
+            p_adjusted=adjusted,
+            n_pairs=pairs.n_pairs,
+            correction=_SHORT_CORRECTIONS.get(test.correction, "") if test else "",
+            test=TESTS.get(tiers.test, tiers.test) if tiers else "",
+            unit="run" if self.unit.name[0].isdecimal() else self.unit.name,
+            n_units=self.unit.n,
+            level=LEVEL,
+            alpha=self.alpha,
+        )
+
+    def decision(self, first: str, second: str, by: str | None = None) -> Decision:
+        """Return the decision on two systems, by the first ranking unless another is named."""
+        by = next(iter(self.aggregations)) if by is None else by
+        self.ranking(by)  # an unknown name is an error
+        for name in (first, second):
+            if name not in self.systems:
+                raise UsageError(f"no system '{name}'; {hint(name, self.systems)}")
+        i, j = (self.systems.index(name) for name in (first, second))
+        return self._decision(by, self._pair_arrays(by), i, j)
+
+    def decisions(self, by: str | None = None) -> list[Decision]:
+        """Return the decisions on all pairs, in the order of the ranking."""
+        by = next(iter(self.aggregations)) if by is None else by
+        order = [self.systems.index(system) for system in self.ranking(by)]
+        pairs = self._pair_arrays(by)
+        return [self._decision(by, pairs, i, j) for i, j in combinations(order, 2)]
+
+    def pairs(self, by: str | None = None, backend: str | None = None) -> Frame:
+        """Return a frame of all pairs: leader, other, difference, interval, p-values, test.
+
+        Parameters
+        ----------
+        by
+            The ranking; the first by default.
+        backend
+            ``pandas`` or ``polars``; by default the one that is installed.
+
+        Returns
+        -------
+        DataFrame
+            A row per pair, in the order of the ranking.
+
+        Examples
+        --------
+        >>> import steelyard as sy
+        >>> result = sy.compare(sy.demo_set(), "learned-refA", by="mean")
+        >>> result.pairs("mean", "pandas")[["leader", "other"]].iloc[0].to_list()
+        ['Dolomite', 'Kaolin']
+        """
+        names = ("leader", "other", "difference", "low", "high", "p", "p_adjusted", "test")
+        rows = tuple(tuple(getattr(d, name) for name in names) for d in self.decisions(by))
+        return Table("", tuple(map(Column, names)), rows).to_frame(backend)
+
+    # -- words
+
+    def words(self) -> Summary:
+        """Return who is best, what stays open, how sure that is."""
+        return Summary.of(statements(self))
+
+    def answer(self) -> tuple[str, ...]:
+        """Return who leads, by how much, and who is too close to call: three sentences."""
+        words = self.words()
+        return (*words.settled[:1], *words.undecided[:2], *words.sureness)[:3]
+
+    def __repr__(self) -> str:
+        order = [f"; {by}: {named(self.ranking(by))}" for by in list(self.aggregations)[:1]]
+        return one_line(self, f"by {self.size()}{''.join(order)}")
+
+    # -- JSON and tables
+
+    def rankings_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints of rankings, tests and tiers."""
         return {
-            "ranking": ranking("system", self._places()),
+            "ranking": ranking("system", self._ranking_rows()),
             "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
@@ -98,24 +451,22 @@ class RankedSystems(Result):
             "unit": self.unit.to_dict(),
         }
 
-    def _places(self) -> Iterator[RankingRow]:
-        """Give who is where by the first ranking, best first."""
-        for by, own in list(self.aggregations.items())[:1]:
+    def _ranking_rows(self) -> Iterator[RankingRow]:
+        for by, ranked in list(self.aggregations.items())[:1]:
             tiers = self.tiers.get(by)
-            at = {system: i for i, system in enumerate(self.systems)}
             for system in self.ranking(by):
-                i = at[system]
+                i = self.systems.index(system)
                 yield RankingRow(
                     system,
-                    None if np.isnan(own.ranks[i]) else int(own.ranks[i]),
-                    float(own.scores[i]),
-                    None if own.low is None else float(own.low[i]),
-                    None if own.high is None else float(own.high[i]),
+                    None if np.isnan(ranked.ranks[i]) else int(ranked.ranks[i]),
+                    float(ranked.scores[i]),
+                    None if ranked.low is None else float(ranked.low[i]),
+                    None if ranked.high is None else float(ranked.high[i]),
                     None if tiers is None else tiers.clusters[i],
                 )
 
-    def told_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints of what is said of a comparison, and how it came about."""
+    def origin_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints of notes, warnings, and how the result came about."""
         return {
             "notes": list(self.notes),
             "warnings": list(self.warnings),
@@ -123,62 +474,64 @@ class RankedSystems(Result):
         }
 
     def table(self) -> Table:
-        """Give the leaderboard: a row per system, ordered by the first ranking."""
+        """Return the leaderboard with all columns: a row per system, by the first ranking."""
+        return self._board(brief=False)
+
+    def pieces(self) -> list[Table | str]:
+        """Return the leaderboard as a terminal shows it: of further rankings the ranks alone."""
+        return [self._board(brief=True)]
+
+    def _board(self, *, brief: bool) -> Table:
         names = list(self.aggregations)
         first = names[0]
-        columns = [Column("system")]
-        for name in names:
-            shown, many = self.shown(name), len(names) > 1
-            key = f"{name} rank" if many else None
-            # On a narrow screen the first ranking stays whole; of the others the scores do.
-            ordered, grouped, score = (8, 7, 9) if name == first else (4, 3, 5)
-            columns.append(Column(f"{shown} rank" if many else "rank", key=key, importance=ordered))
-            if name in self.tiers:
-                columns.append(Column("tier", key=f"{name} tier", importance=grouped))
-            own = self.aggregations[name]
-            digits = _digits(own)
-            better: Literal["higher", "lower"] = "higher" if own.higher_is_better else "lower"
-            columns.append(Column(shown, better, digits=digits, key=name, importance=score))
-            ends = ("low", "high") if own.low is not None else ()
-            columns += [
-                Column(end, digits=digits, key=f"{name} {end}", importance=score - 3)
-                for end in ends
-            ]
-        place = {system: i for i, system in enumerate(self.systems)}
-        rows: list[tuple[Cell, ...]] = []
+        order = [self.systems.index(system) for system in self.ranking(first)]
+        columns, cells = [Column("system")], [[self.systems[i] for i in order]]
         bold: set[tuple[int, int]] = set()
-        order = self.ranking(first)
-        for k, system in enumerate(order):
-            i = place[system]
-            row: list[Cell] = [system]
-            for name in names:
-                own = self.aggregations[name]
-                row.append(None if np.isnan(own.ranks[i]) else int(own.ranks[i]))
-                if name in self.tiers:
-                    row.append(self.tiers[name].clusters[i])
-                    bold |= {(k, len(row))} if row[-1] == 1 else set()
-                row.append(number(own.scores[i]))
-                if own.low is not None and own.high is not None:
-                    row += [number(own.low[i]), number(own.high[i])]
-            rows.append(tuple(row))
-        rules: frozenset[int] = frozenset()
-        if first in self.tiers:
-            tier = [self.tiers[first].clusters[place[s]] for s in order]
-            rules = frozenset(i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
+
+        def add(column: Column, values: Sequence[Cell]) -> None:
+            columns.append(column)
+            cells.append([values[i] for i in order])  # type: ignore[misc]
+
+        for name in names:
+            ranked, tiers, shown = self.aggregations[name], self.tiers.get(name), self.shown(name)
+            several = len(names) > 1 and not (brief and name == first)
+            # On a narrow screen the first ranking stays whole; of the others the scores do.
+            importance = 9 if name == first else 5
+            heading = f"{shown} rank" if several else "rank"
+            key = f"{name} rank" if len(names) > 1 else None
+            add(Column(heading, key=key, importance=importance - 1), whole(ranked.ranks))
+            if brief and name != first:
+                continue
+            if tiers is not None:
+                add(Column("tier", key=f"{name} tier", importance=importance - 2), tiers.clusters)
+                at = len(columns) - 1
+                bold |= {(k, at + 1) for k, i in enumerate(order) if tiers.clusters[i] == 1}
+            better: Literal["higher", "lower"] = "higher" if ranked.higher_is_better else "lower"
+            digits = ranked.digits
+            column = Column(shown, better, digits=digits, key=name, importance=importance)
+            add(column, [number(x) for x in ranked.scores])
+            for end in ("low", "high") if ranked.low is not None else ():
+                ends = [number(x) for x in getattr(ranked, end)]
+                add(
+                    Column(end, digits=digits, key=f"{name} {end}", importance=importance - 3), ends
+                )
+        clusters = self.tiers[first].clusters if first in self.tiers else (None,) * len(order)
+        tier = [clusters[i] for i in order]
+        cuts = (i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
+        rules = frozenset(() if brief else cuts)  # the column of tiers has them
+        rows = tuple(zip(*cells, strict=True))
+        notes = () if brief else self._table_notes()
+        return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
+
+    def _table_notes(self) -> tuple[str, ...]:
         notes = [self.size(), self.unit.sentence()]
         if self.tiers:
-            used = ", ".join(
-                f"{self.shown(by)} by {words.by_test(own.test)}" for by, own in self.tiers.items()
-            )
-            notes.append(f"tiers at {self.alpha:g}: {used}")
-        notes += self.notes
-        return Table("", tuple(columns), tuple(rows), tuple(notes), rules, frozenset(bold))
+            tests = (f"{self.shown(by)} by {by_test(t.test)}" for by, t in self.tiers.items())
+            notes.append(f"tiers at {self.alpha:g}: {', '.join(tests)}")
+        return (*notes, *self.notes)
 
     def pair_tables(self) -> list[Table]:
-        """Give matrices of row against column: of every ranking, of pairs alone, of every test.
-
-        p-values are corrected ones.
-        """
+        """Return matrices of row against column: every ranking, pairs alone, corrected p-values."""
         order = self.ranking(next(iter(self.aggregations)))
         index = np.ix_(*[[self.systems.index(s) for s in order]] * 2)
 
@@ -191,15 +544,15 @@ class RankedSystems(Result):
 
         tables = []
         alone = None
-        for name, own in self.aggregations.items():
-            if not own.pairwise.size:
+        for name, ranked in self.aggregations.items():
+            if not ranked.pairwise.size:
                 continue
             what = "probability that the row beats the column, by one fit of all systems"
-            if own.average:
+            if ranked.average:
                 what = "difference, row minus column"
-            alone = alone if own.alone is None else own.alone
-            digits = _digits(own) if own.average else 3
-            tables.append(matrix(self.shown(name), own.pairwise, f"{name}: {what}", digits))
+            alone = alone if ranked.alone is None else ranked.alone
+            digits = ranked.digits if ranked.average else 3
+            tables.append(matrix(self.shown(name), ranked.pairwise, f"{name}: {what}", digits))
         if alone is not None:
             what = "share of comparisons that the row wins, ties as half, each pair by itself"
             tables.append(matrix("alone", alone, f"alone: {what}"))
@@ -217,13 +570,13 @@ class OverAll:
     means: Floats
 
     def note(self, systems: tuple[str, ...], n_common: int) -> str:
-        """Say what systems are ranked on, and the means over everything."""
+        """Return what systems are ranked on, and the means over everything."""
         means = ", ".join(f"{s} {m:.4g}" for s, m in zip(systems, self.means, strict=True))
         ranked_on = f"ranked on the {n_common:,} segments that all systems have"
         return f"{ranked_on}, of {self.n_segments:,}; means over all that each has: {means}"
 
     def to_dict(self, systems: tuple[str, ...]) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         means = dict(zip(systems, map(number, self.means), strict=True))
         return {"n_segments": self.n_segments, "means": means}
 
@@ -232,12 +585,10 @@ class OverAll:
 class Comparison(RankedSystems):
     """Systems against systems on the same segments.
 
-    Rankings are there; tests, tiers, effects, and what is said of them, are worked out when they
-    are first looked at.
-
-    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
-    count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are that
-    of the row, whatever the direction.
+    Rankings are there; tests, tiers, effects, notes and warnings are computed when they are first
+    read. Numbers are those of the score itself, also where less is better (``higher_is_better``);
+    ranks count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are
+    that of the row, whatever the direction.
     """
 
     score: str
@@ -255,7 +606,7 @@ class Comparison(RankedSystems):
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             "score": self.score,
             "systems": list(self.systems),
@@ -263,27 +614,27 @@ class Comparison(RankedSystems):
             "n_scored": dict(zip(self.systems, self.n_scored, strict=False)),
             "over_all": None if self.over_all is None else self.over_all.to_dict(self.systems),
             "higher_is_better": self.higher_is_better,
-            **self.found_dict(),
+            **self.rankings_dict(),
             "diagnosis": dict(self.diagnosis),
-            **self.told_dict(),
+            **self.origin_dict(),
         }
 
-    def leaders(self) -> dict[str, tuple[str, ...]]:
-        """Give the best systems by each ranking."""
-        return {name: tuple(own) for name, own in self.diagnosis.get("best", {}).items()}
-
-    def n_turned(self) -> int:
-        """Count the pairs that rankings order differently."""
-        return len(self.diagnosis.get("disagreements", ()))
+    @property
+    def references(self) -> tuple[str, ...]:
+        """Names of human references among the systems."""
+        return () if self.source is None else tuple(self.source.segments.references)
 
     def measure(self, by: str) -> str:
-        """Say in a sentence what a ranking goes by."""
-        size = plural(self.n_segments, "segment")
+        """Return in words what a ranking goes by."""
         if self.over_all is not None:
-            size = f"the {size} that all systems have"
+            size = f"the {plural(self.n_segments, 'segment')} that all systems have"
         elif self.uneven:
-            size = f"the segments that each has ({self._each()})"
-        return f"{words.named(self, by)} {self.score} over {size}"
+            size = f"the segments that each has ({self._counts()})"
+        elif self.unit.name[0].isdecimal() or self.unit.name == SEGMENT:
+            size = plural(self.n_segments, "segment")
+        else:
+            size = rests_on(self.n_segments, "segment", (self.unit.n, self.unit.name))
+        return f"{self.called(by)} {self.score} over {size}"
 
     @property
     def uneven(self) -> bool:
@@ -291,34 +642,358 @@ class Comparison(RankedSystems):
         return any(n < self.n_segments for n in self.n_scored)
 
     def ahead_on_common(self, by: str, system: str) -> list[str]:
-        """Give the systems that rank below one, but have the better average where both have scores.
+        """Return the systems that rank below one, but lead it where both have scores.
 
         None where every system has all segments, or no average is ranked by.
         """
         ranked, i = self.aggregations[by], self.systems.index(system)
         if not (self.uneven and ranked.average and ranked.pairwise.size):
             return []
-        lead = ranked.pairwise[i] * (1 if ranked.higher_is_better else -1)
+        leads = ranked.pairwise[i] * (1 if ranked.higher_is_better else -1)
         ranks = dict(zip(self.systems, ranked.ranks, strict=True))
-        ahead = {s for s, own in zip(self.systems, lead, strict=True) if own < 0}
+        ahead = {s for s, value in zip(self.systems, leads, strict=True) if value < 0}
         return [s for s in self.ranking(by) if s in ahead and ranks[s] > ranks[system]]
 
-    def _each(self) -> str:
+    def _counts(self) -> str:
         least, most = min(self.n_scored), max(self.n_scored)
         return f"{least:,}" if least == most else f"{least:,} to {most:,}"
 
     def size(self) -> str:
-        """Say in words what was compared."""
+        """Return in words what was compared."""
         size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
-        each = f" ({self._each()} of each system)" if self.uneven else ""
+        each = f" ({self._counts()} of each system)" if self.uneven else ""
         return f"score {self.score}: {size}{each}"
 
 
-def _digits(own: Ranked) -> int:
-    """Digits that follow the standard error; without one, strengths need more than ratings."""
-    if own.low is not None and own.high is not None:
-        found = interval_decimals(own.scores, own.low, own.high)
-        if found is not None:
-            return found
-    size = np.nanmax(np.abs(own.scores), initial=0.0)
-    return 1 if size >= 1000 else 2 if size >= 10 else 3
+# -- words
+
+
+def statements(result: RankedSystems) -> Iterator[Statement]:
+    """Return the sentences of a comparison."""
+    by, n = next(iter(result.aggregations), None), len(result.systems)
+    if not n or by is None:
+        yield "undecided", "There is no system to compare."
+    elif n == 1:
+        yield "undecided", first_place(result.systems, 1, "")
+    elif np.isnan(result.aggregations[by].ranks).all():
+        yield "undecided", f"No system can be ranked by {result.measure(by)}."
+    else:
+        yield from _leader(result, by)
+        yield from _tested_pairs(result, by)
+        yield from _other_rankings(result)
+        yield from _rank_range(result, by)
+        if result.tests or result.aggregations[by].low is not None:
+            yield "sureness", result.unit.summary()
+
+
+def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
+    """Say who is best, by how much, and who is too close to call."""
+    top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
+    measure = result.measure(by)
+    names = {system: system_name(system, result.references) for system in result.systems}
+    if not top:
+        yield from _no_first(result, by)
+        return
+    ranks_first = sentence(first_place([names[s] for s in top], n, measure))
+    if len(top) > 1:
+        yield "settled", ranks_first
+        return
+    best, common = top[0], result.ahead_on_common(by, top[0])
+    better = result.better_by_test(by, best)
+    if better or common:
+        ahead = all_of([names[s] for s in better or common])
+        verb = "is" if len(better or common) == 1 else "are"
+        yield "settled", ranks_first
+        how = f"better by {by_test(tiers.test)}" if better and tiers else "ahead"
+        where = " on the segments that both have" if common else ""
+        yield "undecided", sentence(f"{ahead} {verb} {how}{where}: ranking and test disagree")
+        return
+    if tiers is None:
+        yield "settled", ranks_first
+        yield (
+            "undecided",
+            sentence(f"no pair was tested, so the lead of {names[best]} may be chance"),
+        )
+        return
+    close = [names[s] for s in _not_beaten(result, by, tiers, best)]
+    second = result.ranking(by)[1]
+    decision = result.decision(best, second, by)
+    text = decision_words(decision, result.references)
+    if not close and not tiers.warnings:
+        others = sentence(f"{names[best]} also beats every other system") if n > 2 else ""
+        yield "settled", f"{text} {others}".strip()
+        yield "sureness", f"Ranked by {measure}."
+        return
+    yield "settled", ranks_first
+    if len(close) < 2 or not decision.enough_units:
+        yield "undecided", text
+        return
+    leader, other = names[decision.leader], names[decision.other]
+    yield "undecided", sentence(replace(decision, leader=leader, other=other).lead())
+    yield "undecided", sentence(too_close([names[best], *close]))
+
+
+def _no_first(result: RankedSystems, by: str) -> Iterator[Statement]:
+    """Say who comes before all systems that have a rank, where nothing orders those that do."""
+    ranks = result.aggregations[by].ranks
+    unranked = [s for s, rank in zip(result.systems, ranks, strict=True) if np.isnan(rank)]
+    n, measure = plural(len(ranks), "system"), result.measure(by)
+    if len(unranked) == np.nanmin(ranks) - 1:
+        lower = [system for system in result.ranking(by) if system not in set(unranked)]
+        yield "settled", f"{all_of(unranked)} rank above {all_of(lower)} by {measure}."
+        order = f"the data do not order {all_of(unranked)}"
+    else:
+        order = f"the data do not rank {all_of(unranked)} among the others"
+    yield "undecided", f"Which of {n} is best is not decided: {order}."
+
+
+def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list[str]:
+    """Return the systems that the first is not significantly better than, best first."""
+    test, i = result.tests[tiers.test], result.systems.index(best)
+    p = np.fmin(test.p_adjusted[i], test.p_adjusted[:, i])
+    ranks = result.aggregations[by].ranks
+    better = set(result.better_by_test(by, best))
+    open_pairs = {
+        system
+        for j, system in enumerate(result.systems)
+        if j != i and not np.isnan(ranks[j]) and (not p[j] < result.alpha or system in better)
+    }
+    return [system for system in result.ranking(by) if system in open_pairs]
+
+
+def _tested_pairs(result: RankedSystems, by: str) -> Iterator[Statement]:
+    """Say how many pairs are significant."""
+    tiers = result.tiers.get(by)
+    if tiers is None or result.unit.n < FEWEST_UNITS:
+        return
+    test = result.tests[tiers.test]
+    p = np.fmin(test.p_adjusted, test.p_adjusted.T)[np.triu_indices(len(result.systems), 1)]
+    p = p[~np.isnan(p)]
+    if not len(p):
+        yield "undecided", f"No pair of systems could be tested ({TESTS.get(tiers.test)})."
+        return
+    n = int((p < result.alpha).sum())
+    how = f"{TESTS.get(tiers.test, tiers.test)}, {CORRECTIONS.get(test.correction)}"
+    verb = "is" if n == 1 else "are"
+    yield "settled", f"{n:,} of {plural(len(p), 'pair')} {verb} significant ({how})."
+
+
+def _other_rankings(result: RankedSystems) -> Iterator[Statement]:
+    """Say where rankings name different best systems."""
+    best = {by: systems for by, systems in result.leaders().items() if systems}
+    if len(best) > 1 and not set.intersection(*map(set, best.values())):
+        shown = "; ".join(f"{result.called(by)}: {all_of(top)}" for by, top in best.items())
+        yield "undecided", f"The rankings disagree on the best system ({shown})."
+
+
+def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
+    """Say where the best system may rank."""
+    ranked, top = result.aggregations[by], result.best(by)[:1]
+    if not top or ranked.best_rank is None or ranked.worst_rank is None:
+        return
+    if result.better_by_test(by, top[0]) or result.ahead_on_common(by, top[0]):
+        return  # resamples rank by the same unequal segments
+    i = result.systems.index(top[0])
+    low, high = ranked.best_rank[i], ranked.worst_rank[i]
+    if not np.isnan([low, high]).any():
+        ranks = span("rank", int(low), int(high))
+        name = system_name(top[0], result.references)
+        yield (
+            "sureness",
+            f"In 95% of the {result.DRAWN}, {name} has {ranks} by {result.called(by)}.",
+        )
+
+
+def by_test(test: str) -> str:
+    """Name a test after "by".
+
+    >>> by_test("t"), by_test("mood")
+    ('the paired t-test', "Mood's median test")
+    """
+    name = TESTS.get(test, f"{test} test")
+    return name if name[0].isupper() else f"the {name}"
+
+
+def called_rankings(result: RankedSystems) -> str:
+    """List the rankings of a comparison."""
+    return all_of([result.called(name) for name in result.aggregations])
+
+
+# -- several scores
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ManyScores(Result):
+    """Comparisons by several scores; ``agreement`` is Kendall's tau-b between their rankings."""
+
+    by: str
+    comparisons: Mapping[str, Comparison]
+    agreement: Floats
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Whether the scores name the same best system, and which contradict each other."""
+        return " ".join(text for _, text in self._agreement())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        first = next(iter(self.comparisons.values()))
+        return {
+            "by": self.by,
+            "systems": list(first.systems),
+            "scores": {name: result.to_dict() for name, result in self.comparisons.items()},
+            "agreement": {"scores": list(self.comparisons), "tau_b": self.agreement},
+            "verdict": self.verdict,
+            "unit": first.unit.to_dict(),
+            "read": origin(first.provenance)["read"],
+            "warnings": list(self.warnings),
+        }
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """How the comparisons came about: all in the same way, by the same inputs."""
+        return next(iter(self.comparisons.values())).provenance
+
+    def __repr__(self) -> str:
+        first = next(iter(self.comparisons.values()), None)
+        size = "" if first is None else f": {plural(len(first.systems), 'system')}"
+        return one_line(self, f"by {named(list(self.comparisons))}{size}")
+
+    def words(self) -> Summary:
+        """Return whether the scores name the same best system, and how sure that is."""
+        return Summary.of(self._statements())
+
+    def _statements(self) -> Iterator[Statement]:
+        systems = {system for result in self.comparisons.values() for system in result.systems}
+        if len(systems) < 2:
+            yield "undecided", first_place(list(systems), 1, "")
+            return
+        yield from self._agreement()
+        taus = [self.agreement[i, j] for i, j in combinations(range(len(self.comparisons)), 2)]
+        taus = [tau for tau in taus if not np.isnan(tau)]
+        if taus:
+            low, high = f"{min(taus):.2f}", f"{max(taus):.2f}"
+            ends = low if low == high else f"{low} to {high}"
+            yield "sureness", f"Kendall's tau-b between two rankings is {ends} (1: the same order)."
+        yield "sureness", next(iter(self.comparisons.values())).unit.summary()
+
+    def _agreement(self) -> Iterator[Statement]:
+        best = {name: result.best(self.by) for name, result in self.comparisons.items()}
+        best = {name: systems for name, systems in best.items() if systems}
+        if not best:
+            yield "undecided", "No score ranks any system."
+            return
+        common = [s for s in next(iter(best.values())) if all(s in top for top in best.values())]
+        if common:
+            verb = "is" if len(common) == 1 else "are"
+            yield "settled", f"{all_of(common)} {verb} first by all scores{self._doubts(common)}."
+        else:
+            by_system: dict[str, list[str]] = {}
+            for name, systems in best.items():
+                by_system.setdefault(all_of(systems), []).append(name)
+            shown = "; ".join(f"{s} by {all_of(names)}" for s, names in by_system.items())
+            yield "undecided", f"The scores disagree on the best system: {shown}."
+        against = self._contradictions()
+        if against:
+            a, b, score, other = against[0]
+            more = f" (and {plural(len(against) - 1, 'more pair')})" if len(against) > 1 else ""
+            text = f"{a} is significantly better than {b} by {score}, but worse by {other}{more}."
+            yield "undecided", text
+        elif not common:
+            yield "sureness", "No two scores contradict each other significantly on any pair."
+
+    def _doubts(self, common: Sequence[str]) -> str:
+        """Say by which scores others are ahead of the first on the segments that both have."""
+        ahead: dict[str, list[str]] = {}
+        for name, result in self.comparisons.items():
+            for system in common:
+                better = result.better_by_test(self.by, system)
+                for low in dict.fromkeys([*better, *result.ahead_on_common(self.by, system)]):
+                    ahead.setdefault(low, []).append(name)
+        each = [f"{system} is ahead by {all_of(names)}" for system, names in ahead.items()]
+        return f", but on the segments that both have {'; '.join(each)}" if each else ""
+
+    def _contradictions(self) -> list[tuple[str, str, str, str]]:
+        """Return pairs that two scores order differently, both significantly."""
+        claims: dict[tuple[str, str], str] = {}
+        contradictions = []
+        for name, result in self.comparisons.items():
+            for decision in result.decisions(self.by) if self.by in result.tiers else ():
+                if decision.significant:
+                    pair = decision.leader, decision.other
+                    if pair[::-1] in claims:
+                        contradictions.append((*pair[::-1], claims[pair[::-1]], name))
+                    claims.setdefault(pair, name)
+        return contradictions
+
+    def table(self) -> Table:
+        """Return a row per score: who is first, its lead over the second, and the p-values."""
+        columns = (
+            Column("score"), Column("best", importance=8), Column("second", importance=7),
+            Column("lead", mixed=True, importance=7), Column("low", mixed=True),
+            Column("high", mixed=True), Column("p", digits=4, importance=6),
+            Column("p adjusted", digits=4, importance=6), Column("first tier", importance=2),
+            Column("agreement", "higher", digits=3, importance=1),
+        )  # fmt: skip
+        rows: list[tuple[Cell, ...]] = []
+        for i, (name, result) in enumerate(self.comparisons.items()):
+            tiers, order = result.tiers.get(self.by), result.ranking(self.by)
+            top = order[:1]
+            if tiers is not None:
+                clusters = dict(zip(result.systems, tiers.clusters, strict=True))
+                top = [system for system in order if clusters[system] == 1]
+            lead: tuple[Cell, ...] = (None,) * 6
+            if len(order) > 1:
+                d = result.decision(order[0], order[1], self.by)
+                numbers = (d.difference, d.low, d.high, d.p, d.p_adjusted)
+                lead = (order[1], *map(number, numbers))
+            others = np.delete(self.agreement[i], i)
+            mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
+            best = ", ".join(result.best(self.by))
+            rows.append((name, best, *lead, ", ".join(top), mean))
+        return Table("", columns, tuple(rows), self._table_notes())
+
+    def pieces(self) -> list[Table | str]:
+        """Return the table as a terminal shows it."""
+        table = self.table()
+        rows = tuple(row[:8] for row in table.rows)
+        return [Table("", table.columns[:8], rows, table.notes[:1])]
+
+    def _table_notes(self) -> tuple[str, ...]:
+        scores: dict[str, list[str]] = {}
+        for name, result in self.comparisons.items():
+            scores.setdefault(result.shown(self.by), []).append(name)
+        by = next(iter(scores))
+        if len(scores) > 1:
+            by = ", ".join(f"{by} ({', '.join(names)})" for by, names in scores.items())
+        unit = next(iter(self.comparisons.values())).unit
+        return f"ranked by {by}", "agreement: mean tau-b with the other scores", unit.sentence()
+
+
+def disagreements(result: Comparison) -> list[str]:
+    """Explain, pair by pair, where rankings order two systems differently."""
+    lines = []
+    for pair in result.diagnosis.get("disagreements", []):
+        a, b = pair["pair"]
+        sides: dict[str | None, list[str]] = {}
+        for name, ahead in pair["ahead"].items():
+            sides.setdefault(ahead, []).append(result.called(name))
+        text = f"{a} is ahead of {b} by {all_of(sides[a])}, behind by {all_of(sides[b])}"
+        text += f", level by {all_of(sides[None])}." if None in sides else "."
+        text += (
+            f" {a} wins {plural(pair['wins'], 'segment')}, loses {pair['losses']:,} and ties "
+            f"{pair['ties']:,}."
+        )
+        n = pair["n_swaying"]
+        if n:
+            of = result.aggregations["mean"].of if "mean" in result.aggregations else None
+            what = "corpus scores" if of == CORPUS else "means"
+            text += f" Without {plural(n, 'segment')} ({all_of(pair['swaying_segments'])}) the "
+            text += f"{what} would change order."
+        if pair["modes"] > 1:
+            text += (
+                f" The differences have {pair['modes']} peaks: there may be two kinds of segments."
+            )
+        lines.append(text)
+    return lines

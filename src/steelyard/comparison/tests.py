@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from steelyard.comparison.aggregations import AGGREGATIONS, corpus_gaps, means
 from steelyard.comparison.options import TIE_MODELS, CompareOptions, PairOptions
-from steelyard.comparison.ranked import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
-from steelyard.comparison.scores import Compared, Sample
+from steelyard.comparison.rankings import AGGREGATIONS, Compared, Sample, corpus_leads, means
+from steelyard.comparison.results import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.text import plural
 from steelyard.data.units import FEWEST, SEGMENT, counted
@@ -53,51 +52,51 @@ def _of_scores(
 ) -> Callable[[Question], PairPValues]:
     """Test scores by unit; ``options`` are named."""
 
-    def tested(asked: Question) -> PairPValues:
-        chosen = {name: getattr(asked.options, name) for name in ("alternative", *options)}
-        return test(asked.data.scores, asked.data.blocks, **chosen)
+    def tested(question: Question) -> PairPValues:
+        chosen = {name: getattr(question.options, name) for name in ("alternative", *options)}
+        return test(question.data.scores, question.data.blocks, **chosen)
 
     return tested
 
 
-def _permutation(asked: Question) -> PairPValues:
-    data, side = asked.data, asked.options.alternative
+def _permutation(question: Question) -> PairPValues:
+    data, side = question.data, question.options.alternative
     if data.statistics is None:
         return paired.permutation_test(data.scores, data.blocks, alternative=side)
     return PairPValues(
-        corpus_test(data.statistics, blocks=data.blocks, alternative=side, rng=asked.rng)
+        corpus_test(data.statistics, blocks=data.blocks, alternative=side, rng=question.rng)
     )
 
 
-def _bootstrap(asked: Question) -> PairPValues:
-    scores, drawn = means(asked.sample)
+def _bootstrap(question: Question) -> PairPValues:
+    scores, drawn = means(question.sample)
     assert drawn is not None
-    side, blocks = asked.options.alternative, asked.data.blocks
+    side, blocks = question.options.alternative, question.data.blocks
     p = paired.bootstrap_test(scores, drawn, alternative=side)
-    sizes = np.ones(asked.data.units.n) if blocks is None else unit_sizes(blocks)
+    sizes = np.ones(question.data.units.n) if blocks is None else unit_sizes(blocks)
     return PairPValues(widened_p(p, sizes, two_sided=side == "two-sided"))
 
 
-def _mood(asked: Question) -> PairPValues:
-    return paired.mood_test(asked.data.scores)
+def _mood(question: Question) -> PairPValues:
+    return paired.mood_test(question.data.scores)
 
 
-def _bt_gap(asked: Question) -> PairPValues:
-    options = asked.options
-    found = bt_by_block(
-        asked.data.scores,
-        asked.data.blocks,
+def _bt_gap(question: Question) -> PairPValues:
+    options = question.options
+    errors = bt_by_block(
+        question.data.scores,
+        question.data.blocks,
         ties_as=options.ties,
         prior=options.prior,
         tolerance=options.tolerance,
     )
-    return PairPValues(bt_gap_test(found, alternative=options.alternative))
+    return PairPValues(bt_gap_test(errors, alternative=options.alternative))
 
 
-def _sign(asked: Question) -> PairPValues:
-    data, options = asked.data, asked.options
+def _sign(question: Question) -> PairPValues:
+    data, options = question.data, question.options
     if data.blocks is not None:
-        return _of_scores(paired.sign_test, "tolerance")(asked)
+        return _of_scores(paired.sign_test, "tolerance")(question)
     counts = data.wins.by(options.tolerance)  # which rankings have counted
     return PairPValues(
         paired.sign_test_counts(counts.wins, counts.met > 0, alternative=options.alternative)
@@ -106,12 +105,12 @@ def _sign(asked: Question) -> PairPValues:
 
 def _strengths(data: Compared) -> Floats:
     counts = data.wins.by(0.0)
-    own = bradley_terry(counts.wins, counts.ties).log_strength
-    return np.nan_to_num(own[:, None] - own)
+    strength = bradley_terry(counts.wins, counts.ties).log_strength
+    return np.nan_to_num(strength[:, None] - strength)
 
 
 def _sums(data: Compared) -> Floats:
-    return np.array([np.nansum(own - data.scores, axis=1) for own in data.scores])
+    return np.array([np.nansum(row - data.scores, axis=1) for row in data.scores])
 
 
 def _medians(data: Compared) -> Floats:
@@ -128,7 +127,7 @@ def proportion_interval(gap: Floats, blocks: Counts | None) -> Ends:
     """Interval of mean differences of scores that are 0 or 1, which fits McNemar's test."""
     if blocks is not None:
         return flip_interval(gap, blocks)
-    wins, losses, n = ((own).sum(axis=1) * 1.0 for own in (gap > 0, gap < 0, ~np.isnan(gap)))
+    wins, losses, n = (cells.sum(axis=1) * 1.0 for cells in (gap > 0, gap < 0, ~np.isnan(gap)))
     return proportions_interval(wins, losses, n)
 
 
@@ -164,7 +163,7 @@ class PairwiseTest:
     def ahead(self, data: Compared) -> Floats:
         """Who is ahead of whom in the eyes of the test: the sign of what it tests, for pairs."""
         if self.of_corpus and data.statistics is not None:
-            return np.sign(corpus_gaps(data.statistics))
+            return np.sign(corpus_leads(data.statistics))
         return np.sign(self.lead(data))
 
 
@@ -229,14 +228,14 @@ def fitting_tests(names: Sequence[str], data: Compared) -> tuple[str, ...]:
     """Name the tests that fit some rankings; none where there are too many pairs."""
     if len(data.systems) > MOST_SHOWN:
         return ()
-    found = []
+    chosen = []
     for by in names:
-        own = AGGREGATIONS[by]
-        found.append(fitting(by, data))
+        aggregation = AGGREGATIONS[by]
+        chosen.append(fitting(by, data))
         # Beside that of any means; the interval of few units can agree with one test only.
-        if found[-1] == own.test_of_binary and data.units.n >= FEW_UNITS:
-            found.append(own.test)
-    return tuple(dict.fromkeys(found))
+        if chosen[-1] == aggregation.test_of_binary and data.units.n >= FEW_UNITS:
+            chosen.append(aggregation.test)
+    return tuple(dict.fromkeys(chosen))
 
 
 def fitting(by: str, data: Compared) -> str:
@@ -245,14 +244,14 @@ def fitting(by: str, data: Compared) -> str:
     return name if TESTS[name].exact or not data.units.few else "permutation"
 
 
-def refuse_unfit(name: str, asked: Question) -> None:
+def refuse_unfit(name: str, question: Question) -> None:
     """Refuse a test that the data, or the other options, have no answer for."""
-    options = asked.options
-    if asked.data.units.few and not TESTS[name].exact:
-        exact = ", ".join(own for own, other in TESTS.items() if other.exact)
-        few = asked.data.units.too_few()
+    options = question.options
+    if question.data.units.few and not TESTS[name].exact:
+        exact = ", ".join(test for test, other in TESTS.items() if other.exact)
+        few = question.data.units.too_few()
         raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
-    if name == "bootstrap" and asked.sample.counts is None:
+    if name == "bootstrap" and question.sample.counts is None:
         raise UsageError("the bootstrap test needs resamples: choose intervals=...")
     if name == "mood" and options.alternative != "two-sided":
         raise UsageError("mood's test is two-sided; tests=median has one side, too")
@@ -260,51 +259,54 @@ def refuse_unfit(name: str, asked: Question) -> None:
         raise UsageError(f"bt-gap: there are no errors by unit for ties as {options.ties}")
 
 
-def pair_test(name: str, asked: Question) -> PairTest:
+def pair_test(name: str, question: Question) -> PairTest:
     """Test all pairs; where a corpus score is compared, some tests are of sentence scores."""
     test = TESTS[name]
-    of = test.of(asked.data)
-    p, error = test.p(asked)
-    p, told = _without_few(name, p, asked.data)
+    of = test.of(question.data)
+    p, error = test.p(question)
+    p, warnings = _without_few(name, p, question.data)
     reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
-    units = asked.data.units
+    units = question.data.units
     unit = units.name
     if units.codes is not None and test.single:
-        told = (*told, f"{name} takes segments to be independent; median is the test by {unit}")
+        warnings = (
+            *warnings,
+            f"{name} takes segments to be independent; median is the test by {unit}",
+        )
         unit = SEGMENT
     elif units.codes is not None:
         reason = f"{test.by_unit or reason}, by {unit}"
     if of == SENTENCES:
         reason = f"{reason} (on {SENTENCES})"
-    found = corrected(p, asked.options, reason, of=of, error=error, unit=unit)
-    return replace(found, told=told, p_adjusted=_undecided_by_few(found, asked.data))
+    result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
+    return replace(result, warnings=warnings, p_adjusted=_undecided_by_few(result, question.data))
 
 
-def _undecided_by_few(found: PairTest, data: Compared) -> Floats:
+def _undecided_by_few(result: PairTest, data: Compared) -> Floats:
     """Keep corrected p-values of pairs with fewer than six units where they decide nothing.
 
     Five units reach 1/16 by the signs of all, fewer reach less; no assumption about the shape of
     so few differences may claim more.
     """
-    known = ~np.isnan(data.scores)
-    if data.units.n >= DECISIVE and known.all():
-        return found.p_adjusted
-    if known.all():
-        n = np.full(found.p.shape, data.units.n)
+    present = ~np.isnan(data.scores)
+    if data.units.n >= DECISIVE and present.all():
+        return result.p_adjusted
+    if present.all():
+        n = np.full(result.p.shape, data.units.n)
     else:
-        n = paired.shared_units(known, data.blocks)
-    return few_units_p(found.p_adjusted, n, two_sided=found.alternative == "two-sided")
+        n = paired.shared_units(present, data.blocks)
+    return few_units_p(result.p_adjusted, n, two_sided=result.alternative == "two-sided")
 
 
-def mean_gap_intervals(by: str, tests: Sequence[str], asked: Question) -> Ends | None:
+def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> Ends | None:
     """Intervals of mean differences, row less column, that say what the test of the means says.
 
     They invert the test that fits the ranking, or another of means that was asked for. None with
     50 units or more, where percentiles of resamples do.
     """
-    data, n = asked.data, len(asked.data.systems)
+    data, n = question.data, len(question.data.systems)
     corpus = data.statistics if by == "mean" else None
-    if asked.sample.counts is None or data.units.n >= FEW_UNITS or not 1 < n <= MOST_SHOWN:
+    if question.sample.counts is None or data.units.n >= FEW_UNITS or not 1 < n <= MOST_SHOWN:
         return None
     fits = fitting(by, data)
     of_means = [
@@ -317,17 +319,17 @@ def mean_gap_intervals(by: str, tests: Sequence[str], asked: Question) -> Ends |
     assert invert is not None
     if name == "permutation" and data.binary:
         invert = proportion_interval
-    two_sided = replace(asked.options, alternative="two-sided")
+    two_sided = replace(question.options, alternative="two-sided")
     # Draws are those of the test itself, which takes its turn later.
-    p = TESTS[name].p(replace(asked, options=two_sided, rng=copy.deepcopy(asked.rng)))[0]
+    p = TESTS[name].p(replace(question, options=two_sided, rng=copy.deepcopy(question.rng)))[0]
     i, j = pair_index(n)
     scores = data.scores if corpus is None else data.additive()
     gap = scores[i] - scores[j]
     low, high = invert(gap, data.blocks)
     value = row_means(gap)
     if corpus is not None:
-        own = corpus_gaps(corpus)[i, j]
-        low, high, value = low + own - value, high + own - value, own
+        leads = corpus_leads(corpus)[i, j]
+        low, high, value = low + leads - value, high + leads - value, leads
     low, high = agreeing(value, (low, high), p[i, j])
     ends = np.zeros((2, n, n))
     ends[0, i, j], ends[1, i, j] = low, high
@@ -337,17 +339,17 @@ def mean_gap_intervals(by: str, tests: Sequence[str], asked: Question) -> Ends |
 
 def _without_few(name: str, p: Floats, data: Compared) -> tuple[Floats, tuple[str, ...]]:
     """Leave out p-values of pairs that share too few units for a test that is not exact."""
-    known = ~np.isnan(data.scores)
-    if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or known.all():
+    present = ~np.isnan(data.scores)
+    if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or present.all():
         return p, ()
-    few = paired.shared_units(known, data.blocks) < FEWEST
+    few = paired.shared_units(present, data.blocks) < FEWEST
     count = int(np.triu(few & ~np.isnan(p), 1).sum())
     if not count:
         return p, ()
     share = "shares" if count == 1 else "share"
     many = counted(FEWEST, data.units.name)
-    told = f"{name}: {plural(count, 'pair')} {share} fewer than {many}, too few for it: no p-value"
-    return np.where(few, np.nan, p), (told,)
+    text = f"{name}: {plural(count, 'pair')} {share} fewer than {many}, too few for it: no p-value"
+    return np.where(few, np.nan, p), (text,)
 
 
 def corrected(
@@ -383,7 +385,7 @@ class Verdicts:
 
 
 def tiers_by(
-    by: str, ranks: Floats, systems: tuple[str, ...], found: Verdicts, alpha: float
+    by: str, ranks: Floats, systems: tuple[str, ...], verdicts: Verdicts, alpha: float
 ) -> Tiers | None:
     """Put systems into tiers by a test; warn where it contradicts the ranking.
 
@@ -394,9 +396,9 @@ def tiers_by(
     if not order:
         return None
     index = np.ix_(order, order)
-    p = found.test.p_adjusted[index]
+    p = verdicts.test.p_adjusted[index]
     p = np.where(np.isnan(p), 1.0, p)
-    ahead = found.lead[index]
+    ahead = verdicts.lead[index]
     warnings = []
     # Only a lead in the direction of the ranking separates; one against it is worth a warning.
     contrary = np.argwhere(np.triu((np.minimum(p, p.T) < alpha) & (ahead < 0), 1))
@@ -404,28 +406,28 @@ def tiers_by(
     if against:
         a, b = against[0]
         more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
-        warnings.append(f"{by} ranks {a} above {b}, but by {found.name} {b} is better{more}")
-    if found.test.alternative == "two-sided":
+        warnings.append(f"{by} ranks {a} above {b}, but by {verdicts.name} {b} is better{more}")
+    if verdicts.test.alternative == "two-sided":
         # Above the diagonal the row is ranked higher; both halves say the same.
         upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
         p = upper + upper.T
-    places = ranks[order]
-    p = np.where(places[:, None] == places[None, :], 1.0, p)
-    level = clusters.greedy_clusters(_shared_by_rank(p, places), alpha)
+    rank_of = ranks[order]
+    p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, p)
+    level = clusters.greedy_clusters(_shared_by_rank(p, rank_of), alpha)
     letters = ("",) * len(order)
     if len(order) <= MOST_SHOWN:
         with contextlib.suppress(DegenerateError):  # more groups than letters are good for
             letters = clusters.compact_letters(p, alpha)
-    level = level + (places[0] > 1)  # the first tier is that of systems without a rank
+    level = level + (rank_of[0] > 1)  # the first tier is that of systems without a rank
     cluster_of: list[int | None] = [None] * len(systems)
     letter_of: list[str | None] = [None] * len(systems)
     for k, i in enumerate(order):
         cluster_of[i], letter_of[i] = int(level[k]), letters[k] or None
-    return Tiers(found.name, tuple(cluster_of), tuple(letter_of), tuple(warnings), against)
+    return Tiers(verdicts.name, tuple(cluster_of), tuple(letter_of), tuple(warnings), against)
 
 
-def _shared_by_rank(p: Floats, places: Floats) -> Floats:
-    """Give systems of one rank the smallest p-value that any of them has; ``places`` ascend."""
-    opens = np.flatnonzero(np.r_[True, places[1:] != places[:-1]])
+def _shared_by_rank(p: Floats, rank_of: Floats) -> Floats:
+    """Give systems of one rank the smallest p-value that any of them has; ``rank_of`` ascend."""
+    opens = np.flatnonzero(np.r_[True, rank_of[1:] != rank_of[:-1]])
     least = np.minimum.reduceat(p, opens, axis=1)
-    return np.repeat(least, np.diff(np.r_[opens, len(places)]), axis=1)
+    return np.repeat(least, np.diff(np.r_[opens, len(rank_of)]), axis=1)

@@ -96,18 +96,21 @@ class Decision:
             parts.append(alone)
         return "; ".join(parts)
 
-    def words(self) -> str:
-        """Return the verdict in one sentence."""
+    def lead(self, verb: str = "leads") -> str:
+        """Return who is ahead and by how much, without a full stop."""
         amount, _ = shown_interval(self.difference, self.low, self.high, self.level)
         evidence = f" ({self.evidence()})" if self.evidence() else ""
-        lead = f"{self.leader} leads {self.other} by {amount}{evidence}"
+        return f"{self.leader} {verb} {self.other} by {amount}{evidence}"
+
+    def words(self) -> str:
+        """Return the verdict in one sentence."""
         if not self.enough_units:
-            return f"Too few {self.unit}s to decide ({self.n_units}): {lead}."
+            return f"Too few {self.unit}s to decide ({self.n_units}): {self.lead()}."
         if self.significant:
-            return f"{self.leader} is better than {self.other} by {amount}{evidence}."
+            return f"{self.lead('is better than')}."
         if self.significant_alone or math.isnan(self.p):
-            return f"{lead}."
-        return f"Too close to call: {lead}."
+            return f"{self.lead()}."
+        return f"Too close to call: {self.lead()}."
 
 
 def too_close(systems: Sequence[str]) -> str:

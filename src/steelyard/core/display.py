@@ -388,11 +388,15 @@ class Result(Record):
         """Return what was found in sentences."""
         return self.words().text()
 
+    def answer(self) -> tuple[str, ...]:
+        """Return the few sentences that answer the question."""
+        return self.words().brief()
+
     def text(self, screen: Screen = PLAIN) -> str:
         """Return what the command prints: the answer in words, tables, warnings."""
         warnings = brief(getattr(self, "warnings", ()), every="warnings")
         lines = "\n".join(f"warning: {text}" for text in warnings)
-        return result_text(self.words().brief(), [*self.pieces(), lines], screen)
+        return result_text(self.answer(), [*self.pieces(), lines], screen)
 
     def __str__(self) -> str:
         # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.

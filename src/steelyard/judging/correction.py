@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.ranked import PairTest, Ranked
-from steelyard.comparison.results import Comparison
+from steelyard.comparison.results import Comparison, PairTest, Ranked
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
 from steelyard.core.decision import Decision
@@ -464,7 +463,7 @@ class Correction(Result):
                 "systems": [system.to_dict() for system in self.systems],
                 "pairs": [pair.to_dict() for pair in self.pairs],
             },
-            "comparison": self.comparison.found_dict() if ranked else None,
+            "comparison": self.comparison.rankings_dict() if ranked else None,
             "notes": list(self.notes),
             "warnings": list(self.warnings),
             **origin(self.provenance),

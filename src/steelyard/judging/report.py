@@ -394,7 +394,7 @@ class JudgeReport(Result):
                 parts.append(f"{all_of(names)} {'is' if len(names) == 1 else 'are'} {word}")
         return [f"{'; '.join(parts)}."] if parts else []
 
-    def answer(self) -> list[str]:
+    def answer(self) -> tuple[str, ...]:
         """Return the answer in at most three sentences."""
         judges = self._judges()
         classed = [judge for judge in judges if judge.verdict.word != TOO_LITTLE]
@@ -405,7 +405,7 @@ class JudgeReport(Result):
         elif classed:
             for judge in (classed[0], classed[-1]):
                 lines += judge.evidence()[:1]
-        return lines[:3] or ["There is no judge to compare."]
+        return tuple(lines[:3]) or ("There is no judge to compare.",)
 
     def statements(self) -> Iterator[Statement]:
         """Yield all sentences by part: classes, what is open, then each judge."""

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.results import Comparison
-from steelyard.comparison.words import RANKINGS, TESTS
+from steelyard.comparison.results import RANKINGS, TESTS, Comparison
 from steelyard.core.errors import printable
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet

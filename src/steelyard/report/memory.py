@@ -21,8 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.ranked import CORPUS
-from steelyard.comparison.results import Comparison
+from steelyard.comparison.results import CORPUS, Comparison
 from steelyard.core.errors import InputError, printable
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.options import CompareOptions
-from steelyard.comparison.results import Comparison
-from steelyard.comparison.run import ManyScores, compare, compare_each
-from steelyard.comparison.scores import check_segments
+from steelyard.comparison.rankings import check_segments
+from steelyard.comparison.results import Comparison, ManyScores
+from steelyard.comparison.run import compare, compare_each
 from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError, printable
 from steelyard.core.options import as_list, bad_value, check_instance

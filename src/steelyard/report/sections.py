@@ -10,9 +10,13 @@ from functools import partial
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
-from steelyard.comparison import words
-from steelyard.comparison.results import Comparison
-from steelyard.comparison.run import ManyScores
+from steelyard.comparison.results import (
+    RANKINGS,
+    Comparison,
+    ManyScores,
+    called_rankings,
+    disagreements,
+)
 from steelyard.core.errors import (
     DegenerateError,
     MissingDependencyError,
@@ -276,7 +280,7 @@ def _rankings(content: Content, writer: Writer) -> Section | None:
 
 def _in_words(found: Comparison) -> str:
     """Say what the short names of rankings stand for."""
-    short = {by: words.RANKINGS[by] for by in found.aggregations if by in words.RANKINGS}
+    short = {by: RANKINGS[by] for by in found.aggregations if by in RANKINGS}
     return "; ".join(f"{by}: {name}" for by, name in short.items() if by != name)
 
 
@@ -300,9 +304,9 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
     found = content.comparison
     if found is None or len(found.aggregations) < 2 or len(found.systems) < 2:
         return None
-    lines = words.disagreements(found)
+    lines = disagreements(found)
     if not lines:
-        names = words.rankings(found)
+        names = called_rankings(found)
         text = f"{names[:1].upper()}{names[1:]} order every pair of systems alike."
         return Section("disagreement", "Disagreement", (writer.words(text),))
     text = (

@@ -11,10 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison import words as comparisonwords
-from steelyard.comparison.ranked import PROPORTION
-from steelyard.comparison.results import Comparison
-from steelyard.comparison.words import CORRECTIONS, TESTS, independence, rankings
+from steelyard.comparison.results import (
+    CORRECTIONS,
+    PROPORTION,
+    TESTS,
+    Comparison,
+    called_rankings,
+    statements,
+)
 from steelyard.core.display import Statement, Summary
 from steelyard.core.provenance import installed_version
 from steelyard.core.text import all_of, plural
@@ -50,7 +54,7 @@ def summarise(
 ) -> Summary:
     """Say in sentences what a comparison and a meta-evaluation found."""
     told: list[Statement] = []
-    told += [] if comparison is None else comparisonwords.told(comparison)
+    told += [] if comparison is None else statements(comparison)
     told += [] if meta is None else metawords.told(meta)
     if comparison is not None:
         score = comparison.score
@@ -81,7 +85,7 @@ def _comparison_methods(found: Any) -> tuple[list[str], list[str]]:
     cited = [*found.aggregations]
     size = f"{plural(len(found.systems), 'system')} on {plural(found.n_segments, 'segment')}"
     lower = "" if found.higher_is_better else " (lower is better)"
-    parts = [f"We compared {size} by {found.score}{lower}, ranked by {rankings(found)}."]
+    parts = [f"We compared {size} by {found.score}{lower}, ranked by {called_rankings(found)}."]
     options, seed = _run(found)
     if found.tests:
         test = next(iter(found.tests.values()))
@@ -92,7 +96,7 @@ def _comparison_methods(found: Any) -> tuple[list[str], list[str]]:
             f"{shown}, with {CORRECTIONS[test.correction]}."
         )
         cited.append(test.correction)
-    parts.append(independence(found.unit))
+    parts.append(found.unit.summary())
     if "bootstrap" in options:
         parts.append(
             f"Intervals are 95 % percentile bootstrap intervals over {options['bootstrap']:,} "
@@ -114,7 +118,7 @@ def _meta_methods(meta: Any) -> tuple[list[str], list[str]]:
     metrics = {result.metric for result in meta.results}
     size = f"{plural(meta.n_systems, 'system')} and {plural(meta.n_segments, 'segment')}"
     weighed = f"{plural(len(metrics), 'metric')} against {meta.human} by {all_of(names)}"
-    parts = [f"We weighed {weighed} on {size}.", independence(meta.unit)]
+    parts = [f"We weighed {weighed} on {size}.", meta.unit.summary()]
     options, seed = _run(meta)
     if meta.significance:
         test = next(iter(meta.significance.values()))

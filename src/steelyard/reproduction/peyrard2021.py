@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.comparison.aggregations import connection_warnings
+from steelyard.comparison.rankings import connection_warnings
 from steelyard.core.rng import Rng, generator
 from steelyard.reproduction.aspublished import (
     order_as_published,

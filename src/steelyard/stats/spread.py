@@ -1,13 +1,9 @@
-r"""How scores spread: over systems (outliers), over segments (ease, pairing), between equals.
+r"""How scores spread: over systems (outliers), over segments (pairing), between equals.
 
 *Outliers*, by the robust rule of Mathur, Baldwin and Cohn (2020), Tangled up in BLEU: a system far
 from the rest sways agreement over systems. It is an outlier if its human score is further from the
 median than ``cutoff`` times 1.483 MAD (median absolute deviations), the standard deviation of
 normal scores.
-
-*Ease* is the one-parameter model on scores: the ability of a system plus the ease of a segment,
-:math:`x_{is} = \theta_i + e_s + \text{noise}`. Where cells are missing this is not the mean of a
-segment: one that only good systems have would look easy.
 
 *Equals*, such as one output rated twice, have differences that are noise. A tie is as wide as the
 threshold that calls at most a given share of them different.
@@ -22,14 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core.text import are
-from steelyard.stats.arrays import Counts, Floats, beyond_rounding, median, ratio, row_means
+from steelyard.stats.arrays import Floats, beyond_rounding, median, ratio, row_means
 from steelyard.stats.correlation import pearson
-from steelyard.stats.ranks import levelled
 
 LEAST = 5  #: scores below which a median says little of what is usual
 _NORMAL = 1.483  # MADs in a standard deviation of normal scores
-HARD, MIDDLE, EASY = range(3)
-STRATA = ("hard", "middle", "easy")
 _DIGITS = 9  # the grid of sizes: ratings have fewer decimals
 _STEP = 10.0**-_DIGITS
 
@@ -71,50 +64,6 @@ def robust_deviations(values: ArrayLike, cutoff: float = 2.5) -> RobustDeviation
         reason = "more than half of the scores are the same"
         return RobustDeviations(undefined, cutoff, middle, 0.0, reason)
     return RobustDeviations((scores - middle) / scale, cutoff, middle, scale)
-
-
-def segment_ease(scores: Floats) -> Floats:
-    """Return how easy each segment is, by exact least squares of systems plus segments.
-
-    ``scores`` is systems x segments, higher is better; NaN for a segment that no system has.
-    Systems that share no segments, not even by way of others, count as equally able.
-    """
-    present = ~np.isnan(scores)
-    has_scores = present.any(axis=1)
-    if not has_scores.any():
-        return np.full(scores.shape[1], np.nan)
-    filled = np.where(present, scores, 0.0)
-    centred = np.where(present, scores - filled.sum() / present.sum(), 0.0)
-    count = present.sum(axis=0)
-    if present.all():
-        ability = centred.mean(axis=1)
-    else:
-        weights = present.astype(np.float64)
-        share = weights / np.maximum(count, 1)
-        # Segments are eliminated: what is left has a row and a column for each system.
-        left = np.diag(weights.sum(axis=1)) - share @ weights.T
-        right = centred.sum(axis=1) - share @ centred.sum(axis=0)
-        ability = np.linalg.lstsq(left, right, rcond=1e-10)[0]
-    ability = ability - ability[has_scores].mean()
-    return ratio(filled.sum(axis=0) - ability @ present, count)
-
-
-def difficulty_strata(ease: Floats) -> Counts:
-    """Cut segments into hard (0), middle (1) and easy ones (2), of about equal number.
-
-    Equally easy segments stay together. -1 where the ease is unknown, or all are equally easy.
-    """
-    strata = np.full(len(ease), -1, dtype=np.int64)
-    present = ~np.isnan(ease)
-    values, level, counts = np.unique(
-        levelled(ease[present]), return_inverse=True, return_counts=True
-    )
-    if len(values) < 2:
-        return strata
-    below = np.cumsum(counts)[:-1] / counts.sum()  # share of segments below each border
-    first, second = (int(np.argmin(np.abs(below - third))) for third in (1 / 3, 2 / 3))
-    strata[present] = np.where(level <= first, HARD, np.where(level <= second, MIDDLE, EASY))
-    return strata
 
 
 def pairing_strength(scores: Floats) -> tuple[Floats, Floats]:

@@ -10,8 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from steelyard.comparison.ranked import CORPUS, Ranked
-from steelyard.comparison.results import Comparison, RankedSystems
+from steelyard.comparison.results import CORPUS, Comparison, Ranked, RankedSystems
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet

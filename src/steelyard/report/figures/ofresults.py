@@ -15,7 +15,7 @@ from steelyard.report.figures import drawing
 from steelyard.report.figures.style import Chart
 
 if TYPE_CHECKING:
-    from steelyard.comparison.pair import Decision
+    from steelyard.comparison.card import Card
     from steelyard.comparison.results import RankedSystems
     from steelyard.human.results import HumanScores
     from steelyard.judging.plan import LabelPlan
@@ -80,8 +80,8 @@ def _of_rankings(found: RankedSystems) -> Kinds:
     return {name: partial(comparison.draw, name, found, scores) for name in comparison.FIGURES}
 
 
-def _of_pair(card: Decision) -> Kinds:
-    from steelyard.comparison.ranked import CORPUS
+def _of_pair(card: Card) -> Kinds:
+    from steelyard.comparison.results import CORPUS
     from steelyard.report.figures import versus
 
     es = card.source
@@ -153,7 +153,7 @@ def _of_reproduction(found: Reproduction) -> Kinds:
 #: By the names of classes: to ask for these themselves would load all rooms for one figure.
 _FIGURES: Mapping[str, Callable[[Any], Kinds]] = {
     "RankedSystems": _of_rankings,
-    "Decision": _of_pair,
+    "Card": _of_pair,
     "MetaEvaluation": _of_meta,
     "BenchmarkResult": _of_benchmark,
     "HumanScores": _of_people,

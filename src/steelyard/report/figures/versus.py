@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.comparison.ranked import SENTENCES
-from steelyard.comparison.scores import is_binary
+from steelyard.comparison.rankings import is_binary
+from steelyard.comparison.results import SENTENCES
 from steelyard.core.errors import UsageError, hint
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from steelyard.comparison.diagnosis import Groups, compare_groups, units_behind
 from steelyard.comparison.results import Comparison
-from steelyard.comparison.segmentgroups import Groups, compare_groups, units_behind
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.metaevaluation.metricgroups import weigh_groups

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from steelyard.comparison.results import Comparison
-from steelyard.comparison.scores import LEVEL
-from steelyard.comparison.segmentgroups import units_behind
+from steelyard.comparison.diagnosis import units_behind
+from steelyard.comparison.results import LEVEL, Comparison
 from steelyard.core.display import Statement
 from steelyard.core.table import Cell, Column, Table, decimals
 from steelyard.core.text import all_of, listed, plural

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.comparison.ranked import CORPUS
-from steelyard.comparison.results import Comparison
+from steelyard.comparison.results import CORPUS, Comparison
 from steelyard.core.errors import printable
 from steelyard.core.table import Cell, Column, Table, decimals
 from steelyard.core.text import plural

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
-from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.results import LEVEL
 from steelyard.core.errors import printable
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet

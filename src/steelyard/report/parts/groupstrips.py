@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.comparison.segmentgroups import Groups
+from steelyard.comparison.diagnosis import Groups
 from steelyard.core.errors import printable
 from steelyard.core.text import plural
 from steelyard.metaevaluation.metricgroups import Agreements

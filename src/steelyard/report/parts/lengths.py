@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.comparison.results import Comparison
-from steelyard.comparison.scores import LEVEL
-from steelyard.comparison.segmentgroups import compare_groups, units_behind
+from steelyard.comparison.diagnosis import compare_groups, units_behind
+from steelyard.comparison.results import LEVEL, Comparison
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.report.parts.groupstrips import system_strips

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from steelyard.comparison.scores import LEVEL
+from steelyard.comparison.results import LEVEL
 from steelyard.core.errors import printable
 from steelyard.core.options import bad_value
 from steelyard.core.text import all_of, plural

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.options import known
+from steelyard.comparison.options import check_named
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import InputFile, Provenance
@@ -162,7 +162,7 @@ def _metrics(es: EvalSet, human: str, metrics: Collection[str] | None) -> list[s
 
 
 def _settings(pairs: Pairs, options: TiesOptions) -> _Settings:
-    known("Kendall variant", options.matrices, tuple(KENDALL))
+    check_named("Kendall variant", options.matrices, tuple(KENDALL))
     threshold = options.threshold
     assert not isinstance(threshold, str)  # what is found by itself is a number by now
     chosen: tuple[float, ...] = (0.0,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from steelyard.comparison.options import known
+from steelyard.comparison.options import check_named
 from steelyard.core.options import (
     Options,
     as_tuple,
@@ -61,7 +61,7 @@ class TestPowerOptions(PowerOptions):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "tests", as_tuple(tests=self.tests))
-        known("power of test", self.tests, POWERS)
+        check_named("power of test", self.tests, POWERS)
         super().__post_init__()
 
 

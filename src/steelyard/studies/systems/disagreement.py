@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.aggregations import AGGREGATIONS
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.scores import Sample
+from steelyard.comparison.rankings import AGGREGATIONS, Sample
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance, check_names, keywords
 from steelyard.core.parallel import Workers

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from steelyard.comparison.options import RANKINGS, RankOptions, known
+from steelyard.comparison.options import RANKINGS, RankOptions, check_named
 from steelyard.core.errors import UsageError
 from steelyard.core.options import (
     Options,
@@ -50,10 +50,10 @@ class DisagreementOptions(RankOptions):
         super().__post_init__()
         for name in ("by", "sizes", "tests"):
             object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
-        known("ranking", self.by, RANKINGS)
+        check_named("ranking", self.by, RANKINGS)
         if len(self.by) < 2:
             raise UsageError("expected at least two rankings to compare")
-        known("test", self.tests, VERDICTS)
+        check_named("test", self.tests, VERDICTS)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Design(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "by", tuple(dict.fromkeys(self.by)))
-        known("ranking", self.by, SIMULATED)
+        check_named("ranking", self.by, SIMULATED)
         if not self.by:
             raise UsageError("expected at least one ranking to judge")
         if max(self.types) > min(self.segments):

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.comparison.options import RankOptions
-from steelyard.comparison.ratings import RATINGS
+from steelyard.comparison.rankings import RATINGS
 from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance

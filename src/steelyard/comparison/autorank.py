@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.aggregations import Aggregate, lead, with_intervals
 from steelyard.comparison.options import AUTORANK, CompareOptions
-from steelyard.comparison.results import RankedSystems
-from steelyard.comparison.scores import LEVEL
-from steelyard.comparison.words import RANKINGS
+from steelyard.comparison.rankings import Aggregate, lead, with_intervals
+from steelyard.comparison.results import LEVEL, RANKINGS, RankedSystems
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -43,21 +41,21 @@ class AutoRanking(RankedSystems):
     scaled: Floats
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
 
         def named(values: Floats) -> dict[str, float | None]:
-            found = (None if np.isnan(value) else float(value) for value in values)
-            return dict(zip(self.systems, found, strict=True))
+            numbers = (None if np.isnan(value) else float(value) for value in values)
+            return dict(zip(self.systems, numbers, strict=True))
 
         return {
             "scores": list(self.scores),
             "form": self.form,
             "systems": list(self.systems),
             "n_segments": self.n_segments,
-            **self.found_dict(),
+            **self.rankings_dict(),
             "means": dict(zip(self.scores, map(named, self.means), strict=True)),
             "scaled": dict(zip(self.scores, map(named, self.scaled), strict=True)),
-            **self.told_dict(),
+            **self.origin_dict(),
         }
 
     def table(self) -> Table:
@@ -67,20 +65,20 @@ class AutoRanking(RankedSystems):
         columns = [
             Column(name, digits=digits, key=f"scaled {name}", importance=2) for name in self.scores
         ]
-        place = {system: i for i, system in enumerate(self.systems)}
+        index = {system: i for i, system in enumerate(self.systems)}
         rows: list[tuple[Cell, ...]] = []
         for row in board.rows:
-            own = self.scaled[:, place[str(row[0])]]
-            rows.append((*row, *(None if np.isnan(x) else float(x) for x in own)))
+            parts = self.scaled[:, index[str(row[0])]]
+            rows.append((*row, *(None if np.isnan(x) else float(x) for x in parts)))
         return replace(board, columns=(*board.columns, *columns), rows=tuple(rows))
 
     def measure(self, by: str) -> str:
-        """Say in a sentence what a ranking goes by."""
+        """Return in words what a ranking goes by."""
         what = f"{RANKINGS[by]} of {all_of(self.scores)}"
         return f"{what} over {plural(self.n_segments, 'segment')}"
 
     def size(self) -> str:
-        """Say in words what was compared."""
+        """Return in words what was compared."""
         size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
         what = "z by score" if self.form == "wmt25" else "1 to N by score"
         return f"AutoRank {self.form} of {listed(list(self.scores), 8)}: {size}; beside it {what}"
@@ -100,14 +98,14 @@ def rank_together(
             table.system_scores is None or np.isnan(table.system_scores).all()
         ):
             raise UsageError(f"'{name}' has no scores: every cell is missing")
-    own = np.stack([_system_means(table) for table in tables])
+    means = np.stack([_system_means(table) for table in tables])
     sign = np.array([[1.0 if table.higher_is_better else -1.0] for table in tables])
-    found = autorank(sign * own, options.autorank)
-    warnings = [*es.notes, *_warnings(es, names, tables, sign * own, found.scaled, options)]
+    result = autorank(sign * means, options.autorank)
+    warnings = [*es.notes, *_warnings(es, names, tables, sign * means, result.scaled, options)]
     warnings += [text for name in names for text in direction_warnings(name, es[name])]
-    places = ranks(-found.ranks)
-    pairs = np.asarray(found.ranks[None, :] - found.ranks[:, None])
-    aggregate = Aggregate(-found.ranks, places, pairs, against=lead)
+    order = ranks(-result.ranks)
+    pairs = np.asarray(result.ranks[None, :] - result.ranks[:, None])
+    aggregate = Aggregate(-result.ranks, order, pairs, against=lead)
     units = units_of(es.segments, options.unit, _used(tables))
     warnings += units.warnings
     warnings += ["tests=... has no part in AutoRank"] if options.tests else []
@@ -116,19 +114,19 @@ def rank_together(
     if drawn is not None:
         aggregate = replace(aggregate, replicates=-drawn)
         level = units.level(LEVEL, _used(tables))
-    result = with_intervals(aggregate, level, average=True).turned()
+    ranked = with_intervals(aggregate, level, average=True).turned()
     settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": options.autorank}
     settings |= {"unit": units.name}
     settings |= {} if drawn is None else {"bootstrap": options.n_bootstrap}
     return AutoRanking(
         scores=names,
         form=options.autorank,
-        means=own,
-        scaled=found.scaled,
-        unit=units.effect(_composite(tables, sign * own, options.autorank)),
+        means=means,
+        scaled=result.scaled,
+        unit=units.effect(_composite(tables, sign * means, options.autorank)),
         systems=es.systems,
         n_segments=es.n_segments,
-        aggregations={AUTORANK: result},
+        aggregations={AUTORANK: ranked},
         tests={},
         tiers={},
         notes=tuple(notes),
@@ -154,10 +152,10 @@ def _used(tables: Sequence[ScoreTable]) -> NDArray[np.bool_]:
 def _composite(tables: Sequence[ScoreTable], means: Floats, form: str) -> Floats:
     """Give the score of single outputs whose mean AutoRank ranks by, its scales taken as fixed."""
     ranked = np.asarray(~np.isnan(means).any(axis=0))
-    known = means[:, ranked]
+    complete = means[:, ranked]
     if not ranked.any() or not all(table.has_segments for table in tables):
         return np.full((len(ranked), tables[0].values.shape[1]), np.nan)
-    scale = scale_of(known) if form == "wmt25" else np.ptp(known, axis=1, keepdims=True)
+    scale = scale_of(complete) if form == "wmt25" else np.ptp(complete, axis=1, keepdims=True)
     rows = zip(tables, scale[:, 0], strict=True)
     parts = [table.oriented[ranked] / x for table, x in rows if x > 0]
     return np.asarray(sum(parts)) if parts else np.full((1, len(tables[0].values.T)), np.nan)
@@ -192,18 +190,18 @@ def _warnings(
     options: CompareOptions,
 ) -> list[str]:
     """Say who has no number, and why; and what a mean leaves out."""
-    found = []
-    for name, own in zip(names, means, strict=True):
-        lacking = [es.systems[i] for i in np.flatnonzero(np.isnan(own))]
+    warnings = []
+    for name, row in zip(names, means, strict=True):
+        lacking = [es.systems[i] for i in np.flatnonzero(np.isnan(row))]
         if lacking:
-            found.append(
+            warnings.append(
                 f"{plural(len(lacking), 'system')} without '{name}', hence without AutoRank: "
                 f"{listed(lacking, 8)}"
             )
     whole = ~np.isnan(means).any(axis=0)
     if whole.sum() < 2:
-        return [*found, "fewer than two systems have all scores: there is no AutoRank"]
-    found += _scales(names, means[:, whole], scaled[:, whole], options.autorank)
+        return [*warnings, "fewer than two systems have all scores: there is no AutoRank"]
+    warnings += _scales(names, means[:, whole], scaled[:, whole], options.autorank)
     missing = [
         f"{name} {int(np.isnan(table.values[whole]).sum()):,}"
         for name, table in zip(names, tables, strict=True)
@@ -211,11 +209,11 @@ def _warnings(
     ]
     if missing:
         text = f"missing scores are left out of the means: {', '.join(missing)}"
-        found.append(TypedWarning(text, names=missing))
+        warnings.append(TypedWarning(text, names=missing))
     corpus = [n for n, table in zip(names, tables, strict=True) if table.statistics is not None]
     if corpus:
-        found.append(f"{listed(corpus, 8)}: the mean of sentence scores, not the corpus score")
-    return found
+        warnings.append(f"{listed(corpus, 8)}: the mean of sentence scores, not the corpus score")
+    return warnings
 
 
 def _scales(names: Sequence[str], means: Floats, scaled: Floats, form: str) -> list[str]:
@@ -223,18 +221,18 @@ def _scales(names: Sequence[str], means: Floats, scaled: Floats, form: str) -> l
     slack = EPSILON * np.abs(means).max(axis=1)
     same = np.ptp(means, axis=1) <= slack
     flat = [name for name, alike in zip(names, same, strict=True) if alike]
-    found = []
+    warnings = []
     if flat:
         none = same.all() or form == "wmt24"
         then = "there is no AutoRank" if none else "counted as 0 for all"
-        found.append(f"all systems have the same {listed(flat, 8)}: {then}")
+        warnings.append(f"all systems have the same {listed(flat, 8)}: {then}")
     elif np.ptp(scaled.mean(axis=0)) <= EPSILON:
-        found.append("the scores cancel out, all systems have the same: there is no AutoRank")
+        warnings.append("the scores cancel out, all systems have the same: there is no AutoRank")
     if form == "wmt25":
         tight = (scale_of(means)[:, 0] <= slack) & ~same
-        found += [
+        warnings += [
             f"three in four systems have the best '{name}': it has no scale, and decides alone"
             for name, close in zip(names, tight, strict=True)
             if close
         ]
-    return found
+    return warnings

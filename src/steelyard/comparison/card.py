@@ -1,0 +1,798 @@
+"""The decision card of two systems: how far apart they are, how sure that is, and a verdict.
+
+Differences are the first system minus the second, in the score's own numbers; inside this module
+scores are oriented so that more is better, and :meth:`Pair.reading` turns results back.
+
+Three readings of one difference are on the card, since none implies another (Proposition 1 of
+Peyrard et al., 2021): the mean prefers the larger mean, the median the larger median, and
+Bradley-Terry the system for which the median of the differences is positive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from steelyard.comparison.options import CardOptions
+from steelyard.comparison.rankings import check_segments, is_binary, the_score
+from steelyard.comparison.results import (
+    CORPUS,
+    LEVEL,
+    PROPORTION,
+    SENTENCES,
+    decision_words,
+    number,
+)
+from steelyard.comparison.tests import proportion_interval
+from steelyard.core.decision import Decision, shown_interval, shown_p
+from steelyard.core.display import (
+    RankingRow,
+    Result,
+    Statement,
+    Summary,
+    named,
+    one_line,
+    ranked,
+    ranking,
+)
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import check_names, check_pair, keywords
+from steelyard.core.provenance import InputFile, Provenance, origin
+from steelyard.core.rng import Rng, generator
+from steelyard.core.table import Column, Table
+from steelyard.core.text import listed, plural, sentence
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.overview import direction_warnings
+from steelyard.data.units import UnitEffect, Units, units_of
+from steelyard.formats import files
+from steelyard.formats.load import Source, as_evalset
+from steelyard.formats.worthfiles import read_worths, reference_worth
+from steelyard.metaevaluation.agreement_curve import curve_of_set
+from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means, same_digits
+from steelyard.stats.curves import AgreementCurve
+from steelyard.stats.paired import tests as paired
+from steelyard.stats.paired.corrections import adjust_pairs
+from steelyard.stats.paired.power import MOST, permutation_needed
+from steelyard.stats.paired.tests import FEW_UNITS, agreeing, error_note, flip_interval, t_interval
+from steelyard.stats.permutation.corpus import (
+    CorpusStatistics,
+    bootstrap_scores,
+    corpus_test,
+    pseudo_values,
+)
+from steelyard.stats.permutation.pvalues import block_sums
+from steelyard.stats.resampling import bootstrap
+from steelyard.stats.resampling.bootstrap import bootstrap_medians
+from steelyard.stats.strength.wins import win_counts
+
+_REGRESSIONS = 5  # segments that are listed, and of these on a terminal
+_SHOWN_REGRESSIONS = 3
+_MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
+_DRAWS, _CELLS = 2_000, 4_000_000  # resamples behind medians, cells of them held at a time
+_NAN = math.nan
+_READINGS = ("difference_of_means", "difference_of_medians", "median_of_differences")
+_READ_BY = ("means", "medians", "the median of differences")
+_FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
+
+
+class Reading(NamedTuple):
+    """A difference with its 95% interval; NaN where there is none."""
+
+    value: float
+    ci: tuple[float, float] = (_NAN, _NAN)
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval excludes 0."""
+        return self.ci[0] > 0 or self.ci[1] < 0
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return "undefined"
+        shown, interval = shown_interval(self.value, *self.ci)
+        if self.value > 0:
+            shown = f"+{shown}"
+        return f"{shown} (no interval)" if np.isnan(self.ci).any() else f"{shown} ({interval})"
+
+
+class Readings(NamedTuple):
+    """The differences of means and of medians, and the median of differences."""
+
+    of: tuple[Reading, Reading, Reading]
+    sentence: str = ""  # where two of them prefer different systems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        values = {name: r._asdict() for name, r in zip(_READINGS, self.of, strict=True)}
+        return {**values, "disagree": bool(self.sentence)}
+
+
+class Regression(NamedTuple):
+    """A segment on which the system that is ahead loses."""
+
+    segment: str
+    scores: tuple[float, float]
+    source: str | None = None
+    outputs: tuple[str | None, str | None] = (None, None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two systems by one score, on the segments that both have (``shared`` of all)."""
+
+    score: str
+    pair: tuple[str, str]
+    rows: list[int]
+    table: ScoreTable
+    shared: np.ndarray
+    both: Floats  # 2 x segments, more is better
+    units: Units
+    statistics: CorpusStatistics | None
+
+    @classmethod
+    def of(cls, es: EvalSet, pair: tuple[str, str], score: str | None, unit: str) -> Pair:
+        """Take two systems of a set."""
+        check_pair(pair=pair)
+        for name in pair:
+            if name not in es.systems:
+                raise UsageError(f"no system '{name}'; {hint(name, es.systems)}")
+        if pair[0] == pair[1]:
+            raise UsageError(f"a pair needs two systems, got '{pair[0]}' twice")
+        chosen = the_score(es, score)
+        check_segments(es, chosen)
+        table, rows = es[chosen], [es.systems.index(name) for name in pair]
+        values = table.oriented[rows]
+        stats = None if table.statistics is None else table.statistics.select(systems=rows)
+        shared = np.asarray((~np.isnan(values) if stats is None else stats.known).all(axis=0))
+        if not shared.any():
+            raise UsageError(f"{pair[0]} and {pair[1]} share no segment with a '{chosen}' score")
+        units = units_of(es.segments, unit, shared).of(shared)
+        stats = None if stats is None else stats.select(segments=np.flatnonzero(shared))
+        return cls(chosen, pair, rows, table, shared, values[:, shared], units, stats)
+
+    @property
+    def gap(self) -> Floats:
+        """How far the first system is ahead on each segment."""
+        return np.asarray(np.subtract(*self.both))
+
+    @property
+    def blocks(self) -> Counts | None:
+        """The unit of each segment; None where every segment is one."""
+        return self.units.codes
+
+    @property
+    def sign(self) -> float:
+        """1 where higher is better, else -1."""
+        return 1.0 if self.table.higher_is_better else -1.0
+
+    @property
+    def binary(self) -> bool:
+        """Whether every score is 0 or 1."""
+        return self.statistics is None and is_binary(self.table.values)
+
+    def level(self) -> float:
+        """What to ask of an interval over the units; NaN where there is one."""
+        n = self.both.shape[1]
+        return self.units.level(LEVEL, np.arange(n)) if self.units.n > 1 else _NAN
+
+    def reading(self, value: float, low: float, high: float) -> Reading:
+        """Return a difference with its interval in the score's own numbers."""
+        if self.sign < 0:
+            value, low, high = 0.0 - value, 0.0 - high, 0.0 - low
+        return Reading(value + 0.0, (low, high))
+
+    def resampled(self, value: float, drawn: Floats, level: float) -> Reading:
+        """Return a difference with its percentile interval over resamples."""
+        low = high = _NAN
+        if not math.isnan(level):
+            low, high = (float(end[0]) for end in bootstrap.interval(drawn[:, None], level))
+        return self.reading(value, low, high)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Card(Result):
+    """The difference of two systems by one score: ``difference`` is the first minus the second.
+
+    Numbers are those of the score itself, also where less is better. ``means`` are corpus scores
+    where the score is one (``of``), and proportions where all scores are 0 or 1; these have a
+    ``two_by_two`` table of segments: right by both, by the first, by the second, by neither.
+    ``decision`` is the verdict; ``p`` is of the pair alone. ``needed`` segments show a difference
+    this large (None: over 10 million).
+    """
+
+    score: str
+    pair: tuple[str, str]
+    n_segments: int
+    means: tuple[float, float]
+    difference: float
+    ci: tuple[float, float]
+    decision: Decision
+    probability: float  # that the first is better, over resamples
+    wins: int
+    ties: int
+    losses: int
+    p: float
+    p_sign: float
+    superiority: float
+    effect: float
+    needed: int | None
+    power: float
+    unit: UnitEffect
+    readings: Readings
+    regressions: tuple[Regression, ...] = ()
+    human: dict[str, Any] | None = None
+    worth: AgreementCurve | None = None  # of differences by the score, to human raters
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+    higher_is_better: bool = True
+    of: str | None = None
+    two_by_two: tuple[int, int, int, int] | None = None
+    source: EvalSet | None = field(default=None, compare=False)  # what figures show
+    alpha: float = 0.05
+
+    @property
+    def verdict(self) -> str:
+        """Which system is better, or that it is too close to call."""
+        if not (self.wins or self.losses):
+            return f"{self.pair[0]} and {self.pair[1]} tie on every segment."
+        references = () if self.source is None else tuple(self.source.segments.references)
+        return decision_words(self.decision, references)
+
+    def words(self) -> Summary:
+        """Return which system is better, what stays open, how sure that is."""
+        return Summary.of(self._statements())
+
+    def answer(self) -> tuple[str, ...]:
+        """Return the verdict, and the sentence that says most beside it."""
+        words = self.words()
+        return (*words.settled, *words.undecided, *words.sureness)[:2]
+
+    def _statements(self) -> Iterator[Statement]:
+        open_question = not self.decision.significant
+        yield "undecided" if open_question else "settled", self.verdict
+        if open_question and self._powered:
+            yield "undecided", self._power_sentence()
+        if self.readings.sentence:
+            yield "undecided", self.readings.sentence
+        human = self.human
+        if human is not None and not math.isnan(human["difference"]):
+            lower = "" if human["higher_is_better"] else ", lower is better"
+            text = f"By the human ratings ({human['score']}{lower}) the difference is "
+            yield "sureness", f"{text}{Reading(human['difference'], tuple(human['ci']))}."
+        if self.worth is not None:
+            at = self.worth.at(self.difference)
+            if not any(math.isnan(at[name]) for name in ("agree", "low", "high")):
+                yield "sureness", sentence(self.worth.sentence(self.difference))
+        if not math.isnan(self.probability):
+            share = max(self.probability, 1 - self.probability)
+            ahead = self.pair[self.probability < 0.5]
+            yield "sureness", f"{ahead} is ahead in {100 * share:.1f}% of the resampled test sets."
+        yield "sureness", self.unit.summary()
+
+    @property
+    def _powered(self) -> bool:
+        return bool(self.difference) and not math.isnan(self.p) and self.unit.n > 1
+
+    def _power_sentence(self) -> str:
+        if self.needed is not None and self.needed <= self.n_segments:
+            return f"The power for a difference this large is {self.power:.0%} or more already."
+        count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
+        here = f"{self.power:.0%} power; there are {self.n_segments:,}"
+        return f"A difference this large would take {count} segments ({here})."
+
+    def __repr__(self) -> str:
+        a, b = (named([name]) for name in self.pair)
+        size = plural(self.n_segments, "segment")
+        apart = Reading(self.difference, self.ci)
+        return one_line(self, f"by {self.score}: {a} minus {b} {apart}, {size}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        ranks = ranked(self.means, higher_is_better=self.higher_is_better)
+        rows = sorted(map(RankingRow, self.pair, ranks, self.means), key=lambda r: r.rank or 2)
+        two = self.two_by_two
+        return {
+            "score": self.score,
+            "pair": list(self.pair),
+            "systems": list(self.pair),
+            "ranking": ranking("system", rows),
+            "n_segments": self.n_segments,
+            "higher_is_better": self.higher_is_better,
+            "of": self.of,
+            "means": list(self.means),
+            "difference": self.difference,
+            "ci": list(self.ci),
+            "probability": self.probability,
+            "wins": self.wins,
+            "ties": self.ties,
+            "losses": self.losses,
+            "two_by_two": None if two is None else dict(zip(_FOUR, two, strict=True)),
+            "p": {"permutation": self.p, "sign": self.p_sign}
+            | ({} if two is None else {"mcnemar": self.p_sign}),
+            "p_adjusted": self.decision.p_adjusted,
+            "n_pairs": self.decision.n_pairs,
+            "superiority": self.superiority,
+            "standardised_difference": self.effect,
+            "segments_needed": self.needed,
+            "power": self.power,
+            "unit": self.unit.to_dict(),
+            "verdict": self.verdict,
+            "readings": self.readings.to_dict(),
+            "human": self.human,
+            "worth": None if self.worth is None else _worth_facts(self.worth, self.difference),
+            "regressions": [regression._asdict() for regression in self.regressions],
+            "warnings": list(self.warnings),
+            **origin(self.provenance),
+        }
+
+    def table(self) -> Table:
+        """Return the card with all rows."""
+        return self._rows(brief=False)
+
+    def pieces(self) -> list[Table | str]:
+        """Return the card as a terminal shows it."""
+        return [self._rows(brief=True)]
+
+    def _rows(self, *, brief: bool) -> Table:
+        a, b = self.pair
+        lower = "" if self.higher_is_better else ", lower is better"
+        by = "" if self.unit.design_effect == 1 else f" by {self.unit.name}"
+        name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
+        low, high = self.decision.low, self.decision.high
+        if (self.decision.leader == a) != self.higher_is_better:
+            low, high = 0.0 - high, 0.0 - low
+        rows = [
+            (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{lower})"),
+            ("difference", str(Reading(self.difference, (low, high)))),
+            (f"p (permutation{by})", self._shown_p_values()),
+            ("wins, ties, losses", f"{self.wins:,}, {self.ties:,}, {self.losses:,}"),
+        ]
+        if not brief:
+            rows += self._detail_rows(by)
+        if self._powered:
+            count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
+            text = f"{count} (there are {self.n_segments:,})"
+            rows.append((f"segments for {100 * self.power:.0f}% power", text))
+        if self.human is not None:
+            less = "" if self.human["higher_is_better"] else ", lower is better"
+            apart = str(Reading(self.human["difference"], tuple(self.human["ci"])))
+            rows.append((f"human ratings ({self.human['score']}{less})", apart))
+        ahead = self.decision.leader
+        for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
+            scores = "{:.4g}, {:.4g}".format(*regression.scores)
+            rows.append((f"{ahead} loses most: segment {regression.segment}", scores))
+        notes = []
+        if not brief:
+            notes = [self.readings.sentence, self.unit.sentence()]
+            notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
+        columns = (Column("decision"), Column("value"))
+        return Table("", columns, tuple(rows), tuple(note for note in notes if note))
+
+    def _shown_p_values(self) -> str:
+        if math.isnan(self.p):
+            return "undefined"
+        pair = replace(self.decision, low=_NAN, high=_NAN)
+        return pair.evidence().removeprefix("p = ")
+
+    def _detail_rows(self, by: str) -> Iterator[tuple[str, str]]:
+        a, b = self.pair
+        if self.two_by_two is None:  # medians of scores that are 0 or 1 say nothing
+            of = f" ({SENTENCES})" if self.of == CORPUS else ""
+            yield f"difference of medians{of}", str(self.readings.of[1])
+            yield f"median of differences{of}", str(self.readings.of[2])
+            wins = f"p of wins (sign{by})"
+        else:
+            yield f"1 by both, {a} alone, {b} alone, neither", ", ".join(map(str, self.two_by_two))
+            wins = f"p of the proportions (McNemar{by}, exact)"
+        shown = "undefined" if math.isnan(self.p_sign) else shown_p(self.p_sign)
+        yield wins, shown.removeprefix("p = ")
+        if not math.isnan(self.probability):
+            share = f"{100 * self.probability:.1f}%"
+            yield f"resampled test sets in which {a} is better", share
+        yield f"chance that {a} wins a segment", f"{100 * self.superiority:.1f}%"
+        size = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
+        yield "difference in standard deviations", size
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Cards(Result):
+    """The cards of two systems by several scores."""
+
+    cards: Mapping[str, Card]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> Card:
+        """The card of the first score."""
+        return next(iter(self.cards.values()))
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """How the cards came about: all in the same way, by the same inputs."""
+        return self.first.provenance
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return {
+            "pair": list(self.first.pair),
+            "systems": list(self.first.pair),
+            "scores": {name: card.to_dict() for name, card in self.cards.items()},
+            "unit": self.first.unit.to_dict(),
+            "warnings": list(self.warnings),
+            **origin(self.provenance),
+        }
+
+    def __repr__(self) -> str:
+        a, b = (named([name]) for name in self.first.pair)
+        return one_line(self, f"by {named(list(self.cards))}: {a} minus {b}")
+
+    def words(self) -> Summary:
+        """Return the verdict by each score."""
+        return Summary.of(
+            ("settled" if card.decision.significant else "undecided", f"{name}: {card.verdict}")
+            for name, card in self.cards.items()
+        )
+
+    def answer(self) -> tuple[str, ...]:
+        """Return the verdicts by the first scores; the table has all of them."""
+        return tuple(f"{name}: {card.verdict}" for name, card in list(self.cards.items())[:3])
+
+    def table(self) -> Table:
+        """Return a row per score: difference, interval, p-value, wins, ties and losses."""
+        columns = (
+            Column("score"), Column("leader", importance=8),
+            Column("difference", mixed=True, importance=9), Column("low", mixed=True),
+            Column("high", mixed=True), Column("p", digits=4, importance=8),
+            Column("wins", importance=4), Column("ties", importance=4),
+            Column("losses", importance=4),
+        )  # fmt: skip
+        rows = []
+        for name, card in self.cards.items():
+            low, high = card.decision.low, card.decision.high
+            if (card.decision.leader == card.pair[0]) != card.higher_is_better:
+                low, high = 0.0 - high, 0.0 - low
+            numbers = map(number, (card.difference, low, high, card.p))
+            counts = (card.wins, card.ties, card.losses)
+            rows.append((name, card.decision.leader, *numbers, *counts))
+        a, b = self.first.pair
+        return Table("", columns, tuple(rows), (f"differences are {a} minus {b}",))
+
+
+@keywords(CardOptions)
+def decide(
+    es: Source,
+    pair: tuple[str, str],
+    score: str | None = None,
+    *,
+    options: CardOptions,
+    rng: Rng = 0,
+) -> Card:
+    """Weigh one system against another.
+
+    Parameters
+    ----------
+    es
+        Systems, segments and scores.
+    pair
+        The two systems; the difference is the first minus the second.
+    score
+        Which score; may be left out if there is only one.
+    human
+        A human score, to show the same difference in human terms.
+    worth
+        What differences are worth to human raters: a JSON file of ``steelyard study worth``. By
+        default measured on the human score, if there is one of eight systems or more, else taken
+        from a reference for BLEU, chrF, TER (of the corpus), EED and CharacTER.
+    alpha, power
+        Level of the tests; power at which the segments needed are counted.
+    unit
+        What is independent, hence permuted and resampled as a whole: see
+        :func:`steelyard.compare`.
+    n_bootstrap, rng
+        Number of resamples, seed of the draws.
+
+    Returns
+    -------
+    Card
+        The difference with its interval and p-values; ``decision`` is the verdict.
+
+    See Also
+    --------
+    compare : Compare all systems.
+
+    Examples
+    --------
+    >>> import steelyard as sy
+    >>> card = decide(sy.demo_set(), ("Dolomite", "Granite"), "learned-refA")
+    >>> card.verdict
+    'Dolomite is better than Granite by 0.04...'
+    """
+    es = as_evalset(es, options.human, options.unit)
+    two = Pair.of(es, pair, score, options.unit)
+    stream, stats, sign, gap = generator(rng), two.statistics, two.sign, two.gap
+    counts = bootstrap.segment_counts(
+        options.n_bootstrap, len(gap), stream, two.blocks, compact=True
+    )
+    if stats is None:
+        means, lead, added = row_means(two.both), float(gap.mean()), gap
+        drawn = bootstrap.bootstrap_means(gap[None, :], counts)[:, 0]
+        tested, error = paired.permutation_test(two.both, two.blocks)
+    else:
+        means, added = sign * stats.corpus_scores(), sign * np.subtract(*pseudo_values(stats))
+        lead = float(means[0] - means[1])
+        drawn = sign * np.subtract(*bootstrap_scores(stats, counts).T)
+        tested, error = corpus_test(stats, blocks=two.blocks, rng=stream), 0.0
+    level, p = two.level(), float(tested[0, 1])
+    difference = two.resampled(lead, drawn, level)
+    if 1 < two.units.n < FEW_UNITS:
+        difference = _inverted(two, added, lead, p)
+    drawn = drawn[~np.isnan(drawn)] if two.units.n > 1 else np.empty(0)
+    wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
+    needed = _needed(added, two, options, stream)
+    warnings = [*_warnings(es, two, sign * means), *error_note(error)]
+    if p < options.alpha and (wins - losses) * lead < 0:
+        warnings.append("the mean and the number of wins point in different directions")
+    settings = {"score": two.score, "pair": ",".join(pair), "unit": two.units.name,
+                "bootstrap": options.n_bootstrap}  # fmt: skip
+    provenance, worth = Provenance.of("compare", settings, es.inputs, rng, options), None
+    if lead or options.worth is not None:  # a study that is named is read, whatever it says
+        worth = _worth(es, two, options, stream.spawn(1)[0])
+    if options.worth is not None:
+        study = InputFile(str(options.worth), "study worth", files.sha256(Path(options.worth)))
+        provenance = replace(provenance, inputs=(*provenance.inputs, study))
+    alone = np.stack([added, 0 * added])
+    return Card(
+        score=two.score,
+        pair=pair,
+        n_segments=len(gap),
+        means=(float(sign * means[0] + 0.0), float(sign * means[1] + 0.0)),
+        difference=difference.value,
+        ci=difference.ci,
+        decision=_decision(es, two, difference, p, options, stream),
+        probability=float(row_means((drawn > 0) + 0.5 * (drawn == 0))),
+        wins=wins,
+        ties=int((gap == 0).sum()),
+        losses=losses,
+        p=p,
+        p_sign=float(paired.sign_test(two.both, two.blocks).p[0, 1]),
+        superiority=float(paired.superiority(win_counts(two.both))[0, 1]),
+        effect=sign * float(paired.standardised_difference(alone)[0, 1]) + 0.0,
+        needed=needed,
+        power=options.power,
+        unit=two.units.effect(alone),
+        readings=_readings(two, difference, counts, level),
+        regressions=tuple(_regressions(es, two, lead)),
+        human=None if options.human is None else _in_human_terms(es, options.human, two, counts),
+        worth=worth if lead else None,
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=provenance,
+        higher_is_better=two.table.higher_is_better,
+        source=es,
+        alpha=options.alpha,
+        of=CORPUS if stats is not None else PROPORTION if two.binary else None,
+        two_by_two=_two_by_two(sign * two.both) if two.binary else None,
+    )
+
+
+def decide_by_each(
+    es: EvalSet, pair: tuple[str, str], scores: Sequence[str], options: CardOptions, rng: Rng = 0
+) -> Cards:
+    """Weigh one system against another by several scores."""
+    check_names(scores=scores)
+    cards = {name: decide(es, pair, name, options=options, rng=rng) for name in scores}
+    return Cards(cards, tuple(dict.fromkeys(w for card in cards.values() for w in card.warnings)))
+
+
+def _decision(
+    es: EvalSet,
+    two: Pair,
+    difference: Reading,
+    p: float,
+    options: CardOptions,
+    rng: np.random.Generator,
+) -> Decision:
+    """Return the verdict, with the p-value corrected for all pairs of the set."""
+    value, (low, high) = two.sign * difference.value, difference.ci
+    if two.sign < 0:
+        low, high = -high, -low
+    if (p < 1 - LEVEL) != (low > 0 or high < 0):  # the interval says what the test says
+        ends = agreeing(np.array([value]), (np.array([low]), np.array([high])), np.array([p]))
+        low, high = (float(end[0]) for end in ends)
+    leader, other = two.pair
+    if value < 0:
+        leader, other, value, low, high = other, leader, -value, -high, -low
+    adjusted, n_pairs = _corrected(es, two, p, options.unit, rng)
+    return Decision(
+        leader=leader,
+        other=other,
+        difference=value + 0.0,
+        low=low + 0.0,
+        high=high + 0.0,
+        p=p,
+        p_adjusted=adjusted,
+        n_pairs=n_pairs,
+        test="paired permutation test",
+        unit="run" if two.units.name[0].isdecimal() else two.units.name,
+        n_units=two.units.n,
+        level=LEVEL,
+        alpha=options.alpha,
+    )
+
+
+def _corrected(
+    es: EvalSet, two: Pair, p: float, unit: str, rng: np.random.Generator
+) -> tuple[float, int]:
+    """Return the p-value after Holm for all pairs of the set, and their number."""
+    scores, stats = two.table.oriented, two.table.statistics
+    scored = np.flatnonzero(~np.isnan(scores).all(axis=1))
+    if not 2 < len(scored) <= _MOST_CORRECTED:
+        return p, 1
+    blocks = units_of(es.segments, unit, np.asarray(~np.isnan(scores).all(axis=0))).codes
+    if stats is None:
+        tested = paired.permutation_test(scores[scored], blocks).p.copy()
+    else:
+        tested = corpus_test(stats.select(systems=scored), blocks=blocks, rng=rng).copy()
+    i, j = (int(np.flatnonzero(scored == row)[0]) for row in two.rows)
+    tested[i, j] = tested[j, i] = p
+    n_pairs = int(np.triu(~np.isnan(tested), 1).sum())
+    return float(adjust_pairs(tested, "holm", symmetric=True)[i, j]), n_pairs
+
+
+def _inverted(two: Pair, added: Floats, lead: float, p: float) -> Reading:
+    """Return the difference of few units with the interval that inverts the permutation test."""
+    # Scores that are 0 and -1 are as good as 0 and 1.
+    right_or_wrong = two.statistics is None and is_binary(np.abs(two.both))
+    invert = proportion_interval if right_or_wrong else flip_interval
+    shift = lead - added.mean()  # of a corpus score, from what segments add to it
+    low, high = (end + shift for end in invert(added[None, :], two.blocks))
+    low, high = agreeing(np.array([lead]), (low, high), np.array([p]))
+    return two.reading(lead, float(low[0]), float(high[0]))
+
+
+def _readings(two: Pair, of_means: Reading, counts: Floats, level: float) -> Readings:
+    """Take the medians beside the difference of means, from the first 2,000 resamples."""
+    rows = np.stack([*two.both, two.gap])
+    middle = bootstrap.row_medians(rows)
+    apart = np.array([middle[0] - middle[1], middle[2]])
+    values = beyond_rounding(apart, float(np.abs(two.both).max()))  # rounding prefers nobody
+    drawn = np.full((1, 3), _NAN)
+    if not math.isnan(level):
+        step, some = max(1, _CELLS // rows.shape[1]), counts[:_DRAWS]
+        parts = [bootstrap_medians(rows, some[k : k + step]) for k in range(0, len(some), step)]
+        drawn = np.concatenate(parts)
+    readings = (
+        of_means,
+        two.resampled(float(values[0]), drawn[:, 0] - drawn[:, 1], level),
+        two.resampled(float(values[1]), drawn[:, 2], level),
+    )
+    return Readings(readings, _disagreement(readings, two))
+
+
+def _disagreement(readings: Sequence[Reading], two: Pair) -> str:
+    """Say which reading prefers which system, if two of them prefer different systems."""
+    sides: dict[str, list[str]] = {}
+    for what, reading in zip(_READ_BY, readings, strict=True):
+        if reading.value > 0 or reading.value < 0:
+            preferred = two.pair[0] if reading.value * two.sign > 0 else two.pair[1]
+            sides.setdefault(preferred, []).append(what)
+    if len(sides) < 2:
+        return ""
+    text = "; ".join(
+        f"{listed(what, last=' and ')} prefer{'s' if what == [_READ_BY[2]] else ''} {name}"
+        for name, what in sides.items()
+    )
+    sure = [what for what, reading in zip(_READ_BY, readings, strict=True) if reading.clear]
+    clear = f"clear of 0: {', '.join(sure)}" if sure else "none is clear of 0"
+    return sentence(f"{text} ({clear})")
+
+
+def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
+    """Count segments that both, only the first, only the second, and neither has right."""
+    first, second = both == 1
+    cells = (first & second, first & ~second, ~first & second, ~first & ~second)
+    a, b, c, d = (int(cell.sum()) for cell in cells)
+    return a, b, c, d
+
+
+def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Generator) -> int | None:
+    """Return the segments at which the permutation test would see a difference this large.
+
+    Where documents are permuted, as many of them as it takes, of the length they have on average.
+    """
+    if two.units.n < 2 or not float(added.mean()) or len(added) < 2:
+        return None
+    sums = block_sums(added[None, :], two.blocks)[0]
+    needed = permutation_needed(sums, options.alpha, options.power, rng)
+    return None if needed is None else int(np.ceil(needed * len(added) / len(sums)))
+
+
+def _warnings(es: EvalSet, two: Pair, means: Floats) -> Iterator[str]:
+    yield from (*es.notes, *direction_warnings(two.score, two.table), *two.units.warnings)
+    official = None if two.statistics is not None else two.table.system_scores
+    if official is not None:
+        official = official[two.rows]
+        if not (np.isnan(official).any() or same_digits(official, means)):
+            text = (
+                "means of segment scores are compared, which the official system scores of "
+                f"'{two.score}' ({official[0]:.4g}, {official[1]:.4g}) are not"
+            )
+            turned = np.subtract(*official) * np.subtract(*means) < 0
+            yield text + ("; these order the two the other way" if turned else "")
+    if two.units.n < 2:
+        yield f"{two.units.counted()}: there is nothing to resample, and no interval"
+    alone = int((~two.shared).sum())
+    if alone:
+        yield f"{alone:,} segments that only one of the two has were excluded"
+
+
+def _regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
+    """Return the segments on which the system that is ahead loses most."""
+    loss = two.gap if lead >= 0 else -two.gap
+    positions = np.flatnonzero(two.shared)
+    for k in np.argsort(loss, kind="stable")[:_REGRESSIONS]:
+        if not loss[k] < 0:
+            return
+        s = int(positions[k])
+        first, second = (float(two.sign * x + 0.0) for x in two.both[:, k])
+        source = None if es.segments.sources is None else es.segments.sources[s]
+        a, b = (es.outputs[name][s] if name in es.outputs else None for name in two.pair)
+        yield Regression(es.segments.ids[s], (first, second), source, (a, b))
+
+
+def _in_human_terms(es: EvalSet, human: str, two: Pair, counts: Floats) -> dict[str, Any]:
+    """Return the same difference by human ratings, on the segments that have them for both."""
+    gap = np.subtract(*es[human].values[two.rows][:, two.shared])
+    if np.isnan(gap).all():
+        raise UsageError(f"no segment has a '{human}' score of both systems")
+    low, high = np.full((2, 1), _NAN)
+    if two.units.n >= FEW_UNITS:
+        low, high = bootstrap.interval(bootstrap.bootstrap_means(gap[None, :], counts), two.level())
+    elif two.units.n > 1:
+        low, high = t_interval(gap[None, :], two.blocks, LEVEL)
+    return {
+        "score": human,
+        "higher_is_better": es[human].higher_is_better,
+        "difference": float(np.nanmean(gap)),
+        "ci": [float(low[0]), float(high[0])],
+        "n_segments": int((~np.isnan(gap)).sum()),
+    }
+
+
+def _worth(
+    es: EvalSet, two: Pair, options: CardOptions, rng: np.random.Generator
+) -> AgreementCurve | None:
+    """Return what differences are worth: by a study, by the human score here, or by a reference."""
+    study, score = options.worth, two.score
+    if study is not None:
+        if not isinstance(study, (str, Path)):
+            raise UsageError(f"worth is a JSON file of study worth, got {study!r:.60}")
+        curves = read_worths(study)
+        if score not in curves:
+            raise UsageError(f'worth="{study}" has no metric "{score}"; {hint(score, curves)}')
+        return curves[score]
+    if es[score].kind == "human":
+        return None
+    human = options.human or (es.human[0] if len(es.human) == 1 else None)
+    curve = None if human in (None, score) else curve_of_set(es, str(human), score, rng)
+    means = two.table.system_means()[two.rows]
+    return curve or reference_worth(score, means, corpus=two.statistics is not None)
+
+
+def _worth_facts(curve: AgreementCurve, difference: float) -> dict[str, Any]:
+    return {
+        "metric": curve.metric,
+        "difference": abs(difference),
+        **curve.at(difference),
+        "alpha": curve.alpha,
+        "beyond": bool(abs(difference) > curve.x[-1]),
+        "n_pairs": curve.n_pairs,
+        "n_systems": curve.n_systems,
+        "n_sets": curve.n_sets,
+        "origin": curve.origin or None,
+        "sentence": curve.sentence(difference),
+    }

@@ -1,0 +1,719 @@
+"""What is compared, and the ways to rank it: mean, median, Bradley-Terry, Elo, TrueSkill.
+
+Each ranking gives a score per system, the same for every resample of the segments, and what it says
+of each pair: a difference for mean and median, the probability of winning for the other three. The
+mean of a corpus score, such as BLEU, is its score of all segments together; the mean of its
+sentence scores has a name of its own, ``sentence-mean``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from steelyard.comparison.options import CompareOptions, RankOptions
+from steelyard.comparison.results import LEVEL, MOST_SHOWN, Ranked
+from steelyard.core.errors import UsageError
+from steelyard.core.options import check_text
+from steelyard.core.text import plural
+from steelyard.core.warnings import TypedWarning
+from steelyard.data.evalset import EvalSet
+from steelyard.data.overview import direction_warnings
+from steelyard.data.selection import need_moments
+from steelyard.data.units import SEGMENT, Units, units_of
+from steelyard.stats.arrays import SAME, Counts, Floats, ratio, row_means
+from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
+from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.ranks import FITTED, ranks, rounding
+from steelyard.stats.resampling import bootstrap
+from steelyard.stats.resampling.bootstrap import bootstrap_means, bootstrap_medians, row_medians
+from steelyard.stats.strength.bradleyterry import (
+    Strengths,
+    bradley_terry,
+    bradley_terry_batch,
+    win_probability,
+)
+from steelyard.stats.strength.sequential import (
+    EloOptions,
+    Ratings,
+    SequentialRating,
+    TrueSkillOptions,
+    battles_in_orders,
+    battles_in_time,
+    scores_in_orders,
+    sequences,
+)
+from steelyard.stats.strength.wins import (
+    Battles,
+    WinCounts,
+    resampled_wins,
+    score_battles,
+    sorted_battles,
+    win_counts,
+)
+
+NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
+FEW = 4  # warnings of a kind before the last one counts the rest
+_CELLS = 4_000_000  # entries of resampled win tables held at a time
+_DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
+_POSITIONS = 40_000_000  # positions of orders held at a time
+# Resamples of ratings that depend on the order, and orders of each: every one plays all battles.
+RATING_RESAMPLES, RATING_ORDERS = 160, 3
+
+Rng = np.random.Generator
+Orders = NDArray[np.integer[Any]]
+Play = Callable[[Orders, Rng], Ratings]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wins:
+    """Wins and ties of all pairs, by the tolerance of a tie; each is counted once."""
+
+    scores: Floats
+    _counted: dict[float, WinCounts] = field(default_factory=dict, init=False, repr=False)
+
+    def by(self, tolerance: float) -> WinCounts:
+        """Return the counts."""
+        if tolerance not in self._counted:
+            self._counted[tolerance] = win_counts(self.scores, tolerance=tolerance)
+        return self._counted[tolerance]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """One score of the systems that have it.
+
+    ``scores`` is systems x segments, and higher is better in it: where the score itself is better
+    the lower it is, it has the other sign (``sign`` is -1). ``statistics`` are those of a corpus
+    score, such as BLEU, in its own numbers; ``units`` are what is independent.
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    scores: Floats
+    higher_is_better: bool = True
+    statistics: CorpusStatistics | None = None
+    warnings: tuple[str, ...] = ()
+    units: Units = field(default_factory=lambda: Units(SEGMENT, 0))
+    n_segments: int = 0  # those that any system has
+    wins: Wins = field(init=False, repr=False)
+    binary: bool = field(init=False)  # segments are right or wrong: every score is 0 or 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "wins", Wins(self.scores))
+        binary = self.statistics is None and is_binary(self.scores, self.sign)
+        object.__setattr__(self, "binary", binary)
+
+    @property
+    def blocks(self) -> Counts | None:
+        """The codes of units, None where each is a single segment."""
+        return self.units.codes
+
+    @property
+    def sign(self) -> float:
+        """1 where higher is better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    def additive(self) -> Floats:
+        """Return segment scores whose means are the scores of systems (of a corpus: nearly)."""
+        if self.statistics is None:
+            return self.scores
+        return self.sign * pseudo_values(self.statistics)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What is ranked: systems x segments, names for warnings, and resamples of the segments.
+
+    ``counts`` (resamples x segments) are None where no intervals are wanted; ``blocks`` are the
+    codes of units where these are no single segments; ``pairs`` says whether differences of all
+    pairs are wanted. ``level`` is what to ask of an interval, so that it covers what it should:
+    more than 95% where units are few, and for each system where they lack different ones.
+    """
+
+    scores: Floats
+    names: tuple[str, ...]
+    counts: Floats | None = None
+    blocks: Counts | None = None
+    statistics: CorpusStatistics | None = None
+    pairs: bool = True
+    level: float | Floats = LEVEL
+    warnings: tuple[str, ...] = ()
+    wins: Wins | None = None  # of the same scores, where others count them, too
+
+    def win_counts(self, tolerance: float) -> WinCounts:
+        """Count wins and ties of all pairs."""
+        return (self.wins or Wins(self.scores)).by(tolerance)
+
+
+def the_score(es: EvalSet, score: str | None) -> str:
+    """Return the score to compare by: the one named, or the only one there is."""
+    if score is None:
+        if len(es.scores) != 1:
+            names = ", ".join(es.scores) or "none"
+            raise UsageError(f"name the score (score=NAME); there are: {names}")
+        return next(iter(es.scores))
+    check_text(score=score)
+    es[score]  # an unknown name is an error that lists the names
+    return score
+
+
+def check_segments(es: EvalSet, score: str) -> None:
+    """Refuse a score that no segment has, or that is beyond what statistics can take."""
+    need_moments(es, [score])
+    table = es[score]
+    if table.has_segments:
+        return
+    if table.system_scores is None or np.isnan(table.system_scores).all():
+        raise UsageError(f"'{score}' has no scores: every cell is missing")
+    raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
+
+
+def compared(es: EvalSet, name: str, unit: str) -> Compared:
+    """Take one score of the systems that have it, with warnings on what is missing."""
+    table = es[name]
+    scores, systems, stats = table.oriented, es.systems, table.statistics
+    present = ~np.isnan(scores)
+    warnings = [*es.notes, *direction_warnings(name, table)]
+    scored = np.asarray(present.any(axis=1))
+    if not scored.all():
+        lacking = [system for system, has in zip(systems, scored, strict=True) if not has]
+        text = f"{plural(len(lacking), 'system')} without '{name}' left out: {', '.join(lacking)}"
+        warnings.append(TypedWarning(text, names=lacking))
+        systems = tuple(system for system, has in zip(systems, scored, strict=True) if has)
+        scores, present = scores[scored], present[scored]
+        stats = None if stats is None else stats.select(systems=np.flatnonzero(scored))
+    missing = int(present.size - present.sum())
+    if missing:
+        shared = int(present.all(axis=0).sum())
+        text = (
+            f"{missing:,} of {scores.size:,} scores are missing: each pair is compared on the "
+            f"segments that both have ({shared:,} segments are complete)"
+        )
+        warnings.append(TypedWarning(text, "missing-scores"))
+    if not systems:
+        raise UsageError(f"no system has a '{name}' score")
+    if len(systems) == 1:
+        warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
+    warnings += _twins(scores, systems)
+    used = np.asarray(present.any(axis=0))
+    units = units_of(es.segments, unit, used)
+    return Compared(
+        name=name,
+        systems=systems,
+        scores=scores,
+        higher_is_better=table.higher_is_better,
+        statistics=stats,
+        warnings=(*warnings, *units.warnings),
+        units=units,
+        n_segments=int(used.sum()),
+    )
+
+
+def draw_sample(
+    data: Compared, options: CompareOptions, rng: np.random.Generator, *, pairs: bool
+) -> Sample:
+    """Draw resamples of the segments, or of whole units, where intervals are wanted."""
+    blocks = data.blocks
+    sample = Sample(
+        data.scores,
+        data.systems,
+        blocks=blocks,
+        statistics=data.statistics,
+        pairs=pairs,
+        wins=data.wins,
+    )
+    if options.intervals is None:
+        return sample
+    n_segments = data.scores.shape[1]
+    if (n_segments if blocks is None else data.units.n) < 2:
+        text = f"{data.units.counted()}: there is nothing to resample, and no interval"
+        return replace(sample, warnings=(text,))
+    counts = bootstrap.segment_counts(options.n_bootstrap, n_segments, rng, blocks, compact=True)
+    present = ~np.isnan(data.scores)
+    used = np.asarray(present.any(axis=0))
+    if present[:, used].all():
+        return replace(sample, counts=counts, level=data.units.level(LEVEL, used))
+    levels = np.array([data.units.level(LEVEL, row) for row in present])
+    return replace(sample, counts=counts, level=levels)
+
+
+def is_binary(values: Floats, right: float = 1.0) -> bool:
+    """Tell whether all values are 0, ``right`` or missing; zeros alone may be anything.
+
+    Examples
+    --------
+    >>> is_binary(np.array([0.0, 1.0, np.nan])), is_binary(np.array([0.0, 0.0]))
+    (True, False)
+    """
+    flat = values.ravel()
+    for part in (flat[:1024], flat):  # the first few values mostly settle it
+        if not ((part == right) | (part == 0) | np.isnan(part)).all():
+            return False
+    return bool((flat == right).any())
+
+
+def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
+    """Name systems with the same scores, compared by their bytes: there may be many systems."""
+    groups: dict[bytes, list[int]] = {}
+    for i, row in enumerate(scores + 0.0):  # no -0.0
+        groups.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(i)
+    alike = [group for group in groups.values() if len(group) > 1]
+    total = sum(len(group) * (len(group) - 1) // 2 for group in alike)
+    pairs = sorted(pair for group in alike for pair in islice(combinations(group, 2), FEW + 1))
+    shown = pairs[: FEW + 1]
+    texts = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in shown]
+    if total > len(texts):
+        texts[-1] += f" (and {total - len(texts):,} more of this kind)"
+    return texts
+
+
+# -- rankings
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One ranking: ``pairwise[i, j]`` compares i with j, ``spread`` is over random orders.
+
+    ``close`` and ``floor`` say what a tie is, in resamples too: see :mod:`steelyard.stats.ranks`.
+    ``against`` gives row i of ``pairwise`` in each resample, from the replicates; None where they
+    do not have it. ``parameters`` are those of a rating.
+    """
+
+    scores: Floats
+    ranks: Floats
+    pairwise: Floats
+    replicates: Floats | None = None
+    spread: Floats | None = None
+    warnings: tuple[str, ...] = ()
+    strengths: Strengths | None = None
+    close: float = SAME
+    floor: float = 0.0
+    against: Callable[[Floats, int], Floats] | None = None
+    parameters: Mapping[str, float] | None = None
+
+
+def _leads(
+    present: NDArray[np.bool_], scores: Floats, of_two: Callable[[list[int], Counts], Floats]
+) -> Floats:
+    """Return leads of all pairs on the segments both have; ``of_two`` scores two systems there."""
+    if present.all():
+        return np.asarray(scores[:, None] - scores[None, :])
+    result = np.zeros((len(scores), len(scores)))
+    for i, j in zip(*pair_index(len(scores)), strict=True):
+        first, second = of_two([i, j], np.flatnonzero(present[i] & present[j]))
+        result[i, j], result[j, i] = first - second, second - first
+    return result
+
+
+def _average_leads(sample: Sample, average: Callable[[Floats], Floats]) -> Floats:
+    """Return leads of all pairs by an average of segment scores."""
+    scores = sample.scores
+    if not sample.pairs:
+        return NO_PAIRS
+    return _leads(~np.isnan(scores), average(scores), lambda two, at: average(scores[two][:, at]))
+
+
+def corpus_leads(stats: CorpusStatistics) -> Floats:
+    """Return leads of all pairs by a corpus score; more is better."""
+    sign = 1.0 if stats.higher_is_better else -1.0
+    scores = sign * stats.corpus_scores()
+    return _leads(stats.known, scores, lambda two, at: sign * stats.select(two, at).corpus_scores())
+
+
+def lead(replicates: Floats, i: int) -> Floats:
+    """Return the lead of one system over every other, in each resample."""
+    return np.asarray(replicates[:, i : i + 1] - replicates)
+
+
+def _chance(strengths: Floats, i: int) -> Floats:
+    """Return the chance that one system beats every other by Bradley-Terry, in each resample."""
+    return ratio(strengths[:, i : i + 1], strengths[:, i : i + 1] + strengths)
+
+
+def means(sample: Sample) -> tuple[Floats, Floats | None]:
+    """Return what ``mean`` ranks by, of the systems and in resamples: higher is better."""
+    stats, counts = sample.statistics, sample.counts
+    if stats is None:
+        drawn = None if counts is None else bootstrap_means(sample.scores, counts)
+        return row_means(sample.scores), drawn
+    sign = 1.0 if stats.higher_is_better else -1.0
+    drawn = None if counts is None else sign * bootstrap_scores(stats, counts)
+    return sign * stats.corpus_scores(), drawn
+
+
+def _mean(sample: Sample, _options: RankOptions, _rng: Rng) -> Aggregate:
+    scores, replicates = means(sample)
+    stats = sample.statistics
+    leads = corpus_leads(stats) if stats and sample.pairs else _average_leads(sample, row_means)
+    floor = 0.0 if stats else rounding(sample.scores)
+
+    def on_shared(_: Floats, i: int) -> Floats:
+        """Return means of differences, on the segments that both systems of a pair have."""
+        assert sample.counts is not None
+        return bootstrap_means(sample.scores[i] - sample.scores, sample.counts)
+
+    present = stats.known if stats else ~np.isnan(sample.scores)
+    against = lead if present.all() else None if stats else on_shared
+    order = ranks(scores, floor=floor)
+    return Aggregate(scores, order, leads, replicates, floor=floor, against=against)
+
+
+def _sentence_mean(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
+    return _mean(replace(sample, statistics=None), options, rng)
+
+
+def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Aggregate:
+    scores, counts = row_medians(sample.scores), sample.counts
+    replicates = None if counts is None else bootstrap_medians(sample.scores, counts)
+    against = None if np.isnan(sample.scores).any() else lead
+    leads = _average_leads(sample, row_medians)
+    return Aggregate(scores, ranks(scores), leads, replicates, against=against)
+
+
+def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Aggregate:
+    counts = sample.win_counts(options.tolerance)
+    fit = bradley_terry(
+        counts.wins,
+        counts.ties,
+        ties_as=options.ties,
+        method=options.method,
+        prior=options.prior,
+    )
+    aggregate = bt_aggregate(fit, sample.names, pairs=sample.pairs)
+    if sample.counts is None:
+        return aggregate
+    # Systems outside the main component have no strength, and would not have one in resamples.
+    inside = np.flatnonzero(~np.isnan(aggregate.scores))
+    replicates = np.full((len(sample.counts), len(aggregate.scores)), np.nan)
+    if len(inside) > 1:
+        part = replace(sample, scores=sample.scores[inside])
+        replicates[:, inside] = _bt_replicates(part, options, fit.log_strength[inside])
+    return replace(aggregate, replicates=replicates)
+
+
+def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Floats:
+    assert sample.counts is not None
+    step = max(1, _CELLS // max(len(sample.scores) ** 2, sample.scores.shape[1] // 4, 1))
+    parts = []
+    for first in range(0, len(sample.counts), step):
+        counts = sample.counts[first : first + step].astype(np.float64, copy=False)
+        tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
+        fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior, start=start)
+        parts.append(fits.strength)
+    return np.concatenate(parts)
+
+
+def bt_aggregate(fit: Strengths, names: tuple[str, ...], *, pairs: bool = True) -> Aggregate:
+    """Rank by a fit of Bradley-Terry, and name the systems that comparisons do not connect."""
+    return Aggregate(
+        scores=fit.strength,
+        ranks=fit.ranks,
+        pairwise=win_probability(fit.strength) if pairs else NO_PAIRS,
+        warnings=connection_warnings(fit, names),
+        strengths=fit,
+        close=FITTED,
+        against=_chance,
+    )
+
+
+def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Name unbeaten, winless and unmet systems, or else groups that never met."""
+    if fit.connected:
+        return ()
+
+    def named(members: Sequence[int]) -> str:
+        return ", ".join(names[i] for i in members)
+
+    odd = {"unbeaten": fit.unbeaten, "winless": fit.winless, "never compared": fit.unmet}
+    texts = [f"{what}: {named(members)}" for what, members in odd.items() if members]
+    if not texts:
+        texts = [f"groups that can't be compared: {' | '.join(map(named, fit.components))}"]
+    return tuple(f"{text} (comparison graph not strongly connected)" for text in texts)
+
+
+# -- ratings that depend on the order of battles: means over random orders
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """A way to rate, and the parameters that results show."""
+
+    rules: SequentialRating
+    parameters: Mapping[str, float]
+
+
+def _elo(options: RankOptions) -> Rating:
+    return Rating(EloOptions(k=options.k), {"k": options.k})
+
+
+def _trueskill(options: RankOptions) -> Rating:
+    beta, tau, draw = options.trueskill_beta, options.trueskill_tau, options.trueskill_draw
+    rules = TrueSkillOptions(beta=beta, tau=tau, draw_probability=draw)
+    return Rating(rules, {"beta": beta, "tau": tau, "draw": draw})
+
+
+RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _elo, "trueskill": _trueskill}
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling:
+    """How often a rating is resampled, and in which blocks."""
+
+    n: int
+    blocks: Counts | None = None
+
+
+def rate_scores(rating: Rating, sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
+    """Rate by who has the higher score on a segment, in random orders or in that of the file."""
+    scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
+    scores = sample.scores[:, scored]
+    blocks = None if sample.blocks is None else sample.blocks[scored]
+
+    def play(order: Orders, stream: Rng) -> Ratings:
+        tolerance = options.tolerance
+        return scores_in_orders(rating.rules, scores, order, stream, tolerance=tolerance)
+
+    counts = sample.counts
+    resampling = None if counts is None else Resampling(len(counts), blocks)
+    rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, resampling)
+    if not options.orders:
+        battles = score_battles(sample.scores, tolerance=options.tolerance)
+        rated = replace(rated, ratings=battles_in_time(rating.rules, battles), spread=None)
+    return _rated_aggregate(rating, rated, pairs=sample.pairs)
+
+
+def rate_log(
+    rating: Rating,
+    battles: Battles,
+    options: RankOptions,
+    rng: Rng,
+    resampling: Resampling | None,
+    *,
+    pairs: bool,
+) -> Aggregate:
+    """Rate by a log of battles, in random orders or in that of time.
+
+    Random orders are of sorted battles, so that the order of the rows of a file does not matter.
+    """
+
+    def play(order: Orders, _rng: Rng) -> Ratings:
+        return battles_in_orders(rating.rules, battles, order)
+
+    if options.orders:
+        units = None if resampling is None else resampling.blocks
+        battles, sorted_units = sorted_battles(battles, units)
+        if resampling is not None and units is not None:
+            resampling = replace(resampling, blocks=sorted_units)
+        rated = _in_orders(len(battles), options.orders, play, rng, resampling)
+    else:
+        rated = _Rated(battles_in_time(rating.rules, battles))
+        if resampling is not None:
+            n, blocks = resampling.n, resampling.blocks
+            drawn = sequences(len(battles), n, rng, blocks=blocks, resample=True)
+            drawn.sort(axis=1)  # what is drawn keeps its order in time
+            rated = replace(rated, replicates=play(drawn, rng).scores)
+    return _rated_aggregate(rating, rated, pairs=pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rated:
+    """Ratings of the systems, their spread over random orders, and what resamples give."""
+
+    ratings: Ratings
+    spread: Floats | None = None
+    replicates: Floats | None = None
+
+
+def _in_orders(
+    n_items: int, n_orders: int, play: Play, rng: Rng, resampling: Resampling | None
+) -> _Rated:
+    """Return mean and spread over random orders of segments or battles, and resampled means.
+
+    A resample is played in several orders. What they leave of the variance between orders is known
+    from how they differ, and is taken out, so that the interval is that of the mean over orders.
+    """
+    shuffle, draw, pairs = rng.spawn(3)
+    step = max(1, _POSITIONS // max(1, n_items))
+    parts = [min(step, n_orders - k) for k in range(0, n_orders, step)]
+    played = [play(sequences(n_items, k, shuffle), pairs) for k in parts]
+    orders = np.concatenate([ratings.scores for ratings in played])
+    mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
+    sigmas = [ratings.sigma for ratings in played if ratings.sigma is not None]
+    averaged = Ratings(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
+    if resampling is None:
+        return _Rated(averaged, spread)
+    each = RATING_ORDERS if n_orders > 1 else 1
+    size = min(resampling.n, RATING_RESAMPLES) if n_orders > 1 else resampling.n
+    drawn_parts = []
+    step = max(1, step // each)
+    for start in range(0, size, step):
+        count = min(step, size - start)
+        drawn = sequences(n_items, count, draw, blocks=resampling.blocks, resample=True)
+        order = np.repeat(drawn, each, axis=0)
+        if each > 1:  # the same items, shuffled: padding (-1) means nothing wherever it is
+            order = draw.permuted(order, axis=1)
+        drawn_parts.append(play(order, pairs).scores.reshape(count, each, -1))
+    resampled = np.concatenate(drawn_parts)
+    replicates = resampled.mean(axis=1)  # NaN for systems that a resample does not have
+    if each > 1:
+        centre = row_means(replicates.T)
+        variance = row_means(((replicates - centre) ** 2).T) * size / max(size - 1, 1)
+        noise = row_means(resampled.var(axis=1, ddof=1).T) * (1 / each - 1 / n_orders)
+        kept = np.sqrt(np.maximum(1 - noise / np.where(variance > 0, variance, 1.0), 0.05))
+        replicates = mean + (replicates - centre) * kept
+    return _Rated(averaged, spread, replicates)
+
+
+def _rated_aggregate(rating: Rating, rated: _Rated, *, pairs: bool) -> Aggregate:
+    scores = rated.ratings.scores
+    sigma = np.zeros_like(scores) if rated.ratings.sigma is None else rated.ratings.sigma
+    return Aggregate(
+        scores=scores,
+        ranks=ranks(scores),
+        pairwise=rating.rules.win_probability(rated.ratings) if pairs else NO_PAIRS,
+        replicates=rated.replicates,
+        spread=rated.spread,
+        parameters=rating.parameters,
+        against=lambda drawn, i: rating.rules.chance(lead(drawn, i), sigma[i], sigma),
+    )
+
+
+def rating_note(orders: int | None, else_order: str) -> str:
+    """Return how ratings are averaged and resampled, for a note."""
+    if not orders:
+        return f"in the order of {'the file' if else_order == 'file' else else_order}"
+    resampled = f"intervals from {RATING_RESAMPLES} resamples, each in {RATING_ORDERS} orders"
+    return f"mean over {orders} random orders; {resampled}"
+
+
+def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
+    def rank(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
+        return rate_scores(RATINGS[name](options), sample, options, rng)
+
+    return rank
+
+
+# -- the registry
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """A way to rank, and the test that asks what it answers.
+
+    Of scores that are 0 or 1, of corpus scores, and by unit, that may be another test. ``average``
+    says whether its numbers are of the score's own scale, ``in_order`` whether they depend on the
+    order.
+    """
+
+    rank: Callable[[Sample, RankOptions, Rng], Aggregate]
+    test: str
+    test_of_binary: str | None = None
+    test_of_corpus: str | None = None
+    test_by_unit: str | None = None
+    average: Callable[[Compared], Floats] | None = None  # the scores of systems, if it is one
+    in_order: bool = False
+
+    def fitting(self, data: Compared) -> str:
+        """Name the test that fits the ranking of some scores."""
+        if self.test_of_corpus and data.statistics is not None:
+            return self.test_of_corpus
+        if self.test_by_unit and data.blocks is not None:
+            return self.test_by_unit
+        return self.test_of_binary if self.test_of_binary and data.binary else self.test
+
+
+def mean_scores(data: Compared) -> Floats:
+    """Return the mean, or the corpus score, of each system over what it has: higher is better."""
+    if data.statistics is None:
+        return row_means(data.scores)
+    return data.sign * data.statistics.corpus_scores()
+
+
+#: The rankings by name; what is random is drawn in their order.
+AGGREGATIONS = {
+    "mean": Aggregation(_mean, "t", "mcnemar", "permutation", average=mean_scores),
+    "median": Aggregation(
+        _median, "mood", test_by_unit="median", average=lambda data: row_medians(data.scores)
+    ),
+    "bt": Aggregation(_bt, "sign"),
+    "elo": Aggregation(_rated_by("elo"), "sign", in_order=True),
+    "trueskill": Aggregation(_rated_by("trueskill"), "sign", in_order=True),
+    "sentence-mean": Aggregation(
+        _sentence_mean, "t", "mcnemar", average=lambda data: row_means(data.scores)
+    ),
+}
+
+
+# -- intervals
+
+
+def with_intervals(aggregate: Aggregate, level: float | Floats, *, average: bool) -> Ranked:
+    """Add intervals of scores, ranks and gaps to a ranking; ``level`` is what is asked of them.
+
+    That may differ between systems; a pair has the higher level.
+    """
+    result = Ranked(
+        scores=aggregate.scores,
+        ranks=aggregate.ranks,
+        pairwise=aggregate.pairwise,
+        spread=aggregate.spread,
+        average=average,
+        parameters=aggregate.parameters,
+    )
+    if aggregate.replicates is None:
+        return result
+    replicates = aggregate.replicates
+    low, high = _interval(replicates, level)
+    undefined = np.isnan(aggregate.scores)
+    drawn_ranks = ranks(replicates, close=aggregate.close, floor=aggregate.floor)
+    if not undefined.all():  # systems without a score can still rank above those with one
+        drawn_ranks += aggregate.ranks[~undefined].min() - 1
+    best, worst = _interval(drawn_ranks, level)
+    n = len(aggregate.scores)
+    gap_low = gap_high = pair_low = pair_high = None
+    if n <= MOST_SHOWN:
+        gap_low, gap_high = _pair_intervals(lead, replicates, level)
+        if aggregate.against is lead:  # what is said of a pair is the gap itself
+            pair_low, pair_high = (gap_low, gap_high) if result.pairwise.size else (None, None)
+        elif aggregate.against is not None and result.pairwise.size:
+            pair_low, pair_high = _pair_intervals(aggregate.against, replicates, level)
+    return replace(
+        result,
+        low=np.where(undefined, np.nan, low),
+        high=np.where(undefined, np.nan, high),
+        best_rank=np.floor(best),
+        worst_rank=np.ceil(worst),
+        gap_low=gap_low,
+        gap_high=gap_high,
+        rank_shares=bootstrap.rank_shares(drawn_ranks) if n <= _DRAWN else None,
+        pairwise_low=pair_low,
+        pairwise_high=pair_high,
+    )
+
+
+def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
+    """Return the percentile interval of each column, at one level or at one for each."""
+    if isinstance(level, float):
+        return bootstrap.interval(replicates, level)
+    low, high = np.full((2, replicates.shape[1]), np.nan)
+    for asked in np.unique(level[~np.isnan(level)]):
+        columns = np.flatnonzero(level == asked)
+        low[columns], high[columns] = bootstrap.interval(replicates[:, columns], float(asked))
+    return low, high
+
+
+def _pair_intervals(
+    against: Callable[[Floats, int], Floats], replicates: Floats, level: float | Floats
+) -> tuple[Floats, Floats]:
+    """Return intervals of what resamples say of every pair: row against column."""
+    n = replicates.shape[1]
+    levels = [level if isinstance(level, float) else np.maximum(level[i], level) for i in range(n)]
+    rows = [_interval(against(replicates, i), levels[i]) for i in range(n)]
+    low, high = (np.array([row[end] for row in rows]).reshape(n, n) for end in (0, 1))
+    return low, high
