@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import steelyard as sy
 from steelyard import human_scores
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
@@ -201,7 +202,7 @@ def test_mqm():
         human_scores(SAMPLES / "made-up.mqm.csv", protocol="mqm")
     weighed = {"undecided": 0}
     result = human_scores(
-        SAMPLES / "made-up.mqm.csv", protocol="mqm", severity=weighed, n_bootstrap=0
+        SAMPLES / "made-up.mqm.csv", protocol=sy.mqm(severity=weighed), n_bootstrap=0
     )
     assert {s.system: s.score for s in result.systems} == {"sysA": -1 / 6, "sysB": -6 / 5}
     assert result.more["weights"]["severity"] == weighed

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import steelyard as sy
 from steelyard import human_scores
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
@@ -131,7 +132,7 @@ def test_an_error_without_a_severity_is_one(tmp_path, refusal):
     ]
     said = refusal(human_scores, path, protocol="mqm")
     assert said.startswith(f"{path}:2: severity 'none' (1 error) has no weight")
-    found = human_scores(path, protocol="mqm", severity={"none": 2}, n_bootstrap=0)
+    found = human_scores(path, protocol=sy.mqm(severity={"none": 2}), n_bootstrap=0)
     assert found.systems[0].score == -3
 
 

@@ -17,8 +17,8 @@ from steelyard.cli.main import run
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.data.segments import Segments
-from steelyard.human.outputpairs import identical_table, pairs_of_battles, pairs_of_scores
-from steelyard.human.unfolding import duels
+from steelyard.human.darr import identical_table, pairs_of_battles, pairs_of_scores
+from steelyard.human.rr import unfold as duels
 from steelyard.stats.kendall.counting import KENDALL, counts_by_group, threshold_counts
 from steelyard.stats.metametrics.swap_tests import Swaps, null_ratios
 from steelyard.studies.metrics.ties import vary_ties
