@@ -82,7 +82,7 @@ def test_who_found_the_planted_errors(shared, capsys):
         assert rater["attention_found"] == tests["Found"]
         assert rater["attention_n"] == tests.total()
         assert rater["attention"] == f"{tests['Found']}/{tests.total()}"
-    assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0"]) == 0
+    assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0", "--details"]) == 0
     assert "22/32" in capsys.readouterr().out
 
 

@@ -193,7 +193,7 @@ def test_identical_outputs_that_a_judge_put_in_order():
     assert duels(rankings).alike == ()
     result = sy.human_scores(rankings, es, protocol="rr", n_bootstrap=20)
     assert result.to_dict()["identical"][0]["text"] == "same"
-    assert "put in order: 1 of 2 pairs" in result.text()
+    assert "1 of 2 pairs" in result.parts["identical"].title
 
 
 def test_pairs_without_metrics_print_no_empty_tables(tmp_path, capsys):

@@ -107,6 +107,7 @@ PRESETS = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
 class Protocol(Options):
     """The options of one protocol; ``name`` is what the command line calls it."""
 

@@ -669,7 +669,8 @@ def _by_document(averages: Averages, name: str, order: Counts) -> Decision | Non
     if not n or n == shared.sum() or gap.mean() < 0:
         return None
     both = np.stack([gap[0], np.zeros(gap.shape[1])])
-    upper = few_units_p(pairwise_pvalues(both, blocks=blocks, tail="ge").p, n, two_sided=False)
+    flips = pairwise_pvalues(both, blocks=blocks, tail="ge")
+    upper = few_units_p(flips.p, np.full((2, 2), n), two_sided=False)
     p = np.minimum(1.0, 2 * upper[:1, 1])
     ends = (flip_interval if n <= _INVERTED else t_interval)(gap, blocks)
     low, high = agreeing(gap.mean(axis=1), ends, p)

@@ -218,17 +218,15 @@ class HumanScores(Result):
 
     def _first(self) -> Iterator[Statement]:
         top = [system for system in self.systems if system.rank == 1]
-        n = len(self.systems)
+        names, n = [system.system for system in top], len(self.systems)
         if not top:
             yield "undecided", f"No system has a score by {self.score}."
         elif n == 1:
-            yield "undecided", first_place([top[0].system], n, self.score)
+            yield "undecided", first_place(names, n, self.score)
         elif len({system.score for system in top}) > 1:  # of several sets, each with a first system
-            names = all_of([system.system for system in top])
-            yield "settled", f"First in their sets by {self.score} are {names}."
+            yield "settled", f"First in their sets by {self.score} are {all_of(names)}."
             yield "undecided", "No pair was tested: their leads may be chance."
         elif len(top) > 1:
-            names = [system.system for system in top]
             yield "settled", first_place(names, n, self.score)
             yield "undecided", f"{all_of(names)} have the same score."
         else:

@@ -310,11 +310,12 @@ class _RelativeRanking(Scorer):
         rankings, es, by = inputs.judgements, inputs.scores, options.by
         if not isinstance(rankings, Rankings):
             raise self.missing("no rankings")
-        held = None
+        held: Rankings | None = None
         if options.held_back is not None:
-            held = read_inputs([options.held_back], self, options).judgements
-            if not isinstance(held, Rankings):
+            kept = read_inputs([options.held_back], self, options).judgements
+            if not isinstance(kept, Rankings):
                 raise UsageError("the held-back file holds no rankings")
+            held = kept
         rule = Rule(options.clusters, "bootstrap", options.alpha, options.correction)
         duels = unfold(rankings, es)
         if not len(duels):

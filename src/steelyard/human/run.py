@@ -214,7 +214,7 @@ def human_scores(
         "systems": systems, "n_bootstrap": n_bootstrap, **keep,
     }  # fmt: skip
     if isinstance(protocol, Protocol):
-        settings |= {item.name: getattr(protocol, item.name) for item in fields(protocol)}  # type: ignore[arg-type]
+        settings |= {item.name: getattr(protocol, item.name) for item in fields(protocol)}
         settings["protocol"] = protocol.name
     return score_judgements(sources, settings, rng)
 
@@ -229,7 +229,7 @@ def score_judgements(
         protocol = "darr"  # whose option it is
     if protocol is None and not sources:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
-    options = _options({**settings, "protocol": protocol or "da"})
+    options = _options({**settings, "protocol": "da" if protocol is None else protocol})
     scorer = scorer_of(options.protocol)
     if protocol is not None:
         if not sources:
