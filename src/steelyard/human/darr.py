@@ -1,10 +1,8 @@
 """DARR: pairs of outputs made of human scores, what is lost on the way, and how wide a tie is.
 
-Every two systems that people scored on the same segment are a pair; so is what a list of pairs
-says. A pair whose scores differ by less than a threshold is a tie of the people; a pair of
-identical texts is a tie whatever they said. Three things are equal for sure: an output that a rater
-judged twice, an output that two raters judged, and two outputs with the same text. The threshold of
-a tie is the difference that at most 5% of them reach.
+Every two systems that people scored on the same segment are a pair. Three things are equal for
+sure: an output that a rater judged twice, an output that two raters judged, and two outputs with
+the same text. The threshold of a tie is the difference that at most 5% of them reach.
 """
 
 from __future__ import annotations

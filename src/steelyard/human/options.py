@@ -83,28 +83,14 @@ class Preset:
 PRESETS = {
     preset.name: preset
     for preset in (
-        Preset(
-            name="wmt22",
-            protocols=("da",),
-            kinds=("system", "repeat"),
-            latest=False,
-            paired=False,
-            alternative="greater",
-            ranges="cluster",
-            clusters="wins",
-        ),
+        Preset(name="wmt22", protocols=("da",), kinds=("system", "repeat"), latest=False,
+               paired=False, alternative="greater", ranges="cluster", clusters="wins"),
         Preset(name="wmt24", by_domain=True),
         Preset(name="wmt24-micro"),
-        Preset(
-            name="wmt25",
-            alternative="greater",
-            ranges="walk",
-            clusters="ranges",
-            each_rating=True,
-            fewest=500,
-        ),
+        Preset(name="wmt25", alternative="greater", ranges="walk", clusters="ranges",
+               each_rating=True, fewest=500),
     )
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +105,7 @@ class _Clusters(Options):
     """How systems are put into clusters."""
 
     clusters: str = choice(
-        "wmt",
-        ("wmt", "strict", "neighbours", "none"),
-        "Rule that cuts the ranking into clusters.",
+        "wmt", ("wmt", "strict", "neighbours", "none"), "Rule that cuts the ranking into clusters."
     )
     alpha: float = fraction(0.05, "Level of the tests.")
     correction: str = choice(
@@ -147,10 +131,9 @@ class _Standardised(Options):
     """Whether scores are standardised by rater."""
 
     standardised: bool | None = flag(
-        "Standardise scores by rater, or not; by default z for da only.",
-        default=None,
+        "Standardise scores by rater, or not; by default z for da only.", default=None,
         flag="--z/--raw",
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,37 +169,6 @@ class _Weighted(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_instance((str, Path), "a path", optional=True, weights=self.weights)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Paired(Options):
-    """How pairs are made of scores."""
-
-    threshold: float | str | None = number(
-        None, "Difference that decides a pair (darr); 25 for raw scores; auto: what at most 5% of "
-        "pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
-    )  # fmt: skip
-    thresholds: Sequence[float] = numbers(
-        (), "Count the pairs that each of these would keep (darr).", least=0
-    )
-    identical_ties: bool = flag("Pairs of identical outputs are ties; needs a text file (darr).")
-    keep_ties: bool = flag("Keep ties instead of dropping them (darr).")
-    metrics: Collection[str] | None = names(None, "Metrics whose ties are counted (darr).")
-    each: bool = flag("Files that begin alike (de-en.*) are a set of their own (darr).")
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Ranked(Options):
-    """How systems are ordered by rankings."""
-
-    by: str = choice(
-        "trueskill",
-        ("trueskill", "bt", "expected-wins"),
-        "Model that systems are ordered by (rr).",
-    )
-    held_back: Any = source(  # noqa: RUF009
-        None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -270,7 +222,7 @@ class Esa(_Weighted, _Scaled, _Standardised, _Tests, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelativeRanking(_Ranked, _Clusters, Protocol):
+class RelativeRanking(_Clusters, Protocol):
     """Relative ranking: judges put several outputs of a segment in order.
 
     Parameters
@@ -284,23 +236,25 @@ class RelativeRanking(_Ranked, _Clusters, Protocol):
     """
 
     name: ClassVar[str] = "rr"
+    by: str = choice(
+        "trueskill", ("trueskill", "bt", "expected-wins"), "Model that systems are ordered by (rr)."
+    )
+    held_back: Any = source(  # noqa: RUF009
+        None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Darr(_Paired, _Scaled, _Standardised, Protocol):
+class Darr(_Scaled, _Standardised, Protocol):
     """DARR: pairs of outputs, made of scores that differ by a threshold.
 
     Parameters
     ----------
-    threshold
+    threshold, thresholds
         The difference that decides a pair (25 for raw scores; ``auto`` takes the smallest that at
-        most 5% of pairs of equal outputs reach).
-    thresholds
-        Thresholds for the curve of pairs kept.
-    identical_ties, keep_ties
-        Whether identical texts are ties, and whether ties are kept.
-    metrics
-        Whose ties are counted.
+        most 5% of pairs of equal outputs reach), and those for the curve of pairs kept.
+    identical_ties, keep_ties, metrics
+        Whether identical texts are ties, whether ties are kept, and whose ties are counted.
     each
         Whether each group of files (``de-en.*``) is a set of its own.
     standardised, quality_control, min_seconds, scale
@@ -308,6 +262,17 @@ class Darr(_Paired, _Scaled, _Standardised, Protocol):
     """
 
     name: ClassVar[str] = "darr"
+    threshold: float | str | None = number(
+        None, "Difference that decides a pair (darr); 25 for raw scores; auto: what at most 5% of "
+        "pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
+    )  # fmt: skip
+    thresholds: Sequence[float] = numbers(
+        (), "Count the pairs that each of these would keep (darr).", least=0
+    )
+    identical_ties: bool = flag("Pairs of identical outputs are ties; needs a text file (darr).")
+    keep_ties: bool = flag("Keep ties instead of dropping them (darr).")
+    metrics: Collection[str] | None = names(None, "Metrics whose ties are counted (darr).")
+    each: bool = flag("Files that begin alike (de-en.*) are a set of their own (darr).")
 
 
 da, mqm, esa, rr, darr = DirectAssessment, Mqm, Esa, RelativeRanking, Darr
@@ -344,7 +309,7 @@ class Selection(TypedDict, total=False):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HumanOptions(_Ranked, _Paired, _Weighted, _Scaled, _Standardised, _Tests):
+class HumanOptions(Darr, RelativeRanking, Esa):
     """How raw judgements become scores: the options of all protocols, and those that all share.
 
     ``where`` holds columns and values as pairs, ``columns`` roles and columns.

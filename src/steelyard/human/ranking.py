@@ -1,9 +1,7 @@
 """From mean ratings of outputs to a ranking: units, tests of pairs, clusters, official rules.
 
-One person judges all segments of a document by one system, so that its segments share a judge and
-a text. Documents are units of segments, the same for all systems. Raters are units of outputs: two
-systems on one segment have two of them, which no pairing undoes. Where raters judged many
-documents, ``document+rater`` takes both for sources of variance at once.
+Documents are units of segments, the same for all systems. Raters are units of outputs: two systems
+on one segment have two of them, which no pairing undoes; ``document+rater`` takes both at once.
 """
 
 from __future__ import annotations
@@ -406,7 +404,6 @@ def decide_first(
     np.fill_diagonal(alone, np.nan)
     adjusted = adjust_pairs(alone, "holm", symmetric=True)
     n_pairs = int(np.isfinite(alone).sum()) // 2
-    tests = {EXACT: "paired permutation test", "t": "t-test"}
     first = int(ordering.order[0])
     verdicts = []
     for k, other in enumerate(ordering.order.tolist()[1:], start=1):
@@ -426,7 +423,7 @@ def decide_first(
                 p=float(alone[0, k]),
                 p_adjusted=float(adjusted[0, k]),
                 n_pairs=n_pairs,
-                test=tests.get(rule.test, rule.test),
+                test=rule.test,
                 unit=unit.name,
                 n_units=unit.n,
                 level=1 - rule.alpha,
@@ -681,19 +678,8 @@ def _by_document(averages: Averages, name: str, order: Counts) -> Decision | Non
 
 
 def _official_notes(preset: Preset) -> tuple[str, ...]:
-    ranges = {
-        "walk": "up to the next system that is better, down to the next that is worse",
-        "wins": "from 1 + losses to the number of systems minus wins",
-        "cluster": "the ranks of its cluster",
-    }[preset.ranges]
-    lines = {
-        "ranges": "no range crosses a line",
-        "together": "systems that do not differ are not split",
-        "wins": "one ends after the k-th of N systems if that beats N - k others",
-    }[preset.clusters]
     return (
-        f"rank: range of preset {preset.name} ({preset.test}, p < {preset.alpha:g}): {ranges}",
-        f"clusters: {lines}",
+        f"rank: range of preset {preset.name} ({preset.test}, p < {preset.alpha:g})",
         f"score: {preset.overall}; raw: mean over segments",
     )
 
@@ -857,10 +843,7 @@ def _variants(
     variants = [(name, how, _ranges(other, systems)) for name, how, other in others]
     columns = [Column("system")]
     for name in (official.preset.name, *(name for name, _, _ in variants)):
-        columns += [
-            Column(name, key=f"{name} range"),
-            Column("cluster", key=f"{name} cluster"),
-        ]
+        columns += [Column(name, key=f"{name} range"), Column("cluster", key=f"{name} cluster")]
     rows: list[tuple[Cell, ...]] = []
     for i in official.placed.order.tolist():
         cells = (ranges[systems[i]], *(other[systems[i]] for _, _, other in variants))
@@ -889,14 +872,16 @@ def _ranges(ordering: Ordering, systems: Sequence[str]) -> dict[str, RangeAndClu
 
 def _differs(ranges: dict[str, RangeAndCluster], other: dict[str, RangeAndCluster]) -> str:
     """Say in a line whose range differs, and how many clusters there are."""
-    moved = [name for name in ranges if ranges[name][0] != other[name][0]]
+    moved = [
+        f"{name} {other[name][0]} (not {ranges[name][0]})"
+        for name in ranges
+        if ranges[name][0] != other[name][0]
+    ]
     counts = [max((n or 0 for _, n in some.values()), default=0) for some in (ranges, other)]
     text = "the same ranges"
     if moved:
-        few = [f"{name} {other[name][0]} (not {ranges[name][0]})" for name in moved[:4]]
-        more = f" and {len(moved) - 4} more" if len(moved) > 4 else ""
         verb = "has" if len(moved) == 1 else "have"
         text = f"{len(moved)} of {plural(len(ranges), 'system')} {verb} another range: "
-        text += ", ".join(few) + more
+        text += listed(moved, 4)
     n_clusters = plural(counts[1], "cluster")
     return f"{text}; {n_clusters}" + ("" if counts[0] == counts[1] else f" (not {counts[0]})")

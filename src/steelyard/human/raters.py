@@ -161,13 +161,9 @@ def quality_control(
 ) -> QualityControl:
     """Check every rater; nobody is removed here.
 
-    1. Damaged references must score below the real output of the same rater, system and segment:
-       one-sided exact signed-rank test, p < alpha. Fewer pairs than could ever reach that level
-       test nothing.
-    2. Repeats must agree with the first rating of the same output: a two-sided exact signed-rank
-       test must not find a difference (p < alpha).
-    3. Not every score may be the same.
-    4. The median time per rating, where times are known, must be ``min_seconds`` or more.
+    Damaged references must score below the real output (one-sided exact signed-rank test, where
+    there are enough pairs), repeats must not differ from the first rating (two-sided), not every
+    score may be the same, and the median time per rating must be ``min_seconds`` or more.
     """
     bad = _control(ratings, "bad-ref", "greater")
     repeat = _control(ratings, "repeat", "two-sided")

@@ -432,13 +432,8 @@ def _changes(before: Averages, after: Averages, name: str) -> Table:
 
 def _rated_once(averages: Averages, *, single: bool) -> str:
     """Say how many outputs have a single rating, and whether single outputs can be scored."""
-    n_once, total = int((averages.n == 1).sum()), plural(len(averages.n), "output")
-    if not n_once:
-        text = f"each of {total} was rated more than once"
-    elif n_once == len(averages.n):
-        text = f"each of {total} was rated once"
-    else:
-        text = f"{n_once:,} of {total} {'was' if n_once == 1 else 'were'} rated once"
+    n_once = int((averages.n == 1).sum())
+    text = f"{n_once:,} of {plural(len(averages.n), 'output')} rated once"
     if single and averages.n.min() < ENOUGH:
         text += f" ({averages.n.mean():.3g} ratings on average): enough to rank systems, not to "
         text += "score single outputs"

@@ -63,11 +63,9 @@ _TESTS = {
 class SystemScore(Record):
     """One system: its score, the raw one, its rank, and the ranks it could hold.
 
-    ``rank`` is the rank by score, None without one; ``rank_from`` and ``rank_to`` are the first
-    and the last rank of its cluster, whose number is ``cluster``; ``range_from`` is 1 + the number
-    of systems that beat it, ``range_to`` the number of systems minus those it beats. Of a preset,
-    ``rank_from`` and ``rank_to`` are the range that its organisers publish, as ``range_from`` and
-    ``range_to`` are.
+    ``rank`` is the rank by score; ``rank_from`` and ``rank_to`` are those of its cluster, or of a
+    preset the published range; ``range_from`` is 1 + the number of systems that beat it,
+    ``range_to`` the number of systems minus those it beats.
     """
 
     system: str
@@ -88,38 +86,14 @@ class SystemScore(Record):
 class HumanScores(Result):
     """Scores of systems from raw judgements, best first, and what they rest on.
 
-    Parameters
-    ----------
-    protocol
-        ``da mqm esa rr darr``.
-    systems
-        A row per system, best first.
-    score
-        The name of the score that systems are ordered by.
-    averages
-        The scores of single outputs; None where a protocol has none (``rr``).
-    parts
-        Further tables by name: ``raters``, ``profile``, ``changes``, ``pairs``, ...
-    rule, p
-        How clusters were made, and the p-values: ``p[i][j]`` that the i-th system beats the j-th.
-    decisions
-        The verdicts on the first system against the second, and against every other that is not
-        separated from it after Holm's correction; ``by_document`` is the first of them by document,
-        where an official rule takes segments although documents are known.
-    agreement
-        How far raters agree.
-    unit, errors
-        What was taken as independent, with its design effect, and the standard error of each
-        system's mean over segments by it (NaN for a system with fewer than two units); None where a
-        protocol has no scores of single outputs.
-    battles
-        The pairwise outcomes behind the scores (``rr``, ``darr``).
-    failed_raters, removed_raters
-        Who fails the quality control, and who was removed for it.
-    counted, notes
-        What ``n_ratings`` counts, and what ``--details`` adds below the ranking.
-    rated
-        For each score of outputs the ratings that it is the mean of, where raters are known.
+    ``averages`` are the scores of single outputs (None for ``rr``), ``rated`` the ratings that they
+    are means of, and ``parts`` further tables by name: ``raters``, ``profile``, ``pairs``, ...
+    ``rule`` made the clusters, and ``p[i][j]`` is the p-value that the i-th system beats the j-th.
+    ``decisions`` are the verdicts on the first system against the second and all that are not
+    separated from it after Holm's correction; ``by_document`` is the first of them by document,
+    where an official rule takes segments although documents are known. ``unit`` is what was taken
+    as independent, and ``errors`` are standard errors of means by it. ``battles`` are the outcomes
+    behind ``rr`` and ``darr``, and ``counted`` says what ``n_ratings`` counts.
     """
 
     protocol: str
@@ -273,23 +247,16 @@ class HumanScores(Result):
 
     def _sureness(self) -> Iterator[Statement]:
         """Say who fails the checks, who else is not separated, and what the ranking rests on."""
-        if self.removed_raters:
-            n = len(self.removed_raters)
+        failed = self.removed_raters or self.failed_raters
+        if failed:
+            n = len(failed)
+            outcome = "excluded" if self.removed_raters else "counted"
             verb = "was" if n == 1 else "were"
-            names = all_of(self.removed_raters)
-            text = f"{plural(n, 'rater')} failed the quality control and {verb} excluded: {names}."
-            yield "sureness", text
-        elif self.failed_raters:
-            n = len(self.failed_raters)
-            verbs = (
-                "fails the quality control but counts"
-                if n == 1
-                else ("fail the quality control but count")
-            )
-            advice = "" if "preset" in self.more else "; quality_control=True excludes "
-            advice += ("it" if n == 1 else "them") if advice else ""
-            text = f"{plural(n, 'rater')} {verbs} ({all_of(self.failed_raters)}){advice}."
-            yield "sureness", text
+            text = f"{plural(n, 'rater')} failed the quality control and {verb} {outcome}"
+            text += f" ({all_of(failed)})"
+            if not self.removed_raters and "preset" not in self.more:
+                text += "; quality_control=True excludes them"
+            yield "sureness", f"{text}."
         if self.by_document is not None:
             units = plural(self.by_document.n_units, "document")
             yield "sureness", f"With {units} as units, {_lead(self.by_document)}."
@@ -430,10 +397,12 @@ class HumanScores(Result):
     def details(self, every: str = "to_dict()") -> list[Table | str]:
         """Return all tables, and how far raters agree."""
         parts: list[Table | str] = [*self.tables(every)]
-        lines = [
-            f"  {label} {shown_coefficient(value)}, {plural(value['n_units'], 'unit')}"
-            for label, value in defined_coefficients(self.agreement)
-        ]
+        lines = []
+        for label, value in defined_coefficients(self.agreement):
+            ends = value["ci"]
+            span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+            units = plural(value["n_units"], "unit")
+            lines.append(f"  {label} {value['value']:.3f}{span}, {units}")
         if lines:
             lines += self._with_more_raters()
             parts.append("\n".join(["Agreement of raters (95% intervals)", *lines]))
@@ -461,16 +430,10 @@ def _lead(decision: Decision) -> str:
 
 def _decision_table(decisions: Sequence[Decision]) -> Table:
     """Return the verdicts on the first system against those that are not separated from it."""
-    columns = (
-        Column("leads"),
-        Column("difference", digits=3),
-        Column("low", digits=3),
-        Column("high", digits=3),
-        Column("p", digits=4),
-        Column("p_adjusted", digits=4),
-    )
-    rows = tuple((d.other, d.difference, d.low, d.high, d.p, d.p_adjusted) for d in decisions)
     first = decisions[0]
+    names = ("difference", "low", "high", "p", "p_adjusted")
+    columns = (Column("leads"), *(Column(name, digits=4 if "p" in name else 3) for name in names))
+    rows = tuple((d.other, *(getattr(d, name) for name in names)) for d in decisions)
     note = f"two-sided p-values by {first.unit}, alone and after Holm for {first.n_pairs:,} pairs"
     return Table(f"{first.leader} against the second and all not separated", columns, rows, (note,))
 
@@ -523,13 +486,6 @@ def brief_pairs(table: Table, every: str) -> Table:
     if not left:
         return table
     return replace(table, rows=rows, notes=(*table.notes, f"and {left:,} more: {every} has all"))
-
-
-def shown_coefficient(value: Mapping[str, Any]) -> str:
-    """Write a coefficient with its interval."""
-    ends = value["ci"]
-    span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
-    return f"{value['value']:.3f}{span}"
 
 
 def defined_coefficients(

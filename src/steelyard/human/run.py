@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
@@ -39,7 +39,6 @@ from steelyard.human.options import (
 from steelyard.human.results import HumanScores
 
 Judgements = Ratings | Rankings | BattleLog
-Inspect = Callable[[TableFormat, RawTable], None]
 #: The modules that score each protocol, loaded when asked for.
 _HOMES = {"da": "ratings", "mqm": "ratings", "esa": "ratings", "rr": "rr", "darr": "darr"}
 
