@@ -153,7 +153,7 @@ def _next(result: HumanScores, scores: Path | None) -> str | None:
         return following.command(
             "compare", str(scores), *following.option("--score", following.names(result.score))
         )
-    return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks"})
+    return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks", "details"})
 
 
 def _written(result: Any, out: Path) -> bool:

@@ -339,7 +339,7 @@ class _Esa(_Weighted):
 
     def unweighed(self, counts: Mapping[str, int], weights: mqm.Weights) -> str:
         lacking = errorlists.no_weight(counts, weights.severities)
-        return f"esa_spans and the error profile are left out: {lacking}"
+        return Remark(f"esa_spans and the error profile are left out: {lacking}")
 
     def widened(
         self, averages: Averages, ratings: Ratings, weights: mqm.Weights | None

@@ -29,7 +29,7 @@ from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.data.units import UnitEffect
-from steelyard.human.ranking import Averages, Ordering, Remark, Rule, shown_range
+from steelyard.human.ranking import UNKNOWN, Averages, Ordering, Remark, Rule, shown_range
 from steelyard.stats.arrays import Floats, ratio
 
 MOST_RATERS = 20  # that a table shows
@@ -282,8 +282,8 @@ class HumanScores(Result):
         text = f"Rests on {plural(total, self.counted.removesuffix('s'))}"
         if self.unit is not None:
             text += f" in {self.unit.counted()}"
-        n_raters = len(self.parts["raters"].rows) if "raters" in self.parts else 0
-        text += f" by {plural(n_raters, 'rater')}" if n_raters else ""
+        raters = [row[0] for row in self.parts["raters"].rows] if "raters" in self.parts else []
+        text += f" by {plural(len(raters), 'rater')}" if raters not in ([], [UNKNOWN]) else ""
         agreed = self._agreement()
         return text if agreed is None else f"{text}; rater agreement: {agreed[0]} {agreed[1]:.2f}"
 
