@@ -90,7 +90,8 @@ def test_teams_that_share_nobody_keep_the_level():
         ratings = pooled(rng, 24, overlap=False)
         for unit in wrong:
             test = "t" if unit == "rater" else None
-            found = sy.human_scores(ratings, protocol=sy.da(standardised=False, test=test), unit=unit,
+            found = sy.human_scores(ratings,
+                                    protocol=sy.da(standardised=False, test=test), unit=unit,
                                     n_bootstrap=0)  # fmt: skip
             assert found.p is not None
             wrong[unit] += bool(np.nanmin(found.p) < 0.025)

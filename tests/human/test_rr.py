@@ -50,9 +50,9 @@ def wmt13(shared, every, tmp_path_factory):
         head, *lines = stream
     path = tmp_path_factory.mktemp("wmt13") / "fr-en.train.csv"
     path.write_text("".join([head, *lines[::every]]), encoding="utf-8", newline="")
-    return human_scores(
-        path, protocol=sy.rr(by="expected-wins", held_back=folder / "fr-en.test.csv.gz"), n_bootstrap=25,
-    )  # fmt: skip
+    held_back = folder / "fr-en.test.csv.gz"
+    protocol = sy.rr(by="expected-wins", held_back=held_back)
+    return human_scores(path, protocol=protocol, n_bootstrap=25)
 
 
 def test_wmt13_models_predict_held_back_pairs(wmt13, every):

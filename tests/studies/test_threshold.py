@@ -15,8 +15,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.human.darr import of_pairs, of_ratings, tie_threshold
-from steelyard.human.darr import pairs_of_scores
+from steelyard.human.darr import of_pairs, of_ratings, pairs_of_scores, tie_threshold
 from steelyard.studies.metrics.ties import vary_ties
 from steelyard.studies.people.threshold import study_threshold
 
