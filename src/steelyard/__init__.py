@@ -40,6 +40,11 @@ if TYPE_CHECKING:
     from steelyard.demo.embedded import demo_set as demo_set
     from steelyard.formats.load import load as load
     from steelyard.formats.save import save as save
+    from steelyard.human.options import da as da
+    from steelyard.human.options import darr as darr
+    from steelyard.human.options import esa as esa
+    from steelyard.human.options import mqm as mqm
+    from steelyard.human.options import rr as rr
     from steelyard.human.results import HumanScores as HumanScores
     from steelyard.human.run import human_scores as human_scores
     from steelyard.judging.bias import BiasReport as BiasReport
@@ -93,9 +98,12 @@ _HOME = {
     "compare_battles": "steelyard.comparison.logs",
     "compare_scores": "steelyard.comparison.run",
     "correct": "steelyard.judging.correction",
+    "da": "steelyard.human.options",
+    "darr": "steelyard.human.options",
     "decide": "steelyard.comparison.card",
     "demo_set": "steelyard.demo.embedded",
     "elo": "steelyard.comparison.options",
+    "esa": "steelyard.human.options",
     "human_scores": "steelyard.human.run",
     "judge": "steelyard.judging.report",
     "judge_bias": "steelyard.judging.bias",
@@ -103,8 +111,10 @@ _HOME = {
     "load": "steelyard.formats.load",
     "make_report": "steelyard.report.page",
     "meta_evaluate": "steelyard.metaevaluation.run",
+    "mqm": "steelyard.human.options",
     "plan_labels": "steelyard.judging.plan",
     "run_benchmark": "steelyard.metaevaluation.benchmark.run",
+    "rr": "steelyard.human.options",
     "save": "steelyard.formats.save",
     "score": "steelyard.scoring.run",
     "spa": "steelyard.stats.metametrics.accuracy",

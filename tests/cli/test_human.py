@@ -133,7 +133,7 @@ def test_own_weights(tmp_path, capsys, quick):
 def test_without_a_protocol_the_ratings_tell_it(capsys, quick, path, protocol, why):
     assert run(["human", path, "--json", *quick]) == 0
     told = json.loads(capsys.readouterr().out)
-    said = f"taken as protocol {protocol}: {why} (--protocol {protocol} says it)"
+    said = f"read as protocol {protocol} ({why}); --protocol NAME changes it"
     assert told["warnings"].pop(0) == said
     given = json_of(capsys, path, "--protocol", protocol, *quick)
     assert told == given
@@ -148,7 +148,7 @@ def test_rankings_pairs_and_spans_tell_their_protocol(tmp_path, capsys, rows, pr
     path = tmp_path / "judged.csv"
     path.write_text(rows)
     run(["human", str(path)])
-    assert f"warning: taken as protocol {protocol}: " in capsys.readouterr().err
+    assert f"warning: read as protocol {protocol} (" in capsys.readouterr().err
 
 
 def test_another_name_of_a_protocol_is_understood(capsys):
@@ -188,7 +188,7 @@ def test_darr_pairs_and_figure(tmp_path, capsys, quick):
 
 
 def test_text_output_is_complete_and_plain(capsys, quick):
-    assert run(["human", RATINGS, "--protocol", "da", *quick]) == 0
+    assert run(["human", RATINGS, "--protocol", "da", "--details", *quick]) == 0
     captured = capsys.readouterr()
     for word in ("da_z ↑", "Raters", "verdict", "Krippendorff's alpha (interval)", "rule wmt"):
         assert word in captured.out
@@ -225,7 +225,7 @@ def test_usage_errors(tmp_path, capsys):
         ([str(path), "--protocol", "da"], "x.csv:2: column 'raw': 101"),
         ([str(path), "--protocol", "dda"], "dda"),
         ([str(path)], "x.csv:2: column 'raw': 101"),
-        ([SCORES], "--protocol NAME is missing, and the inputs do not tell it: one of da, mqm"),
+        ([SCORES], "--protocol NAME is missing, and the inputs do not show it: one of da, mqm"),
         (["--protocol", "da"], "no input"),
         ([str(path), "--protocol", "da", "--scale", "5"], "--scale"),
         ([str(path), "--protocol", "da", "--thresholds", "a"], "list of numbers"),

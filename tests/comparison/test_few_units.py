@@ -135,7 +135,7 @@ def test_compare_and_human_count_the_observation(tmp_path):
     lines += [f"r,{s},{k},{x:g}" for s, row in zip("AB", rows, strict=True)
               for k, x in enumerate(row)]  # fmt: skip
     path.write_text("\n".join(lines) + "\n")
-    people = sy.human_scores(path, protocol="da", test="permutation")
+    people = sy.human_scores(path, protocol=sy.da(test="permutation"))
     assert people.p is not None
     assert people.p[0, 1] == 0.0625
     assert {system.cluster for system in people.systems} == {1}

@@ -207,7 +207,7 @@ def test_people_are_tested_by_document():
     np.fill_diagonal(expected, np.nan)
     np.testing.assert_array_equal(esa.p, expected)
     assert esa.to_dict()["unit"]["name"] == "document"
-    da = sy.human_scores(ratings(x), protocol="da", standardised=False, n_bootstrap=0)
+    da = sy.human_scores(ratings(x), protocol=sy.da(standardised=False), n_bootstrap=0)
     np.testing.assert_array_equal(da.p, rank_sum_test_by_unit(list(value[rows]), [CODES] * 3))
 
 
@@ -226,7 +226,7 @@ def test_documents_and_raters_at_once():
     assert found.p is not None
     np.testing.assert_allclose(found.p, expected, rtol=1e-12)
     with pytest.raises(UsageError, match="nothing to swap"):
-        sy.human_scores(given, protocol="esa", unit="document+rater", test="permutation")
+        sy.human_scores(given, protocol=sy.esa(test="permutation"), unit="document+rater")
     with pytest.raises(UsageError, match="5 raters are too few"):
         sy.human_scores(ratings(x, raters=5), protocol="esa", unit="rater")
 

@@ -167,6 +167,10 @@ JUDGED = {
     "covariates": "names?", "where": "where", "columns": "where", "ignore": "names",
     "level": "level",
 }  # fmt: skip
+TESTED = {"clusters": "known name", "test": "known name?", "alpha": "level",
+          "correction": "known name", "standardised": "flag?"}  # fmt: skip
+DA = TESTED | {"quality_control": "flag", "min_seconds": "at least 0", "scale": "scale"}
+ERRORS = {"weights": "path?", "cap": "above 0?", "severity": "amounts"}
 
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
@@ -212,15 +216,15 @@ CASES = [
           "pa_ties": "known name", "keep_references": "flag", "common": "flag",
           "sentinels": "flag", "outliers": "known name", "outlier_cutoff": "above 0"}),
     Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
-         READ | {"sources": "sources", "protocol": "known name?", "preset": "known name?",
-          "standardised": "flag?",
-          "quality_control": "flag", "min_seconds": "at least 0", "scale": "scale",
-          "clusters": "known name", "test": "known name?", "alpha": "level", "unit": "unit",
-          "correction": "known name", "weights": "path?", "cap": "above 0?",
-          "severity": "amounts", "raters": "logins?",
-          "threshold": "at least 0?", "thresholds": "thresholds", "identical_ties": "flag",
-          "keep_ties": "flag", "metrics": "names?", "each": "flag", "by": "known name",
-          "n_bootstrap": "count", "rng": "rng"}, ("held_back",)),
+         {"sources": "sources", "protocol": "known name?", "preset": "known name?",
+          "unit": "unit", "raters": "logins?", "human": READ["human"],
+          "systems": READ["systems"], "n_bootstrap": "count", "rng": "rng"}, ("keep",)),
+    Case(sy.da, {}, DA), Case(sy.mqm, {}, TESTED | ERRORS), Case(sy.esa, {}, DA | ERRORS),
+    Case(sy.rr, {}, {name: TESTED[name] for name in ("clusters", "alpha", "correction")}
+         | {"by": "known name"}, ("held_back",)),
+    Case(sy.darr, {}, {name: DA[name] for name in DA.keys() - TESTED.keys()}
+         | {"standardised": "flag?", "threshold": "at least 0?", "thresholds": "thresholds",
+            "identical_ties": "flag", "keep_ties": "flag", "metrics": "names?", "each": "flag"}),
     Case(sy.judge, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
                    "title": "text?", "require": "names", "baseline": "object?"}),

@@ -77,7 +77,7 @@ def test_raters_who_share_outputs_are_no_units_of_their_own():
     ratings = pooled(np.random.default_rng(0), 24, overlap=True)
     told = "24 raters, who share outputs, are 1 independent group: too few"
     with pytest.raises(UsageError, match=told):
-        sy.human_scores(ratings, protocol="da", standardised=False, unit="rater", n_bootstrap=0)
+        sy.human_scores(ratings, protocol=sy.da(standardised=False), unit="rater", n_bootstrap=0)
 
 
 @pytest.mark.slow
@@ -90,8 +90,9 @@ def test_teams_that_share_nobody_keep_the_level():
         ratings = pooled(rng, 24, overlap=False)
         for unit in wrong:
             test = "t" if unit == "rater" else None
-            found = sy.human_scores(ratings, protocol="da", standardised=False, unit=unit,
-                                    n_bootstrap=0, test=test)  # fmt: skip
+            found = sy.human_scores(ratings,
+                                    protocol=sy.da(standardised=False, test=test), unit=unit,
+                                    n_bootstrap=0)  # fmt: skip
             assert found.p is not None
             wrong[unit] += bool(np.nanmin(found.p) < 0.025)
     assert wrong["rater"] <= 0.09 * n

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import steelyard as sy
 from steelyard import human_scores
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
@@ -179,7 +180,7 @@ def test_samples_are_scored():
     path = SAMPLES / "made-up.mqm.csv"
     with pytest.raises(InputError, match=r"mqm\.csv:10: severity 'undecided' \(1 error\) has no"):
         human_scores(path, protocol="mqm")
-    result = human_scores(path, protocol="mqm", severity={"undecided": 0}, n_bootstrap=0)
+    result = human_scores(path, protocol=sy.mqm(severity={"undecided": 0}), n_bootstrap=0)
     assert {s.system: s.score for s in result.systems} == {"sysA": -1 / 6, "sysB": -6 / 5}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import steelyard as sy
 from steelyard import human_scores
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
@@ -80,7 +81,7 @@ def test_who_found_the_planted_errors(shared, capsys):
         assert rater["attention_found"] == tests["Found"]
         assert rater["attention_n"] == tests.total()
         assert rater["attention"] == f"{tests['Found']}/{tests.total()}"
-    assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0"]) == 0
+    assert run(["human", str(path), "--protocol", "mqm", "--bootstrap", "0", "--details"]) == 0
     assert "22/32" in capsys.readouterr().out
 
 
@@ -124,7 +125,7 @@ def test_an_error_without_a_severity_is_one(tmp_path, refusal):
     ]
     said = refusal(human_scores, path, protocol="mqm")
     assert said.startswith(f"{path}:2: severity 'none' (1 error) has no weight")
-    found = human_scores(path, protocol="mqm", severity={"none": 2}, n_bootstrap=0)
+    found = human_scores(path, protocol=sy.mqm(severity={"none": 2}), n_bootstrap=0)
     assert found.systems[0].score == -3
 
 

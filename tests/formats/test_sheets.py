@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from steelyard import Rankings, Ratings, human_scores
+from steelyard import Rankings, Ratings, da, human_scores
 from steelyard.cli.main import run
 from steelyard.formats.reading import Read, Reading, read_all
 
@@ -186,7 +186,8 @@ def test_the_question_of_the_command_line_has_an_answer(tmp_path: Path, capsys: 
         systems = {s["system"]: s for s in json.loads(capsys.readouterr().out)["systems"]}
         assert {s["n_segments"] for s in systems.values()} == {4}
     assert run(["data", "info", str(tmp_path / "x.csv")]) == 2
-    result = human_scores(path, scale=["bad", "ok", "good"], standardised=False, n_bootstrap=0)
+    words = da(scale=["bad", "ok", "good"], standardised=False)
+    result = human_scores(path, protocol=words, n_bootstrap=0)
     assert result.systems[0].raw == 1.75
     assert run(["human", str(path), "--scale", "bad,ok,good", "--score", "Quality"]) == 2
     assert "no input has a column 'Quality'" in capsys.readouterr().err

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard import EvalSet, ScoreTable, Segments, human_scores
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.data.judgements import Ratings
 from steelyard.formats.reading import read_any
-from steelyard.human.darr import Rules, battle_log, count_table, threshold_table
-from steelyard.human.outputpairs import pairs_of_scores
+from steelyard.human.darr import Rules, battle_log, count_table, pairs_of_scores, threshold_table
 
 nan = float("nan")
 PUBLISHED = {"cs-en": 14_018, "de-en": 16_584, "en-de": 9_339, "ru-en": 14_024, "zh-en": 62_586}
@@ -25,10 +25,10 @@ HUMANS = ["Human-A.0", "Human-B.0", "Human-P.0"]
 
 def wmt20(shared, *lps, **options):
     files = [shared / "wmt20-metrics" / "segments" / f"{lp}.csv.gz" for lp in lps]
+    protocol = sy.darr(metrics=["chrF"], each=True, **options)
     return human_scores(
-        *files, protocol="darr", human="da_raw", ignore=["doc_seg"], drop_systems=HUMANS,
-        metrics=["chrF"], each=True, **options,
-    )  # fmt: skip
+        *files, protocol=protocol, human="da_raw", ignore=["doc_seg"], drop_systems=HUMANS
+    )
 
 
 def test_wmt20_pair_counts_and_the_threshold_curve(shared):
@@ -80,7 +80,7 @@ def names_of(path):
 
 def test_lists_of_pairs_count_identical_outputs(shared):
     files = sorted((shared / "wmt19-metrics" / "darr").glob("*.gz"))
-    rows = human_scores(*files, protocol="darr", each=True).to_dict()["pairs"]
+    rows = human_scores(*files, protocol=sy.darr(each=True)).to_dict()["pairs"]
     assert {row["set"]: row["pairs"] for row in rows} == {
         "gu-en": 20_110, "kk-en": 9_728, "lt-en": 21_862}  # fmt: skip
     # As the paper's Table 3 has it: no identical sentences in gu-en and kk-en.
@@ -191,13 +191,13 @@ def test_from_raw_ratings_with_texts_and_metrics(tmp_path):
     assert (row["pairs"], row["kept"], row["human_ties"]) == (6, 4, 1)
     assert (row["identical"], row["identical_decided"], row["ties:chrF"]) == (1, 1, 2)
     tied = human_scores(
-        ratings, texts, protocol="darr", identical_ties=True, keep_ties=True, n_bootstrap=0
+        ratings, texts, protocol=sy.darr(identical_ties=True, keep_ties=True), n_bootstrap=0
     )
     (row,) = tied.to_dict()["pairs"]
     assert (row["kept"], row["kept_ties"]) == (6, 3)
     assert {s.system: s.score for s in plain.systems} == {"A": 1.0, "B": 0.5, "C": 0.0}
     assert {s.system: s.raw for s in plain.systems} == {"A": 75.0, "B": 45.0, "C": 25.0}
-    z = human_scores(ratings, protocol="darr", standardised=True, threshold=1.5, n_bootstrap=0)
+    z = human_scores(ratings, protocol=sy.darr(standardised=True, threshold=1.5), n_bootstrap=0)
     assert z.to_dict()["pairs"][0]["kept"] == 4  # 40 and more points are 1.5 deviations
 
 
@@ -207,12 +207,10 @@ def test_refusals(tmp_path):
     with pytest.raises(DegenerateError, match="no two systems"):
         human_scores(path, protocol="darr")
     with pytest.raises(UsageError, match="25 is for raw scores"):
-        human_scores(path, protocol="darr", standardised=True)
-    with pytest.raises(UsageError, match="applies to protocol darr"):
-        human_scores(path, protocol="da", each=True)
+        human_scores(path, protocol=sy.darr(standardised=True))
     path.write_text("rater,system,segment,raw\nr,A,1,90\nr,B,1,40\n")
     with pytest.raises(UsageError, match="need texts"):
-        human_scores(path, protocol="darr", identical_ties=True)
+        human_scores(path, protocol=sy.darr(identical_ties=True))
     scores = tmp_path / "s.csv"
     scores.write_text("system,segment,da,chrF\nA,1,90,5\nB,1,40,5\n")
     with pytest.raises(UsageError, match=r"name the human score.*chrF, da"):
@@ -222,7 +220,7 @@ def test_refusals(tmp_path):
     listed = tmp_path / "p.csv"
     listed.write_text("seg,better,worse\n1,A,B\n")
     with pytest.raises(UsageError, match="thresholds can't be varied"):
-        human_scores(listed, protocol="darr", thresholds=[1])
+        human_scores(listed, protocol=sy.darr(thresholds=[1]))
 
 
 def test_raw_means_are_raw_beside_standardised_pairs():
@@ -231,7 +229,7 @@ def test_raw_means_are_raw_beside_standardised_pairs():
     system, segment, rater = zip(*rows, strict=True)
     value = np.clip(np.round(rng.normal(60, 10, 80)), 0, 100)
     ratings = Ratings.from_labels(system, segment, rater, value)
-    found = human_scores(ratings, protocol="darr", standardised=True, threshold=0.1)
+    found = human_scores(ratings, protocol=sy.darr(standardised=True, threshold=0.1))
     for one in found.systems:
         own = value[np.array(system) == one.system]
         assert one.raw == pytest.approx(own.mean())

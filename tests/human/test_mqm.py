@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard import human_scores, load
 from steelyard.core.errors import InputError, UsageError
 from steelyard.data.judgements import ErrorSpan, Ratings
@@ -23,7 +24,7 @@ nan = float("nan")
 
 
 def rated(path: Path, **options):
-    return human_scores(path, protocol="mqm", n_bootstrap=0, clusters="none", **options)
+    return human_scores(path, protocol=sy.mqm(clusters="none", **options), n_bootstrap=0)
 
 
 def cells(result) -> dict[tuple[str, str], float]:
@@ -217,7 +218,7 @@ def test_scores_and_profile_against_a_loop(rows):
     for system, segment, _, errors in rows:
         cost = sum(float(weights.weight(e)) for e in errors)
         by_cell.setdefault((system, segment), []).append(-cost)
-    result = human_scores(ratings, protocol="mqm", n_bootstrap=0, clusters="none")
+    result = human_scores(ratings, protocol=sy.mqm(clusters="none"), n_bootstrap=0)
     expected = {key: np.mean(values) for key, values in by_cell.items()}
     assert cells(result) == pytest.approx(expected)
     # What the errors of a system cost adds up to its score.
@@ -245,10 +246,10 @@ def test_equal_costs_are_equal_bits():
 def test_cap():
     rows = [("A", "1", "r", [ErrorSpan("x", "major")] * 7), ("A", "1", "s", [])]
     plain = human_scores(as_ratings(rows), protocol="mqm", n_bootstrap=0).systems[0].score
-    capped = human_scores(as_ratings(rows), protocol="mqm", cap=25, n_bootstrap=0).systems[0].score
+    capped = human_scores(as_ratings(rows), protocol=sy.mqm(cap=25), n_bootstrap=0).systems[0].score
     assert (plain, capped) == (-17.5, -12.5)
     with pytest.raises(UsageError, match="above 0"):
-        human_scores(as_ratings(rows), protocol="mqm", cap=0)
+        human_scores(as_ratings(rows), protocol=sy.mqm(cap=0))
     assert penalties(as_ratings(rows), read_weights(), 0.25).units.tolist() == [5.0, 0.0]
     assert penalties(as_ratings(rows), read_weights(), 0.25).scale == 20
 

@@ -1,49 +1,115 @@
-"""The registry of protocols, and the options that help shows without it."""
+"""Protocols and their options, and the verdict on the first system."""
 
 from __future__ import annotations
 
-from typing import Any
+import inspect
+import io
+import json
+from contextlib import redirect_stderr, redirect_stdout
 
+import numpy as np
 import pytest
 
+import steelyard as sy
+from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
+from steelyard.data.judgements import Ratings
+from steelyard.demo import embedded
 from steelyard.human.options import PROTOCOLS, HumanOptions
-from steelyard.human.rr import _COUNTED
-from steelyard.human.run import REGISTRY, human_scores
+from steelyard.human.rr import COUNTED
+from steelyard.human.run import scorer_of
 from steelyard.stats.paired.corrections import CORRECTIONS
 
 
 def test_names_that_help_shows_are_those_of_the_registries():
     declared = HumanOptions.declared()
-    assert tuple(REGISTRY) == PROTOCOLS
+    assert [scorer_of(name).name for name in PROTOCOLS] == list(PROTOCOLS)
     assert set(declared["correction"].choices) == set(CORRECTIONS)
-    assert set(declared["by"].choices) == {"trueskill", *_COUNTED}
+    assert set(declared["by"].choices) == {"trueskill", *COUNTED}
+    assert len(inspect.signature(sy.human_scores).parameters) <= 12
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_protocol_says_what_it_expects(name):
-    with pytest.raises(UsageError, match=f"no input: protocol {name} expects ") as caught:
-        human_scores(protocol=name)
-    assert REGISTRY[name].expected in str(caught.value)
-
-
-@pytest.mark.parametrize("name", PROTOCOLS)
-def test_options_that_a_protocol_does_not_take_are_refused(name):
-    own = REGISTRY[name]
-    refused: dict[str, Any] = {"each": True} if name != "darr" else {}
-    refused |= {"quality_control": True} if name in ("mqm", "rr") else {}
-    refused |= {"systems": ("A",), "drop_systems": ("A",)} if name == "rr" else {}
-    for option, value in refused.items():
-        with pytest.raises(UsageError, match=option.replace("_", "[ _]")):
-            own.refuse(HumanOptions(protocol=name, **{option: value}))
-    own.refuse(HumanOptions(protocol=name))
+    with pytest.raises(UsageError, match=f"protocol {name} expects ") as caught:
+        sy.human_scores(protocol=name)
+    assert scorer_of(name).expected in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("protocol", "option"),
-    [("da", {"threshold": 3}), ("da", {"keep_ties": True}), ("mqm", {"by": "bt"}),
-     ("da", {"cap": 3}), ("rr", {"severity": {"x": 1}}), ("esa", {"thresholds": [1, 2]})],
+    [("da", "--threshold=3"), ("da", "--keep-ties"), ("mqm", "--by=bt"), ("da", "--cap=3"),
+     ("rr", "--severity=x=1"), ("esa", "--thresholds=1,2"), ("mqm", "--quality-control"),
+     ("rr", "--systems=A"), ("da", "--each")],
 )  # fmt: skip
-def test_options_of_other_protocols_are_refused(protocol, option):
-    with pytest.raises(UsageError, match=f"{next(iter(option))}=... applies to protocol"):
-        human_scores("nothing.csv", protocol=protocol, **option)
+def test_options_of_other_protocols_are_refused(protocol, option, capsys):
+    assert run(["human", "nothing.csv", "--protocol", protocol, option]) == 2
+    assert option.partition("=")[0] in capsys.readouterr().err
+
+
+def test_options_belong_to_a_protocol():
+    with pytest.raises(UsageError, match=r"sy\.mqm\(cap="):
+        sy.human_scores(embedded.ERRORS, protocol="mqm", cap=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected"):
+        sy.human_scores(embedded.ERRORS, capp=3)  # type: ignore[call-arg]
+    with pytest.raises(UsageError, match="did you mean 'neighbours'"):
+        sy.da(clusters="neighbour")
+
+
+def printed(*arguments: str) -> str:
+    out, err = io.StringIO(), io.StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        assert run(["human", *arguments]) == 0
+    return out.getvalue()
+
+
+def test_the_verdict_has_both_p_values():
+    result = sy.human_scores(embedded.ERRORS, n_bootstrap=0)
+    assert result.protocol == "mqm"
+    second, amber = result.decisions
+    assert (second.leader, second.other, amber.other) == ("Kaolin", "Dolomite", "Amber")
+    scores = {system.system: system.score for system in result.systems}
+    assert amber.difference == pytest.approx(scores["Kaolin"] - scores["Amber"], abs=1e-12)
+    assert amber.p == pytest.approx(0.005, abs=5e-4)
+    assert amber.p_adjusted == pytest.approx(0.13, abs=0.01)
+    assert (amber.n_pairs, amber.unit, amber.n_units) == (66, "segment", 450)
+    shown = printed(str(embedded.ERRORS), "--bootstrap", "0")
+    assert amber.evidence() in shown
+    found = json.loads(printed(str(embedded.ERRORS), "--bootstrap", "0", "--json"))
+    assert [d["other"] for d in found["decisions"]] == ["Dolomite", "Amber"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_interval_and_p_agree_on_small_sets(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 40))
+    values = rng.normal([[0.6], [0.0]], 1, size=(2, n)).ravel()
+    ratings = Ratings.from_labels(["A"] * n + ["B"] * n, [str(k) for k in range(n)] * 2,
+                                  ["r"] * 2 * n, values)  # fmt: skip
+    for test in ("permutation", "rank-sum", "t"):
+        options = sy.esa(test=test, scale=(-9, 9))
+        (verdict,) = sy.human_scores(ratings, protocol=options, n_bootstrap=0).decisions
+        assert (verdict.p < 0.05) == (verdict.low > 0)
+        assert n >= 6 or not verdict.significant_alone
+
+
+def test_documents_beside_an_official_rule():
+    rng = np.random.default_rng(1)
+    n = 60
+    values = np.clip(60 + rng.normal([[6], [0]], 9, size=(2, n)), 0, 100).ravel()
+    documents = tuple(f"d{k // 5}" for k in range(n)) * 2
+    ratings = Ratings.from_labels(["A"] * n + ["B"] * n, [str(k) for k in range(n)] * 2,
+                                  ["r"] * 2 * n, values, document=documents)  # fmt: skip
+    result = sy.human_scores(ratings, protocol="esa", preset="wmt24-micro", n_bootstrap=0)
+    assert result.by_document is not None
+    assert (result.decisions[0].unit, result.by_document.unit) == ("segment", "document")
+    assert result.by_document.n_units == 12
+    assert result.by_document.difference == pytest.approx(result.decisions[0].difference)
+
+
+def test_raters_who_fail_are_named_first():
+    assert "rater-04" in printed(str(embedded.RATINGS), "--quiet", "--bootstrap", "0")
+    brief = printed(str(embedded.RATINGS), "--bootstrap", "0", "--protocol", "da")
+    whole = printed(str(embedded.RATINGS), "--bootstrap", "0", "--protocol", "da", "--details")
+    assert len(brief.splitlines()) <= 30 < len(whole.splitlines())
+    assert "Spearman-Brown" in whole

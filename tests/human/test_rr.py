@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard import human_scores
 from steelyard.core.errors import DegenerateError, InputError, UsageError
 from steelyard.data.judgements import Rankings, encode
 from steelyard.formats.reading import read_any
 from steelyard.human.rr import accuracy, fit, matches, wmt_options
-from steelyard.human.unfolding import duels
+from steelyard.human.rr import unfold as duels
 
 nan = float("nan")
 
@@ -49,10 +50,9 @@ def wmt13(shared, every, tmp_path_factory):
         head, *lines = stream
     path = tmp_path_factory.mktemp("wmt13") / "fr-en.train.csv"
     path.write_text("".join([head, *lines[::every]]), encoding="utf-8", newline="")
-    return human_scores(
-        path, protocol="rr", by="expected-wins", n_bootstrap=25,
-        held_back=folder / "fr-en.test.csv.gz",
-    )  # fmt: skip
+    held_back = folder / "fr-en.test.csv.gz"
+    protocol = sy.rr(by="expected-wins", held_back=held_back)
+    return human_scores(path, protocol=protocol, n_bootstrap=25)
 
 
 def test_wmt13_models_predict_held_back_pairs(wmt13, every):
@@ -137,7 +137,7 @@ def test_identical_outputs_do_not_meet(tmp_path):
     texts = tmp_path / "t.jsonl"
     lines = [{"seg": "1", "out": {"A": "x", "B": "x", "C": "y"}}, {"seg": "2", "out": {"A": "x"}}]
     texts.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    result = human_scores(path, texts, protocol="rr", by="expected-wins", n_bootstrap=0)
+    result = human_scores(path, texts, protocol=sy.rr(by="expected-wins"), n_bootstrap=0)
     assert result.battles is not None
     assert len(result.battles) == 5
     assert any("1 pair of identical outputs" in note for note in result.warnings)
@@ -209,7 +209,7 @@ def test_judges_by_hand():
         ("1", "b", [("A", 2), ("B", 1)]),
         ("1", "c", [("A", 1), ("B", 2)]),
     ]
-    result = human_scores(as_rankings(rows), protocol="rr", by="expected-wins", n_bootstrap=0)
+    result = human_scores(as_rankings(rows), protocol=sy.rr(by="expected-wins"), n_bootstrap=0)
     judges = {row["rater"]: row for row in result.to_dict()["raters"]}
     assert [judges[j]["agree"] for j in "abc"] == [0.5, 0.0, pytest.approx(2 / 3)]
     assert (judges["a"]["agree_self"], judges["b"]["agree_self"]) == (1.0, None)
@@ -227,7 +227,7 @@ def test_refusals(tmp_path):
     with pytest.raises(DegenerateError, match="no ranking"):
         human_scores(as_rankings([("1", "j", [("A", 1)])]), protocol="rr")
     with pytest.raises(UsageError, match="did you mean 'trueskill'"):
-        human_scores(as_rankings([("1", "j", [("A", 1), ("B", 2)])]), protocol="rr", by="truskill")
+        human_scores(as_rankings([("1", "j", [("A", 1), ("B", 2)])]), protocol=sy.rr(by="truskill"))
     path = tmp_path / "x.csv"
     path.write_text("rater,system,segment,raw\nr,A,1,10\n")
     with pytest.raises(InputError, match=r"read as direct assessment.*protocol rr expects"):

@@ -47,7 +47,7 @@ def test_ranks_against_loops(seed):
 
 
 def test_without_clusters_there_are_none():
-    result = sy.human_scores(rated(), protocol="da", clusters="none", n_bootstrap=0)
+    result = sy.human_scores(rated(), protocol=sy.da(clusters="none"), n_bootstrap=0)
     assert "ranks" not in result.to_dict()
     with pytest.raises(UsageError, match="there are none"):
         result.rank_table()

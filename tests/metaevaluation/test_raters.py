@@ -177,7 +177,7 @@ def test_human_p_values_by_rater_keep_their_level():
 def test_soft_accuracy_by_rater_is_that_of_human_p_values():
     """The p-values are those that human gives by rater, on the same ratings."""
     es = made(np.random.default_rng(3))
-    people = sy.human_scores(es.ratings["people"], protocol="da", standardised=False, unit="rater",
+    people = sy.human_scores(es.ratings["people"], protocol=sy.da(standardised=False), unit="rater",
                              n_bootstrap=0)  # fmt: skip
     assert people.p is not None
     order = [es.systems.index(system.system) for system in people.systems]

@@ -16,7 +16,7 @@ from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
-from steelyard.human.outputpairs import pairs_of_scores
+from steelyard.human.darr import pairs_of_scores
 from steelyard.reproduction.stanchev2020 import (
     counted_pairs,
     machine_pairs,

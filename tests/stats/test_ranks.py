@@ -191,7 +191,7 @@ def test_human_scores_that_are_equal_but_for_rounding():
     rows = [("r", s, str(k), x) for s, own in scores.items() for k, x in enumerate(own)]
     raters, systems, segments, marks = zip(*rows, strict=True)
     ratings = Ratings.from_labels(systems, segments, raters, np.array(marks))
-    found = sy.human_scores(ratings, protocol="da", standardised=False, n_bootstrap=0)
+    found = sy.human_scores(ratings, protocol=sy.da(standardised=False), n_bootstrap=0)
     assert [(s.system, s.rank) for s in found.systems] == [("A", 1), ("B", 1), ("C", 3)]
 
 
@@ -201,7 +201,7 @@ def test_a_system_without_a_strength_has_no_rank():
     rank = np.tile([1.0, 2.0], (4, 1))
     zeros = np.zeros(4, dtype=np.int32)
     log = Rankings(("A", "B", "C"), ("1",), ("r",), zeros, zeros, code, rank)
-    found = sy.human_scores(log, protocol="rr", by="bt", n_bootstrap=25)
+    found = sy.human_scores(log, protocol=sy.rr(by="bt"), n_bootstrap=25)
     place = {s.system: s.rank for s in found.systems}
     assert place == {"A": 1, "B": 2, "C": None}
     assert found.text()

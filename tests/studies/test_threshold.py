@@ -15,8 +15,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.human.equals import of_pairs, of_ratings, tie_threshold
-from steelyard.human.outputpairs import pairs_of_scores
+from steelyard.human.darr import of_pairs, of_ratings, pairs_of_scores, tie_threshold
 from steelyard.studies.metrics.ties import vary_ties
 from steelyard.studies.people.threshold import study_threshold
 
@@ -141,14 +140,14 @@ def test_thresholds_of_darr_are_found():
         (given.systems[code] for code in given.system), given.item or (), strict=True))  # fmt: skip
     once = np.r_[True, np.diff(given.segment) != 0] | (given.system == 0)
     ratings = replace(given, item=items).take(once)
-    result = sy.human_scores(ratings, protocol="darr", threshold="auto", n_bootstrap=0)
+    result = sy.human_scores(ratings, protocol=sy.darr(threshold="auto"), n_bootstrap=0)
     (said,) = [text for text in result.warnings if text.startswith("threshold")]
     assert "600 pairs of one output twice by the same rater" in said
     found = result.to_dict()
     assert found["threshold"] == pytest.approx(27.7, abs=4)
     assert found["provenance"]["options"]["threshold"] == found["threshold"]
     with pytest.raises(UsageError, match="threshold"):
-        sy.human_scores(ratings, protocol="darr", threshold="own")
+        sy.human_scores(ratings, protocol=sy.darr(threshold="own"))
 
 
 def test_real_repeats_and_raters(shared, capsys):

@@ -17,8 +17,8 @@ from steelyard.cli.main import run
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Rankings
 from steelyard.data.segments import Segments
-from steelyard.human.outputpairs import identical_table, pairs_of_battles, pairs_of_scores
-from steelyard.human.unfolding import duels
+from steelyard.human.darr import identical_table, pairs_of_battles, pairs_of_scores
+from steelyard.human.rr import unfold as duels
 from steelyard.stats.kendall.counting import KENDALL, counts_by_group, threshold_counts
 from steelyard.stats.metametrics.swap_tests import Swaps, null_ratios
 from steelyard.studies.metrics.ties import vary_ties
@@ -193,7 +193,7 @@ def test_identical_outputs_that_a_judge_put_in_order():
     assert duels(rankings).alike == ()
     result = sy.human_scores(rankings, es, protocol="rr", n_bootstrap=20)
     assert result.to_dict()["identical"][0]["text"] == "same"
-    assert "put in order: 1 of 2 pairs" in result.text()
+    assert "1 of 2 pairs" in result.parts["identical"].title
 
 
 def test_pairs_without_metrics_print_no_empty_tables(tmp_path, capsys):

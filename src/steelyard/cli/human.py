@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from steelyard.human.results import HumanScores
 
 PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.figures.people draws
-_FIELDS = tuple(HumanOptions.declared())
-_OF_RANKINGS = _FIELDS.index("by")
 
 
 @command(
@@ -58,7 +56,7 @@ _OF_RANKINGS = _FIELDS.index("by")
     help="How people judged: direct assessment, MQM, ESA, relative ranking; darr makes pairs out "
     "of direct assessment. By default what the ratings tell.",
 )
-@from_fields(HumanOptions, *_FIELDS[:_OF_RANKINGS])
+@from_fields(HumanOptions)
 @click.option(
     "--pairs",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -69,9 +67,8 @@ _OF_RANKINGS = _FIELDS.index("by")
     "--ranks",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write places as scores of systems for meta: clusters as ranks with ties, fuzzy ranks.",
+    help="Write ranks as scores of systems for meta: clusters as ranks with ties, fuzzy ranks.",
 )
-@from_fields(HumanOptions, *_FIELDS[_OF_RANKINGS:-2])
 @click.option(
     "--where",
     type=Pair(),
@@ -79,13 +76,17 @@ _OF_RANKINGS = _FIELDS.index("by")
     help="Keep only rows with this value (repeatable).",
 )
 @COLUMNS
-@from_fields(HumanOptions, *_FIELDS[-2:])
+@click.option(
+    "--details", is_flag=True, help="Also print raters, agreement, errors and further tables."
+)
 @plot_option(PLOTS)
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES))))
 def human(
     inputs: tuple[str, ...],
+    *,
     pairs: Path | None,
     ranks: Path | None,
+    details: bool,
     output: OutputOptions,
     **settings: Any,
 ) -> None:
@@ -96,7 +97,7 @@ def human(
     .jsonl or .parquet writes the scores of single outputs, which meta reads; with .png, .svg or
     .pdf figures; otherwise the ranking.
     """
-    from steelyard.human.run import human_scores
+    from steelyard.human.run import score_judgements
 
     # Whoever asks for thresholds wants to see them.
     first = ("thresholds",) if settings["thresholds"] else ()
@@ -109,7 +110,7 @@ def human(
         raise UsageError("--out, --pairs and --ranks: expected different files")
     not_an_input("--pairs", pairs, {"inputs": inputs})
     not_an_input("--ranks", ranks, {"inputs": inputs})
-    result = human_scores(*inputs, rng=output.seed, **settings)
+    result = score_judgements(inputs, settings, output.seed)
     if pairs is not None and result.battles is None:
         raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
     output = write_figures(plots, result.plot, output)
@@ -129,11 +130,13 @@ def human(
         scores = output.out
         wrote.append(scores)
         output = replace(output, out=None)
+    brief = not (details or output.json)
     emit(
-        result,
+        replace(result, warnings=result.main_warnings()) if brief else result,
         [result.table()],
         output,
-        shown=result.pieces("--json"),
+        shown=result.details("--json") if details else result.pieces(),
+        says_read=not details,
         wrote=wrote,
         then=_next(result, scores),
         table_file="FILE.md",
@@ -148,7 +151,7 @@ def _next(result: HumanScores, scores: Path | None) -> str | None:
         return following.command(
             "compare", str(scores), *following.option("--score", following.names(result.score))
         )
-    return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks"})
+    return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks", "details"})
 
 
 def _written(result: Any, out: Path) -> bool:

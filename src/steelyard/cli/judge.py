@@ -209,7 +209,7 @@ def card(
     output = write_figures(plots, report.plot, output)
     words, shown = report.answer(), report.pieces(details=details)
     if details:
-        words = []
+        words = ()
     emit(report, [report.table()], output, words=words, shown=shown, then=_next(report))
     code = report.exit_code
     if code == EXIT_UNDECIDED and undecided is not None:

@@ -222,13 +222,13 @@ def _loaded(
     sources: list[Any] = list(inputs)
     notes: tuple[str, ...] = ()
     if given.protocol is not None:
-        from steelyard.human.ratedinputs import scored_inputs
+        from steelyard.human.run import scored_inputs
 
         sources, human, notes = scored_inputs(sources, given.protocol, options, output.seed)
         options = replace(options, human=human)
     es = options.load(sources)
     if asks_for_raters(weighing):
-        from steelyard.human.ratedinputs import with_costs
+        from steelyard.human.run import with_costs
 
         es = with_costs(es, options.human)
     return replace(es, notes=(*notes, *es.notes)), options

@@ -18,7 +18,7 @@ from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.formats import toml
 from steelyard.formats.judged import errors as errorlists
 from steelyard.formats.toml import Section
-from steelyard.human.ordering import Averages, average, outputs
+from steelyard.human.ranking import Averages, average, outputs
 
 FOLDER = Path(__file__).parent / "weights"
 NAMED = ("wmt", "wmt21")
@@ -49,7 +49,7 @@ class Weights:
     name: str = "wmt"
 
     def weight(self, error: ErrorSpan) -> Fraction:
-        """Give the cost of an error; the most specific rule decides."""
+        """Return the cost of an error; the most specific rule decides."""
         severity = errorlists.severity(error.severity)
         if severity not in self.severities:
             raise UsageError(errorlists.no_weight({error.severity: 1}, self.severities))
@@ -70,8 +70,11 @@ class Weights:
         counts: Counter[str] = Counter()
         for row in np.flatnonzero(ratings.is_item("system", "repeat")):
             counts.update(error.severity for error in ratings.errors[row] or ())
-        lacking = {own: errorlists.severity(own) not in self.severities for own in counts}
-        return {own: n for own, n in sorted(counts.items()) if lacking[own]}
+        return {
+            name: n
+            for name, n in sorted(counts.items())
+            if errorlists.severity(name) not in self.severities
+        }
 
     def widened(self, more: Mapping[str, float]) -> Weights:
         """Add weights of severities."""
@@ -100,18 +103,15 @@ def fitting_weights(ratings: Ratings) -> Weights:
     Until 2021, errors of the source cost as much as others; they have been free since. A file with
     ``source error`` among the categories of those years gets the weights of those years.
     """
-    names = {
-        error.category for errors in ratings.errors or () if errors is not None for error in errors
-    }
-    found = {"/".join(_parts(name)) for name in names}
-    return read_weights("wmt21" if "source error" in found and found & _OLD_NAMES else "wmt")
+    names = {error.category for errors in ratings.errors or () for error in errors or ()}
+    categories = {"/".join(_parts(name)) for name in names}
+    old = "source error" in categories and categories & _OLD_NAMES
+    return read_weights("wmt21" if old else "wmt")
 
 
 def read_weights(path: str | Path = "wmt") -> Weights:
     """Read a table of weights: ``wmt``, ``wmt21``, or a TOML file.
 
-    Examples
-    --------
     >>> weights = read_weights()
     >>> float(weights.weight(ErrorSpan("Fluency/Punctuation", "Minor")))
     0.1
@@ -125,13 +125,13 @@ def read_weights(path: str | Path = "wmt") -> Weights:
         raise file.error("expected a table [severity] with a weight for each severity")
     severities = {name.casefold(): _weight(value, name, file) for name, value in listed.items()}
     severities.setdefault("no-error", Fraction(0))  # what raters write where nothing is wrong
-    read = [rule for own in file.sections("rule") for rule in _rules(own, severities)]
-    seen = Counter((rule.category, rule.severity) for rule in read)
+    rules = [rule for section in file.sections("rule") for rule in _rules(section, severities)]
+    seen = Counter((rule.category, rule.severity) for rule in rules)
     for (category, severity), count in seen.items():
         if count > 1:
             named = f"category '{'/'.join(category)}', severity {severity or 'any'}"
             raise file.error(f"{count} rules for {named}")
-    return Weights(severities, tuple(read), str(path) if path in NAMED else file.path.name)
+    return Weights(severities, tuple(rules), str(path) if path in NAMED else file.path.name)
 
 
 def _weight(value: Any, name: str, section: Section) -> Fraction:
@@ -149,8 +149,8 @@ def _rules(rule: Section, severities: Collection[str]) -> Iterator[WeightRule]:
     folded = None if severity is None else severity.casefold()
     if folded is not None and folded not in severities:
         raise rule.error(f"rule for severity '{severity}', which [severity] does not list")
-    given = rule.keys["category"]
-    for name in given if isinstance(given, list) else [given]:
+    categories = rule.keys["category"]
+    for name in categories if isinstance(categories, list) else [categories]:
         if not isinstance(name, str) or not name.strip():
             raise rule.error(f"category {name!r}, expected a name")
         yield WeightRule(_parts(name), folded, _weight(rule.keys["weight"], name, rule))
@@ -194,11 +194,11 @@ def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> P
     return Penalties(units, heaviest, scale)
 
 
-def mqm_averages(ratings: Ratings, found: Penalties, name: str = "mqm") -> Averages:
-    """Minus the mean cost over the ratings of each output; control items take no part."""
-    rows = ratings.is_item("system", "repeat") & ~np.isnan(found.units)
-    whole = average(ratings, {name: -found.units}, rows)
-    scaled = whole.values[name] / found.scale + 0.0  # no error is 0, not -0
+def mqm_averages(ratings: Ratings, costs: Penalties, name: str = "mqm") -> Averages:
+    """Return minus the mean cost over the ratings of each output; control items are excluded."""
+    rows = ratings.is_item("system", "repeat") & ~np.isnan(costs.units)
+    whole = average(ratings, {name: -costs.units}, rows)
+    scaled = whole.values[name] / costs.scale + 0.0  # no error is 0, not -0
     return replace(whole, values={name: scaled})
 
 
@@ -212,12 +212,12 @@ def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
         return []
     asked = np.array([errors is not None for errors in ratings.errors])
     rows = np.flatnonzero(ratings.is_item("system", "repeat") & asked)
-    cells, place, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
+    cells, cell, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
     sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
     number: Counter[tuple[int, str, str]] = Counter()
     cost: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
     share: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
-    for row, size in zip(rows.tolist(), n[place].tolist(), strict=True):
+    for row, size in zip(rows.tolist(), n[cell].tolist(), strict=True):
         for error in ratings.errors[row] or ():
             category = "/".join(_parts(error.category)) or _BLANK
             key = (int(ratings.system[row]), category, errorlists.severity(error.severity))
@@ -244,8 +244,8 @@ def profile(rows: list[dict[str, Any]], systems: Collection[str]) -> Table:
     errors: defaultdict[str, float] = defaultdict(float)
     for row in rows:
         top = row["category"].partition("/")[0]
-        own = cost.setdefault(top, {})
-        own[row["system"]] = own.get(row["system"], 0.0) + row["cost_per_output"]
+        of_top = cost.setdefault(top, {})
+        of_top[row["system"]] = of_top.get(row["system"], 0.0) + row["cost_per_output"]
         errors[row["system"]] += row["errors_per_output"]
     heaviest = sorted(cost, key=lambda top: (-sum(cost[top].values()), top))
     shown = [top for top in heaviest if any(cost[top].values())][:MAX_CATEGORIES]
@@ -264,21 +264,17 @@ def profile(rows: list[dict[str, Any]], systems: Collection[str]) -> Table:
 
 
 def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
-    """Give what each rating is worth, and a note where that is minus the cost of its errors.
+    """Return what each rating is worth, and a note where that is minus the cost of its errors.
 
-    Whether a rater found a planted error is no rating.
+    Whether a rater passed an attention test is no rating.
     """
     value = np.where(ratings.is_item("attention"), np.nan, ratings.value)
     if ratings.errors is None or not np.isnan(value).all():
         return value, []
-    return _costs(ratings), ["ratings are lists of errors: a value is minus their cost, as for MQM"]
-
-
-def _costs(ratings: Ratings) -> Floats:
-    """Give minus the cost of each rating's errors, by the weights that fit the categories."""
     weights = fitting_weights(ratings)
     unknown = weights.unknown(ratings)
     if unknown:
         raise UsageError(errorlists.no_weight(unknown, weights.severities))
-    found = penalties(ratings, weights)
-    return np.asarray(-found.units / found.scale + 0.0)
+    costs = penalties(ratings, weights)
+    note = "ratings are lists of errors: a value is minus their cost, as for MQM"
+    return np.asarray(-costs.units / costs.scale + 0.0), [note]

@@ -1,12 +1,17 @@
-"""Options of :func:`steelyard.human_scores` and ``steelyard human``, each told once."""
+"""Options of :func:`steelyard.human_scores` and ``steelyard human``, each declared once.
+
+A protocol has a class with its options: ``sy.mqm(cap=25)``. :class:`HumanOptions` holds those of
+all protocols side by side, as the flags of the command line are. No NumPy is imported here, because
+``--help`` reads this module.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypedDict
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
@@ -25,9 +30,258 @@ from steelyard.core.options import (
     text,
     unit,
 )
-from steelyard.human.presets import PRESETS
 
-PROTOCOLS = ("da", "mqm", "esa", "rr", "darr")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preset:
+    """How the organisers of one campaign rank systems.
+
+    ``kinds`` are the items that count, and ``latest`` keeps the last judgement of a login on an
+    output. ``by_domain`` averages the means of domains and combines their tests. ``paired`` tests
+    segment by segment with Wilcoxon's signed ranks, else by rank sums; ``each_rating`` takes every
+    rating as an item. ``ranges`` are ``wins`` (from losses + 1 to N - wins), ``walk`` (up to the
+    first better system, down to the first worse) or ``cluster``. ``clusters`` are ``together``
+    (systems that do not differ are never split), ``ranges`` (no range crosses a line) or ``wins``
+    (a line after the k-th of N systems if it beats N - k others). With fewer than ``fewest``
+    annotations the organisers publish no ranking.
+    """
+
+    name: str
+    protocols: tuple[str, ...] = ("esa",)
+    kinds: tuple[str, ...] = ("system",)
+    latest: bool = True
+    by_domain: bool = False
+    paired: bool = True
+    alternative: str = "two-sided"
+    ranges: str = "wins"
+    clusters: str = "together"
+    alpha: float = 0.05
+    each_rating: bool = False
+    fewest: int = 0
+
+    @property
+    def test(self) -> str:
+        """The name of the test of a pair."""
+        if self.by_domain:
+            return f"wilcoxon ({self.alternative}) by domain, stouffer"
+        return f"{'wilcoxon' if self.paired else 'rank-sum'} ({self.alternative})"
+
+    @property
+    def overall(self) -> str:
+        """How the score of a system is made."""
+        if self.by_domain:
+            return "mean of domain means"
+        return "mean over ratings" if self.each_rating else "mean over segments"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        keys = ("name", "overall", "test", "ranges", "clusters", "alpha")
+        return {key: getattr(self, key) for key in keys}
+
+
+#: Every preset by its name.
+PRESETS = {
+    preset.name: preset
+    for preset in (
+        Preset(name="wmt22", protocols=("da",), kinds=("system", "repeat"), latest=False,
+               paired=False, alternative="greater", ranges="cluster", clusters="wins"),
+        Preset(name="wmt24", by_domain=True),
+        Preset(name="wmt24-micro"),
+        Preset(name="wmt25", alternative="greater", ranges="walk", clusters="ranges",
+               each_rating=True, fewest=500),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol(Options):
+    """The options of one protocol; ``name`` is what the command line calls it."""
+
+    name: ClassVar[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Clusters(Options):
+    """How systems are put into clusters."""
+
+    clusters: str = choice(
+        "wmt", ("wmt", "strict", "neighbours", "none"), "Rule that cuts the ranking into clusters."
+    )
+    alpha: float = fraction(0.05, "Level of the tests.")
+    correction: str = choice(
+        "none",
+        ("none", "bonferroni", "holm", "benjamini-hochberg"),
+        "Correct p-values for the number of pairs.",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tests(_Clusters):
+    """How pairs of systems are tested."""
+
+    test: str | None = choice(
+        None,
+        ("rank-sum", "permutation", "t"),
+        "Test of two systems; rank-sum for da, else permutation (t for raters as units).",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Standardised(Options):
+    """Whether scores are standardised by rater."""
+
+    standardised: bool | None = flag(
+        "Standardise scores by rater, or not; by default z for da only.", default=None,
+        flag="--z/--raw",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Scaled(Options):
+    """Scores on a scale, and the checks of those who gave them."""
+
+    quality_control: bool = flag("Remove raters that fail the checks, and show what changed.")
+    min_seconds: float = number(
+        2.0, "Least median time per rating, where times are known.", least=0
+    )
+    scale: Any = source(  # noqa: RUF009
+        (0, 100),
+        "Ends of the scale, or its words from the worst to the best (da, esa).",
+        metavar="LOW,HIGH|WORST,...,BEST",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        parts_of_scale(self.scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Weighted(Options):
+    """What marked errors cost."""
+
+    weights: str | Path | None = source(  # noqa: RUF009
+        None, "What errors cost (mqm, esa): a file, wmt or wmt21.", metavar="FILE.toml"
+    )
+    severity: Mapping[str, float] | Iterable[tuple[str, float]] = amounts(
+        "Weights of further severities, as undecided=0 (mqm, esa).", least=0
+    )
+    cap: float | None = number(
+        None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_instance((str, Path), "a path", optional=True, weights=self.weights)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectAssessment(_Scaled, _Standardised, _Tests, Protocol):
+    """Direct assessment: a score per output, by default standardised by rater (z).
+
+    Parameters
+    ----------
+    standardised
+        Whether scores are z (standardised by rater) or raw.
+    quality_control, min_seconds
+        Remove raters who fail the checks; the least median time per rating.
+    scale
+        The ends of the scale, beyond which a score is an error; or its words from the worst to the
+        best (``["bad", "ok", "good"]``), which count 1, 2, 3.
+    clusters, alpha, correction, test
+        Rule of the clusters (``wmt``, ``strict``, ``neighbours``, ``none``), level and correction
+        of the tests, and the test: ``rank-sum``, ``permutation`` (paired) or ``t``.
+    """
+
+    name: ClassVar[str] = "da"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mqm(_Weighted, _Standardised, _Tests, Protocol):
+    """MQM: an output is worth minus what its marked errors cost.
+
+    Parameters
+    ----------
+    weights
+        ``wmt``, ``wmt21`` or a TOML file; by default what fits the categories.
+    severity
+        Weights of further severities (``{"undecided": 0}``; a blank one is ``none``).
+    cap
+        The most that one rating may cost.
+    standardised, clusters, alpha, correction, test
+        As in ``sy.da``; by default raw scores and the paired permutation test.
+    """
+
+    name: ClassVar[str] = "mqm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Esa(_Weighted, _Scaled, _Standardised, _Tests, Protocol):
+    """ESA: a score and marked errors per output, of which the score counts.
+
+    Options are those of ``sy.da`` and ``sy.mqm``; by default raw scores and the paired permutation
+    test.
+    """
+
+    name: ClassVar[str] = "esa"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativeRanking(_Clusters, Protocol):
+    """Relative ranking: judges put several outputs of a segment in order.
+
+    Parameters
+    ----------
+    by
+        The model that systems are ordered by: ``trueskill``, ``bt`` or ``expected-wins``.
+    held_back
+        Rankings whose pairs the models shall predict.
+    clusters, alpha, correction
+        As in ``sy.da``.
+    """
+
+    name: ClassVar[str] = "rr"
+    by: str = choice(
+        "trueskill", ("trueskill", "bt", "expected-wins"), "Model that systems are ordered by (rr)."
+    )
+    held_back: Any = source(  # noqa: RUF009
+        None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Darr(_Scaled, _Standardised, Protocol):
+    """DARR: pairs of outputs, made of scores that differ by a threshold.
+
+    Parameters
+    ----------
+    threshold, thresholds
+        The difference that decides a pair (25 for raw scores; ``auto`` takes the smallest that at
+        most 5% of pairs of equal outputs reach), and those for the curve of pairs kept.
+    identical_ties, keep_ties, metrics
+        Whether identical texts are ties, whether ties are kept, and whose ties are counted.
+    each
+        Whether each group of files (``de-en.*``) is a set of its own.
+    standardised, quality_control, min_seconds, scale
+        As in ``sy.da``; by default raw scores.
+    """
+
+    name: ClassVar[str] = "darr"
+    threshold: float | str | None = number(
+        None, "Difference that decides a pair (darr); 25 for raw scores; auto: what at most 5% of "
+        "pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
+    )  # fmt: skip
+    thresholds: Sequence[float] = numbers(
+        (), "Count the pairs that each of these would keep (darr).", least=0
+    )
+    identical_ties: bool = flag("Pairs of identical outputs are ties; needs a text file (darr).")
+    keep_ties: bool = flag("Keep ties instead of dropping them (darr).")
+    metrics: Collection[str] | None = names(None, "Metrics whose ties are counted (darr).")
+    each: bool = flag("Files that begin alike (de-en.*) are a set of their own (darr).")
+
+
+da, mqm, esa, rr, darr = DirectAssessment, Mqm, Esa, RelativeRanking, Darr
+CLASSES: dict[str, type[Protocol]] = {kind.name: kind for kind in (da, mqm, esa, rr, darr)}
+PROTOCOLS = tuple(CLASSES)
 #: Other names that people have for protocols (as core.errors.plain_word gives them).
 OTHER_PROTOCOLS = {
     **dict.fromkeys(
@@ -42,9 +296,26 @@ OTHER_PROTOCOLS = {
 }
 
 
+def protocols_with(option: str) -> list[str]:
+    """Return the names of the protocols that have an option, none for one that all share."""
+    return [name for name, kind in CLASSES.items() if option in kind.declared()]
+
+
+class Selection(TypedDict, total=False):
+    """What to keep of the inputs, and how to read them, as in :func:`steelyard.load`."""
+
+    score: str | None
+    drop_systems: Collection[str]
+    where: Mapping[str, str] | Iterable[tuple[str, str]]
+    ignore: Collection[str]
+    columns: Mapping[str, str] | Iterable[tuple[str, str]]
+    format: str | None
+    lp: str | None
+
+
 @dataclass(frozen=True, kw_only=True)
-class HumanOptions(Options):
-    """How raw judgements become scores.
+class HumanOptions(Darr, RelativeRanking, Esa):
+    """How raw judgements become scores: the options of all protocols, and those that all share.
 
     ``where`` holds columns and values as pairs, ``columns`` roles and columns.
     """
@@ -56,67 +327,9 @@ class HumanOptions(Options):
         "Rank as the organisers of a shared task do: score, test, ranges, clusters (esa; "
         "wmt22: da).",
     )
-    standardised: bool | None = flag(
-        "Standardise scores by rater, or not; by default z for da only.",
-        default=None,
-        flag="--z/--raw",
-    )
-    quality_control: bool = flag("Remove raters that fail the checks, and show what changed.")
-    min_seconds: float = number(
-        2.0, "Least median time per rating, where times are known.", least=0
-    )
-    scale: Any = source(  # noqa: RUF009
-        (0, 100),
-        "Ends of the scale, or its words from the worst to the best (da, esa).",
-        metavar="LOW,HIGH|WORST,...,BEST",
-    )
     unit: str = unit("auto", "What is independent: tests take whole units; auto: documents where "
                      "ten or more are known, else segments; also rater and document+rater.",
                      metavar="auto|segment|document|prompt|COLUMN|N")  # fmt: skip
-    clusters: str = choice(
-        "wmt",
-        ("wmt", "strict", "neighbours", "none"),
-        "Rule that cuts the ranking into clusters.",
-    )
-    test: str | None = choice(
-        None,
-        ("rank-sum", "permutation", "t"),
-        "Test of two systems; rank-sum for da, else permutation (t for raters as units).",
-    )
-    alpha: float = fraction(0.05, "Level of the tests.")
-    correction: str = choice(
-        "none",
-        ("none", "bonferroni", "holm", "benjamini-hochberg"),
-        "Correct p-values for the number of pairs.",
-    )
-    weights: str | Path | None = source(  # noqa: RUF009
-        None, "What errors cost (mqm, esa): a file, wmt or wmt21.", metavar="FILE.toml"
-    )
-    severity: Any = amounts(  # noqa: RUF009
-        "Weights of further severities, as undecided=0 (mqm, esa).", least=0
-    )
-    cap: float | None = number(
-        None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
-    )
-    threshold: float | str | None = number(
-        None, "Difference that decides a pair (darr); 25 for raw scores; auto: what at most 5 % of "
-        "pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
-    )  # fmt: skip
-    thresholds: Sequence[float] = numbers(
-        (), "Count the pairs that each of these would keep (darr).", least=0
-    )
-    identical_ties: bool = flag("Pairs of identical outputs are ties; needs a text file (darr).")
-    keep_ties: bool = flag("Keep ties instead of dropping them (darr).")
-    metrics: Collection[str] | None = names(None, "Metrics whose ties are counted (darr).")
-    each: bool = flag("Files that begin alike (de-en.*) are a set of their own (darr).")
-    by: str = choice(
-        "trueskill",
-        ("trueskill", "bt", "expected-wins"),
-        "Model that systems are ordered by (rr).",
-    )
-    held_back: Any = source(  # noqa: RUF009
-        None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
-    )
     n_bootstrap: int = bootstraps(least=0)
     raters: Any = source(  # noqa: RUF009
         None,
@@ -147,18 +360,25 @@ class HumanOptions(Options):
             known = hint(self.protocol, PROTOCOLS, OTHER_PROTOCOLS)
             raise UsageError(f"unknown protocol '{self.protocol}'; {known}")
         super().__post_init__()
-        check_instance((str, Path), "a path", optional=True, weights=self.weights)
-        parts_of_scale(self.scale)
+
+    def changed(self) -> list[str]:
+        """Return the names of the options that are not at their defaults."""
+        return [
+            item.name
+            for item in fields(self)
+            if item.name != "protocol" and getattr(self, item.name) != item.default
+        ]
+
+    def refuse_other_protocols(self) -> None:
+        """Refuse options of other protocols."""
+        for name in self.changed():
+            protocols = protocols_with(name)
+            if protocols and self.protocol not in protocols:
+                raise UsageError(f"{name}=... applies to protocol {' or '.join(protocols)}")
 
 
 def parts_of_scale(scale: Any) -> tuple[tuple[str, ...], tuple[float, float]]:
-    """Return the words of a scale, from the worst to the best, and its ends; words count from 1.
-
-    Examples
-    --------
-    >>> parts_of_scale((0, 100)), parts_of_scale("bad,ok,good")
-    (((), (0.0, 100.0)), (('bad', 'ok', 'good'), (1.0, 3.0)))
-    """
+    """Return the words of a scale, from the worst to the best, and its ends; words count from 1."""
     wrong = UsageError(
         f"scale=... takes its two ends, or words from the worst to the best; got {scale!r:.60}"
     )

@@ -17,12 +17,11 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import Codes, Floats, Ratings
-from steelyard.human.ordering import outputs
+from steelyard.human.ranking import UNKNOWN, Remark, outputs
 from steelyard.stats import agreement
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
 from steelyard.stats.paired.tests import wilcoxon_test
 
-UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 _MOST_PAIRS = 20_000_000  # comparisons of systems by one rater above which none are listed
 #: Columns of the table of raters, and their digits: what all have, and what the checks say.
 _COLUMNS = {"rater": None, "n_ratings": None, "mean": 1, "sd": 1, "low": 1, "high": 1,
@@ -32,7 +31,7 @@ _CHECKS = {"bad_ref_n": None, "bad_ref_gap": 1, "bad_ref_p": 3, "repeat_n": None
 _TESTS = {"attention_found": None, "attention_n": None, "attention": None}
 _NOTES = (
     "n_shared: outputs that others rated too; bias: mean difference to them; r: correlation",
-    "range_use: width of the middle 90 % of the ratings, to that of all raters together",
+    "range_use: width of the middle 90% of the ratings, to that of all raters together",
 )
 
 
@@ -55,7 +54,7 @@ class RaterScale:
 def rater_scale(ratings: Ratings) -> RaterScale:
     """Measure how each rater uses the scale, over all of the rater's rows, controls included.
 
-    Attention tests are no ratings: found or missed is not on the scale.
+    Attention tests are no ratings: passed or missed is not on the scale.
     """
     size = len(ratings.raters)
     known = ~np.isnan(ratings.value) & ~ratings.is_item("attention")
@@ -63,10 +62,9 @@ def rater_scale(ratings: Ratings) -> RaterScale:
     n = np.bincount(rater, minlength=size).astype(np.int64)
     mean = ratio(group_sums(rater, value, size), n)
     gap = value - mean[rater]
-    # The sum of the gaps is 0 but for rounding, which this takes out.
-    with np.errstate(
-        over="ignore", invalid="ignore"
-    ):  # values that no scale has, where they are not used (MQM)
+    # The sum of the gaps is 0 but for rounding, which this takes out. MQM files may hold values
+    # that no scale has, and does not use them.
+    with np.errstate(over="ignore", invalid="ignore"):
         squares = group_sums(rater, gap * gap, size) - ratio(group_sums(rater, gap, size) ** 2, n)
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
     np.minimum.at(low, rater, value)
@@ -76,53 +74,32 @@ def rater_scale(ratings: Ratings) -> RaterScale:
 
 
 def standardise(ratings: Ratings, scale: RaterScale | None = None) -> Floats:
-    """Give the z of each row: how many of the rater's deviations above the rater's mean it is.
+    """Return the z of each row: how many of the rater's deviations above the rater's mean it is.
 
-    Mean and sample deviation are over all of the rater's rows, controls included. NaN where a
-    rater has fewer than two scores, or gave the same one to everything.
+    NaN where a rater has fewer than two scores, or gave the same one to everything.
 
-    Examples
-    --------
     >>> ratings = Ratings.from_labels(
     ...     ["A", "B", "A"], ["1", "1", "1"], ["r", "r", "s"], np.array([70.0, 50.0, 90.0])
     ... )
     >>> standardise(ratings).round(4).tolist()
     [0.7071, nan, -0.7071]
     """
-    found = rater_scale(ratings) if scale is None else scale
-    sd = np.where(found.usable, found.sd, np.nan)
-    result: Floats = (ratings.value - found.mean[ratings.rater]) / sd[ratings.rater]
-    return np.where(ratings.is_item("attention"), np.nan, result)
+    scale = rater_scale(ratings) if scale is None else scale
+    sd = np.where(scale.usable, scale.sd, np.nan)
+    z: Floats = (ratings.value - scale.mean[ratings.rater]) / sd[ratings.rater]
+    return np.where(ratings.is_item("attention"), np.nan, z)
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """How many attention tests each rater had, and how many of them the rater found."""
-
-    n: Counts
-    found: Counts
-
-
-def attention(ratings: Ratings) -> Attention | None:
-    """Count the attention tests of each rater; None if nobody was tested.
-
-    Examples
-    --------
-    >>> ratings = Ratings.from_labels(
-    ...     ["A"] * 3, ["1"] * 3, ["r", "r", "s"], np.array([1.0, 0.0, 1.0]), item=["attention"] * 3
-    ... )
-    >>> tests = attention(ratings)
-    >>> tests.found.tolist(), tests.n.tolist()
-    ([1, 1], [2, 1])
-    """
+def attention(ratings: Ratings) -> tuple[Counts, Counts] | None:
+    """Count the attention tests of each rater that were passed, and all; None without any."""
     tests = ratings.is_item("attention") & ~np.isnan(ratings.value)
     if not tests.any():
         return None
     size = len(ratings.raters)
     passed = tests & (ratings.value > 0)
-    return Attention(
-        np.bincount(ratings.rater[tests], minlength=size).astype(np.int64),
+    return (
         np.bincount(ratings.rater[passed], minlength=size).astype(np.int64),
+        np.bincount(ratings.rater[tests], minlength=size).astype(np.int64),
     )
 
 
@@ -159,25 +136,24 @@ class QualityControl:
         return [code for code, reasons in enumerate(self.reasons) if reasons]
 
     def verdict(self, rater: int) -> str:
-        """``fails``, ``passes``, or ``untested`` where there is nothing to judge a rater by."""
+        """Return ``fails``, ``passes``, or ``untested`` where there is nothing to judge by."""
         if self.reasons[rater]:
             return "fails"
         return "passes" if self.tested[rater] else "untested"
 
-    def notes(self, raters: Sequence[str]) -> list[str]:
-        """Say what the checks could not use, and who fails them."""
-        found: list[str] = []
+    def warnings(self, raters: Sequence[str]) -> list[str]:
+        """Name those who fail, and count what the checks could not use."""
+        texts: list[str] = []
         for kind, what in ((self.bad_reference, "bad reference"), (self.repeat, "repeat")):
             if kind.n_alone:
                 alone = f"{plural(kind.n_alone, what)} without a rating of the real output by the"
-                found.append(f"{alone} same rater: not used in the quality control")
+                texts.append(Remark(f"{alone} same rater: not used in the quality control"))
         if self.failed:
             verb = "fails" if len(self.failed) == 1 else "fail"
             names = listed([raters[code] for code in self.failed], 5)
-            count = plural(len(self.failed), "rater")
-            text = f"{count} {verb} the quality control: {names}"
-            found.append(TypedWarning(text, "quality-control"))
-        return found
+            text = f"{plural(len(self.failed), 'rater')} {verb} the quality control: {names}"
+            texts.append(TypedWarning(text, "quality-control"))
+        return texts
 
 
 def quality_control(
@@ -185,13 +161,9 @@ def quality_control(
 ) -> QualityControl:
     """Check every rater; nobody is removed here.
 
-    1. Damaged references must score below the real output of the same rater, system and segment:
-       one-sided exact signed-rank test, p < alpha. Fewer pairs than could ever reach that level
-       test nothing.
-    2. Repeats must agree with the first rating of the same output: a two-sided exact signed-rank
-       test must not find a difference (p < alpha).
-    3. Not every score may be the same.
-    4. The median time per rating, where times are known, must be ``min_seconds`` or more.
+    Damaged references must score below the real output (one-sided exact signed-rank test, where
+    there are enough pairs), repeats must not differ from the first rating (two-sided), not every
+    score may be the same, and the median time per rating must be ``min_seconds`` or more.
     """
     bad = _control(ratings, "bad-ref", "greater")
     repeat = _control(ratings, "repeat", "two-sided")
@@ -201,17 +173,17 @@ def quality_control(
     reasons: list[tuple[str, ...]] = []
     tested = []
     for code in range(len(ratings.raters)):
-        found = []
+        failures = []
         enough = 0.5 ** bad.n[code] < alpha
         if enough and not bad.p[code] < alpha:
-            found.append(f"bad references are not rated lower (p = {bad.p[code]:.2g})")
+            failures.append(f"bad references are not rated lower (p = {bad.p[code]:.2g})")
         if repeat.p[code] < alpha:
-            found.append(f"repeats differ (p = {repeat.p[code]:.2g})")
+            failures.append(f"repeats differ (p = {repeat.p[code]:.2g})")
         if scale.n[code] > 1 and not scale.high[code] > scale.low[code]:
-            found.append(f"gives {scale.low[code]:g} to everything")
+            failures.append(f"gives {scale.low[code]:g} to everything")
         if seconds[code] < min_seconds:
-            found.append(f"takes {seconds[code]:.2g} s per rating")
-        reasons.append(tuple(found))
+            failures.append(f"takes {seconds[code]:.2g} s per rating")
+        reasons.append(tuple(failures))
         tested.append(bool(enough or repeat.n[code] > 0 or not np.isnan(seconds[code])))
     return QualityControl(bad, repeat, seconds, tuple(reasons), tuple(tested))
 
@@ -222,8 +194,8 @@ def _control(ratings: Ratings, item: str, alternative: str) -> Control:
     known = ~np.isnan(ratings.value)
     key = outputs(ratings) * size + ratings.rater
     real = known & ratings.is_item("system")
-    keys, place, counts = np.unique(key[real], return_inverse=True, return_counts=True)
-    means = group_sums(place, ratings.value[real], len(keys)) / counts
+    keys, position, counts = np.unique(key[real], return_inverse=True, return_counts=True)
+    means = group_sums(position, ratings.value[real], len(keys)) / counts
     rows = np.flatnonzero(known & ratings.is_item(item))
     at = np.searchsorted(keys, key[rows])
     paired = np.zeros(len(rows), dtype=bool)
@@ -244,13 +216,13 @@ def _control(ratings: Ratings, item: str, alternative: str) -> Control:
 
 
 def _each_rater(n: int, rater: Codes, values: Floats, summary: Callable[[Floats], float]) -> Floats:
-    """Summarise the known values of each of n raters, in their order; NaN for one without any."""
+    """Summarise the known values of each of n raters, in their order; NaN without any."""
     result = np.full(n, np.nan)
     known = np.flatnonzero(~np.isnan(values))
     known = known[np.argsort(rater[known], kind="stable")]
     codes, starts = np.unique(rater[known], return_index=True)
     if len(codes):
-        result[codes] = [summary(own) for own in np.split(values[known], starts[1:])]
+        result[codes] = [summary(part) for part in np.split(values[known], starts[1:])]
     return result
 
 
@@ -273,10 +245,10 @@ def opinions(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> Opinio
     """Average the rows of each rater on each output."""
     kept = np.flatnonzero(rows & ~np.isnan(value))
     key = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
-    keys, place, n = np.unique(key, return_inverse=True, return_counts=True)
+    keys, position, n = np.unique(key, return_inverse=True, return_counts=True)
     unit, rater = np.divmod(keys, max(1, len(ratings.raters)))
     system, segment = np.divmod(unit, max(1, len(ratings.segments)))
-    mean = group_sums(place, value[kept], len(keys)) / n
+    mean = group_sums(position, value[kept], len(keys)) / n
     return Opinions(rater, system, segment, unit, mean, n.astype(np.int64))
 
 
@@ -293,30 +265,31 @@ class WithOthers:
     r: Floats
 
 
-def with_others(found: Opinions, n_raters: int) -> WithOthers:
+def with_others(views: Opinions, n_raters: int) -> WithOthers:
     """Compare each rater with the mean of the others, output by output."""
-    _, unit = np.unique(found.unit, return_inverse=True)
+    _, unit = np.unique(views.unit, return_inverse=True)
     size = int(unit.max(initial=-1)) + 1
-    total = group_sums(unit, found.value * found.n, size)[unit] - found.value * found.n
-    count = group_sums(unit, found.n, size)[unit] - found.n
+    total = group_sums(unit, views.value * views.n, size)[unit] - views.value * views.n
+    count = group_sums(unit, views.n, size)[unit] - views.n
     shared = count > 0
-    rater, own, others = found.rater[shared], found.value[shared], (total / np.maximum(count, 1))
-    others = others[shared]
+    rater, value = views.rater[shared], views.value[shared]
+    others = (total / np.maximum(count, 1))[shared]
     n = np.bincount(rater, minlength=n_raters).astype(np.int64)
 
     def mean(x: Floats) -> Floats:
         return ratio(group_sums(rater, x, n_raters), n)
 
-    x, y = own - mean(own)[rater], others - mean(others)[rater]
+    x, y = value - mean(value)[rater], others - mean(others)[rater]
     xx, yy = mean(x * x), mean(y * y)
     # What is left of a constant after its mean is taken off is rounding.
-    xx = np.where(xx > 1e-20 * np.maximum(mean(own * own), 1e-300), xx, 0)
+    xx = np.where(xx > 1e-20 * np.maximum(mean(value * value), 1e-300), xx, 0)
     yy = np.where(yy > 1e-20 * np.maximum(mean(others * others), 1e-300), yy, 0)
-    return WithOthers(n, mean(own - others), np.clip(ratio(mean(x * y), np.sqrt(xx * yy)), -1, 1))
+    r = np.clip(ratio(mean(x * y), np.sqrt(xx * yy)), -1, 1)
+    return WithOthers(n, mean(value - others), r)
 
 
-def range_use(ratings: Ratings, rows: NDArray[np.bool_]) -> Floats:
-    """How much of the scale each rater uses: the middle 90 % of the ratings, to that of all."""
+def _range_use(ratings: Ratings, rows: NDArray[np.bool_]) -> Floats:
+    """Return how much of the scale each rater uses: the middle 90%, to that of all raters."""
 
     def width(values: Floats) -> float:
         low, high = np.quantile(values, [0.05, 0.95])
@@ -328,43 +301,28 @@ def range_use(ratings: Ratings, rows: NDArray[np.bool_]) -> Floats:
     return ratio(_each_rater(len(ratings.raters), ratings.rater, value, width), whole)
 
 
-def repeated(
-    ratings: Ratings, value: Floats, rows: NDArray[np.bool_]
-) -> tuple[Counts, Floats, float]:
-    """Give unit and value of what a rater judged more than once, and the mean difference.
-
-    The difference is between two ratings of one output by one rater, without its sign.
-    """
-    kept = np.flatnonzero(rows & ~np.isnan(value))
-    unit = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
-    first, second = pairs_within(unit)
-    gap = np.abs(value[kept][first] - value[kept][second])
-    return unit, value[kept], float(gap.mean()) if len(gap) else float("nan")
-
-
-def comparisons(found: Opinions, n_systems: int) -> agreement.Orderings | None:
+def comparisons(views: Opinions, n_systems: int) -> agreement.Orderings | None:
     """List which of two systems each rater puts first on each segment.
 
     Only segments that two raters or more judged are listed; None if there are too many.
     """
-    size = found.rater.max(initial=0) + 1
-    person = found.segment * size + found.rater  # one rater on one segment
+    size = views.rater.max(initial=0) + 1
+    person = views.segment * size + views.rater  # a rater on a segment
     judges = np.bincount(np.unique(person) // size)
-    rows = np.flatnonzero(judges[found.segment] > 1)
+    rows = np.flatnonzero(judges[views.segment] > 1)
     group = person[rows]
     sizes = np.unique(group, return_counts=True)[1]
     if (sizes * (sizes - 1)).sum() / 2 > _MOST_PAIRS:
         return None
     left, right = (rows[side] for side in pairs_within(group))
-    one, other = found.system[left], found.system[right]
-    swap = one > other
-    gap = found.value[left] - found.value[right]
-    pair = np.minimum(one, other) * n_systems + np.maximum(one, other)
+    first, second = views.system[left], views.system[right]
+    gap = views.value[left] - views.value[right]
+    pair = np.minimum(first, second) * n_systems + np.maximum(first, second)
     return agreement.Orderings(
-        rater=found.rater[left],
-        unit=found.segment[left] * n_systems**2 + pair,
-        outcome=np.where(swap, -gap, gap),
-        block=found.segment[left],
+        rater=views.rater[left],
+        unit=views.segment[left] * n_systems**2 + pair,
+        outcome=np.where(first > second, -gap, gap),
+        block=views.segment[left],
     )
 
 
@@ -379,22 +337,22 @@ def rater_table(
     rows = ratings.is_item("system", "repeat")
     others = with_others(opinions(ratings, ratings.value, rows), size)
     alike = with_others(opinions(ratings, comparable, rows), size)
-    used = range_use(ratings, rows)
+    used = _range_use(ratings, rows)
     tests = attention(ratings)
-    found: list[tuple[Cell, ...]] = []
+    cells: list[tuple[Cell, ...]] = []
     for code, name in enumerate(ratings.raters):
         row: list[Cell] = [name, int(scale.n[code])]
         row += [float(x[code]) for x in (scale.mean, scale.sd, scale.low, scale.high, used)]
         row += [int(others.n[code]), float(others.bias[code]), float(alike.r[code])]
         if tests is not None:
-            passed, n = int(tests.found[code]), int(tests.n[code])
+            passed, n = (int(counts[code]) for counts in tests)
             row += [passed, n, f"{passed}/{n}" if n else None]
         if checks is not None:
             for control in (checks.bad_reference, checks.repeat):
                 row += [int(control.n[code]), float(control.gap[code]), float(control.p[code])]
             row += [float(checks.seconds[code]), checks.verdict(code)]
             row.append("; ".join(checks.reasons[code]) or None)
-        found.append(tuple(row))
+        cells.append(tuple(row))
     failed = set() if checks is None else set(checks.failed)
     order = sorted(
         range(size),
@@ -407,8 +365,8 @@ def rater_table(
     columns = tuple(
         Column(name, digits=n, importance=kept.get(name, 5)) for name, n in digits.items()
     )
-    notes = _NOTES + (("attention: tests that were found, of all",) if tests is not None else ())
-    return Table("Raters", columns, tuple(found[i] for i in order), notes)
+    notes = _NOTES + (("attention: tests that were passed, of all",) if tests is not None else ())
+    return Table("Raters", columns, tuple(cells[i] for i in order), notes)
 
 
 def agreements(
@@ -422,7 +380,7 @@ def agreements(
     """Agreement of raters on every kind of score; empty where raters are not known.
 
     For each: Krippendorff's alpha of values (``interval``) and of their order (``ordinal``), the
-    agreement of orderings of two systems (``ranking``), and a rater's with the own repeats.
+    agreement of orderings of two systems (``ranking``), and of a rater's repeats with each other.
     """
     if ratings.raters == (UNKNOWN,):
         return {}
@@ -430,25 +388,40 @@ def agreements(
     alpha = partial(agreement.krippendorff_alpha, n_resamples=n_resamples)
     order = partial(agreement.ranking_agreement, n_resamples=n_resamples)
     for (name, value), stream in zip(scores.items(), rng.spawn(len(scores)), strict=True):
-        one, two, three, four = stream.spawn(4)
-        found = opinions(ratings, value, rows)
+        streams = stream.spawn(4)
+        views = opinions(ratings, value, rows)
         entry: dict[str, Any] = {
-            "alpha_interval": alpha(found.unit, found.value, "interval", rng=one).to_dict(),
-            "alpha_ordinal": alpha(found.unit, found.value, "ordinal", rng=two).to_dict(),
+            "alpha_interval": alpha(views.unit, views.value, "interval", rng=streams[0]).to_dict(),
+            "alpha_ordinal": alpha(views.unit, views.value, "ordinal", rng=streams[1]).to_dict(),
         }
-        pairs = comparisons(found, len(ratings.systems))
+        pairs = comparisons(views, len(ratings.systems))
         if pairs is not None:
-            entry["ranking"] = order(pairs, rng=three).to_dict()
-        unit, again, gap = repeated(ratings, value, rows)
-        entry["repeats_alpha_interval"] = alpha(unit, again, rng=four).to_dict()
-        entry["repeats_mean_difference"] = gap
+            entry["ranking"] = order(pairs, rng=streams[2]).to_dict()
+        kept = np.flatnonzero(rows & ~np.isnan(value))
+        unit = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
+        again = value[kept]
+        first, second = pairs_within(unit)
+        gap = np.abs(again[first] - again[second])
+        entry["repeats_alpha_interval"] = alpha(unit, again, rng=streams[3]).to_dict()
+        entry["repeats_mean_difference"] = float(gap.mean()) if len(gap) else float("nan")
         result[name] = entry
     return result
 
 
-def two_raters(found: Opinions) -> tuple[Floats, Floats]:
-    """Give the values of the first and the second rater on every output, NaN where one has none."""
-    units, place = np.unique(found.unit, return_inverse=True)
-    both = np.full((2, len(units)), np.nan)
-    both[found.rater, place] = found.value
-    return both[0], both[1]
+def class_agreement(
+    ratings: Ratings, value: Floats, rows: NDArray[np.bool_], n: int, rng: np.random.Generator
+) -> dict[str, Any]:
+    """Agreement of raters on a class per output, as the heaviest error is."""
+    views = opinions(ratings, value, rows)
+    first, second = rng.spawn(2)
+    alpha = agreement.krippendorff_alpha(
+        views.unit, views.value, "nominal", n_resamples=n, rng=first
+    )
+    kappa = agreement.fleiss_kappa(views.unit, views.value, n_resamples=n, rng=second)
+    entry = {"alpha_nominal": alpha.to_dict(), "fleiss_kappa": kappa.to_dict()}
+    if len(ratings.raters) == 2:
+        units, position = np.unique(views.unit, return_inverse=True)
+        both = np.full((2, len(units)), np.nan)  # NaN where a rater did not judge an output
+        both[views.rater, position] = views.value
+        entry["cohen_kappa"] = agreement.cohen_kappa(*both).to_dict()
+    return entry

@@ -1,38 +1,71 @@
-"""What raw judgements say: scores of systems, their places, and the raters behind them."""
+"""What raw judgements say: scores of systems, their ranks, verdicts, and the raters behind them."""
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from steelyard.core.display import RankingRow, Record, Result, Summary, named, one_line, ranking
+from steelyard.core.decision import Decision, first_place, shown_interval, too_close
+from steelyard.core.display import (
+    RankingRow,
+    Record,
+    Result,
+    Statement,
+    Summary,
+    named,
+    one_line,
+    ranking,
+)
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Cell, Column, Frame, Table, decimals
-from steelyard.core.text import plural
+from steelyard.core.table import Cell, Column, Frame, Table, decimals, plain
+from steelyard.core.text import all_of, plural
+from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.data.units import UnitEffect
-from steelyard.human import words
-from steelyard.human.ordering import Averages, Ordering, Rule
-from steelyard.human.outputpairs import brief_pairs
+from steelyard.human.ranking import UNKNOWN, Averages, Ordering, Remark, Rule, shown_range
 from steelyard.stats.arrays import Floats, ratio
 
-SHOWN_RATERS = 10
+MOST_RATERS = 20  # that a table shows
+MOST_WARNINGS = 3  # that a terminal shows
+MOST_PAIRS = 3  # examples of identical outputs that a table shows
+#: Coefficients of agreement by what a reader calls them, in the order in which they are preferred.
+COEFFICIENTS = {
+    "alpha_interval": "Krippendorff's alpha (interval)",
+    "alpha_ordinal": "Krippendorff's alpha (ordinal)",
+    "alpha_nominal": "Krippendorff's alpha (nominal)",
+    "fleiss_kappa": "Fleiss' kappa",
+    "cohen_kappa": "Cohen's kappa",
+    "ranking": "same order of two systems",
+    "kappa": "kappa of orders of two systems",
+    "repeats_alpha_interval": "alpha of a rater's own repeats",
+    "repeats_ranking": "same order by the same rater",
+    "repeats_kappa": "kappa of orders by the same rater",
+}
+_SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
+          "attention", "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
+_TESTS = {
+    "wilcoxon (greater)": "one-sided Wilcoxon test",
+    "wilcoxon (two-sided)": "Wilcoxon test",
+    "wilcoxon (two-sided) by domain, stouffer": "Wilcoxon tests by domain",
+    "rank-sum (greater)": "one-sided rank-sum test",
+    "bootstrap": "resampled rankings",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class SystemScore(Record):
-    """One system: its score, the raw one, its place, and the places it could hold.
+    """One system: its score, the raw one, its rank, and the ranks it could hold.
 
-    ``rank`` is the place by score, None without one; ``rank_from`` and ``rank_to`` are the first
-    and the last place of its cluster, whose number is ``cluster``; ``range_from`` is 1 + the number
-    of systems that beat it, ``range_to`` the number of systems minus those it beats. Of a preset,
-    ``rank_from`` and ``rank_to`` are the range that its organisers publish, as ``range_from`` and
-    ``range_to`` are.
+    ``rank`` is the rank by score; ``rank_from`` and ``rank_to`` are those of its cluster, or of a
+    preset the published range; ``range_from`` is 1 + the number of systems that beat it,
+    ``range_to`` the number of systems minus those it beats.
     """
 
     system: str
@@ -53,32 +86,14 @@ class SystemScore(Record):
 class HumanScores(Result):
     """Scores of systems from raw judgements, best first, and what they rest on.
 
-    Parameters
-    ----------
-    protocol
-        ``da mqm esa rr darr``.
-    systems
-        A row per system, best first.
-    score
-        The name of the score that systems are ordered by.
-    averages
-        The scores of single outputs; None where a protocol has none (``rr``).
-    parts
-        What else was found, as tables by name: ``raters``, ``profile``, ``changes``, ``pairs``, ...
-    rule, p
-        How clusters were made, and the p-values: ``p[i][j]`` that the i-th system beats the j-th.
-    agreement
-        How far raters agree.
-    unit, errors
-        What was taken as independent, with its design effect, and the standard error of each
-        system's mean over segments by it (NaN for a system with fewer than two units); None where a
-        protocol has no scores of single outputs.
-    battles
-        The pairwise outcomes behind the scores (``rr``, ``darr``).
-    counted, notes
-        What ``n_ratings`` counts, and what is said below the ranking.
-    rated
-        For each score of outputs the ratings that it is the mean of, where raters are known.
+    ``averages`` are the scores of single outputs (None for ``rr``), ``rated`` the ratings that they
+    are means of, and ``parts`` further tables by name: ``raters``, ``profile``, ``pairs``, ...
+    ``rule`` made the clusters, and ``p[i][j]`` is the p-value that the i-th system beats the j-th.
+    ``decisions`` are the verdicts on the first system against the second and all that are not
+    separated from it after Holm's correction; ``by_document`` is the first of them by document,
+    where an official rule takes segments although documents are known. ``unit`` is what was taken
+    as independent, and ``errors`` are standard errors of means by it. ``battles`` are the outcomes
+    behind ``rr`` and ``darr``, and ``counted`` says what ``n_ratings`` counts.
     """
 
     protocol: str
@@ -88,8 +103,11 @@ class HumanScores(Result):
     parts: Mapping[str, Table] = field(default_factory=dict)
     rule: Rule | None = None
     p: Floats | None = None
+    decisions: tuple[Decision, ...] = ()
+    by_document: Decision | None = None
     agreement: Mapping[str, Any] = field(default_factory=dict)
     battles: BattleLog | None = None
+    failed_raters: tuple[str, ...] = ()
     removed_raters: tuple[str, ...] = ()
     unit: UnitEffect | None = None
     errors: Floats | None = None
@@ -115,17 +133,13 @@ class HumanScores(Result):
         es = self.evalset
         return None if es is None else replace(es, ratings=self.rated)
 
-    def words(self) -> Summary:
-        """Say who is first, what the clusters leave open, and how far raters agree."""
-        return Summary.of(words.told(self))
-
     def __repr__(self) -> str:
         order = named([system.system for system in self.systems])
         total = f"{sum(system.n_ratings for system in self.systems):,} {self.counted}"
         return one_line(self, f"by {self.protocol}: {total}; {self.score}: {order}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         result: dict[str, Any] = {
             "protocol": self.protocol,
             "score": self.score,
@@ -135,11 +149,15 @@ class HumanScores(Result):
                 (RankingRow(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
             ),
             "raters": [],
+            "failed_raters": list(self.failed_raters),
             "removed_raters": list(self.removed_raters),
             "agreement": dict(self.agreement),
             "clusters": None,
+            "decisions": [plain(asdict(decision)) for decision in self.decisions],
             "unit": None if self.unit is None else self.unit.to_dict(),
         }
+        if self.by_document is not None:
+            result["by_document"] = plain(asdict(self.by_document))
         if self.rule is not None:
             names = [system.system for system in self.systems]
             result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
@@ -150,8 +168,140 @@ class HumanScores(Result):
         result["warnings"] = list(self.warnings)
         return result
 
+    def main_warnings(self) -> tuple[str, ...]:
+        """Return the warnings that call for action, as many as a terminal shows.
+
+        Raters who fail the quality control are named in the words.
+        """
+        texts = [
+            text
+            for text in self.warnings
+            if not isinstance(text, Remark) and code_of(text) != "quality-control"
+        ]
+        left = len(texts) - MOST_WARNINGS
+        if left > 0:
+            texts = texts[:MOST_WARNINGS]
+            texts[-1] += f" (and {plural(left, 'more warning')}: details)"
+        return tuple(texts)
+
+    # Words.
+
+    def words(self) -> Summary:
+        """Say who is first, who is too close to call, and what that rests on."""
+        return Summary.of([*self._first(), *self._sureness()])
+
+    def _first(self) -> Iterator[Statement]:
+        top = [system for system in self.systems if system.rank == 1]
+        names, n = [system.system for system in top], len(self.systems)
+        if not top:
+            yield "undecided", f"No system has a score by {self.score}."
+        elif n == 1:
+            yield "undecided", first_place(names, n, self.score)
+        elif len({system.score for system in top}) > 1:  # of several sets, each with a first system
+            yield "settled", f"First in their sets by {self.score} are {all_of(names)}."
+            yield "undecided", "No pair was tested: their leads may be chance."
+        elif len(top) > 1:
+            yield "settled", first_place(names, n, self.score)
+            yield "undecided", f"{all_of(names)} have the same score."
+        else:
+            yield from self._leader(top[0])
+
+    def _leader(self, best: SystemScore) -> Iterator[Statement]:
+        """Say who is first, who shares its cluster, and how far it leads the second."""
+        name = best.system
+        is_reference = re.match(r"ref", name, re.IGNORECASE) is not None
+        who = f"The human reference {name}" if is_reference else name
+        text = first_place([who], len(self.systems), self.score)
+        if self.rule is None or best.cluster is None:
+            yield "settled", text
+            yield "undecided", f"No pair was tested: the lead of {name} may be chance."
+            return
+        others = [s.system for s in self.systems if s.cluster == best.cluster and s.system != name]
+        if not others:
+            shared = "it is alone in the first cluster"
+        elif len(others) <= 2:
+            verb = "shares" if len(others) == 1 else "share"
+            shared = f"{all_of(others)} {verb} its cluster"
+        else:
+            shared = f"{len(others) + 1} systems share the first cluster"
+        test = _TESTS.get(self.rule.test, f"one-sided {self.rule.test} test")
+        how = f"{test}, p < {self.rule.alpha:g}"
+        yield "settled", f"{text.removesuffix('.')}; {shared} ({how})."
+        if self.decisions:
+            yield "undecided", self._verdict(self.decisions[0])
+        elif self.p is not None:
+            behind = zip(self.systems[1:], self.p[0, 1:], strict=True)
+            close = [s.system for s, p in behind if s.rank is not None and not p < self.rule.alpha]
+            if close:
+                yield "undecided", too_close([name, *close])
+
+    def _verdict(self, decision: Decision) -> str:
+        """Return the verdict on a pair; one that the rule separates is not called too close."""
+        names = [system.system for system in self.systems]
+        assert self.p is not None
+        assert self.rule is not None
+        separated = self.p[0, names.index(decision.other)] < self.rule.alpha
+        if decision.significant or not decision.enough_units or not separated:
+            return decision.words()
+        return f"{_lead(decision)}."
+
+    def _sureness(self) -> Iterator[Statement]:
+        """Say who fails the checks, who else is not separated, and what the ranking rests on."""
+        failed = self.removed_raters or self.failed_raters
+        if failed:
+            n = len(failed)
+            outcome = "excluded" if self.removed_raters else "counted"
+            verb = "was" if n == 1 else "were"
+            text = f"{plural(n, 'rater')} failed the quality control and {verb} {outcome}"
+            text += f" ({all_of(failed)})"
+            if not self.removed_raters and "preset" not in self.more:
+                text += "; quality_control=True excludes them"
+            yield "sureness", f"{text}."
+        if self.by_document is not None:
+            units = plural(self.by_document.n_units, "document")
+            yield "sureness", f"With {units} as units, {_lead(self.by_document)}."
+        further = self.decisions[1:]
+        between = [decision for decision in further if decision.significant_alone]
+        if between:
+            yield "sureness", self._verdict(between[0])
+        elif further and further[0].enough_units:
+            yield "sureness", too_close([further[0].leader, *(d.other for d in self.decisions)])
+        rests = self.rests_on()
+        if rests:
+            yield "sureness", f"{rests}."
+        if self.unit is not None and self.rule is not None:
+            yield "sureness", self.unit.summary()
+
+    def rests_on(self) -> str:
+        """Say how much was judged, by how many raters, and how far they agree."""
+        total = sum(system.n_ratings for system in self.systems)
+        if self.counted in ("battles", "pairs"):  # each is of two systems
+            total = total // 2 if self.battles is None else len(self.battles)
+        if not total:
+            return ""
+        text = f"Rests on {plural(total, self.counted.removesuffix('s'))}"
+        if self.unit is not None:
+            text += f" in {self.unit.counted()}"
+        raters = [row[0] for row in self.parts["raters"].rows] if "raters" in self.parts else []
+        text += f" by {plural(len(raters), 'rater')}" if raters not in ([], [UNKNOWN]) else ""
+        agreed = self._agreement()
+        return text if agreed is None else f"{text}; rater agreement: {agreed[0]} {agreed[1]:.2f}"
+
+    def _agreement(self) -> tuple[str, float] | None:
+        """Return how far raters agree, by the score that systems are ordered by if known."""
+        scored = [entry for name, entry in self.agreement.items() if name == self.score]
+        for entry in (*scored, *self.agreement.values()):
+            for name in ("alpha_interval", "alpha_ordinal", "alpha_nominal", "fleiss_kappa",
+                         "cohen_kappa", "kappa"):  # fmt: skip
+                value = entry.get(name, entry.get("ranking", {}).get(name))
+                if isinstance(value, Mapping) and not math.isnan(value["value"]):
+                    return COEFFICIENTS[name].partition(" (")[0], value["value"]
+        return None
+
+    # Tables.
+
     def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
-        """Give (threshold, pairs kept) of every set, and of their mean, for a figure."""
+        """Return (threshold, pairs kept) of every set, and of their mean, for a figure."""
         if "thresholds" not in self.parts:
             raise UsageError("no thresholds were asked for")
         columns = self.parts["thresholds"].to_columns()
@@ -163,10 +313,10 @@ class HumanScores(Result):
         }
 
     def rank_table(self) -> Table:
-        """Give places as scores that metrics can be weighed against; less is better.
+        """Return ranks as scores that metrics can be compared with; less is better.
 
-        ``tied_rank`` is the mean place of the system's cluster, so that the systems of a cluster
-        tie; ``fuzzy_rank`` the mean place of all systems that do not differ from it significantly,
+        ``tied_rank`` is the mean rank of the system's cluster, so that the systems of a cluster
+        tie; ``fuzzy_rank`` the mean rank of all systems that do not differ from it significantly,
         itself included.
         """
         if self.rule is None or self.p is None:
@@ -176,8 +326,8 @@ class HumanScores(Result):
         np.fill_diagonal(apart, val=False)
         fuzzy = ratio((~apart) @ np.arange(1.0, len(apart) + 1), (~apart).sum(axis=1))
         clusters = np.array([system.cluster for system in self.systems])
-        place = np.arange(1.0, len(clusters) + 1)
-        tied = [float(place[clusters == own].mean()) for own in clusters]
+        ranks = np.arange(1.0, len(clusters) + 1)
+        tied = [float(ranks[clusters == cluster].mean()) for cluster in clusters]
         rows = tuple(
             (system.system, system.cluster, tied[i], float(fuzzy[i]), system.score)
             for i, system in enumerate(self.systems)
@@ -186,15 +336,14 @@ class HumanScores(Result):
         return Table("Ranks with ties", tuple(Column(name) for name in names), rows)
 
     def to_frame(self, backend: str | None = None) -> Frame:
-        """Give a row per system as a pandas or polars frame."""
+        """Return a row per system as a pandas or polars frame."""
         names = tuple(SystemScore.__dataclass_fields__)
         rows = tuple(tuple(getattr(system, name) for name in names) for system in self.systems)
         return Table("", tuple(Column(name) for name in names), rows).to_frame(backend)
 
     def table(self) -> Table:
-        """Give the ranking, a line between clusters."""
-        digits = self._digits()
-        score = Column(self.score, "higher", digits=digits, importance=9)
+        """Return the ranking, a line between clusters."""
+        score = Column(self.score, "higher", digits=self._digits(), importance=9)
         columns = [Column("rank"), Column("system", importance=9), score]
         raw = any(s.raw != s.score for s in self.systems)
         columns += [Column("raw", digits=2, importance=4)] if raw else []
@@ -204,17 +353,20 @@ class HumanScores(Result):
         columns += [Column("segments"), Column(self.counted)]
         rows: list[tuple[Cell, ...]] = []
         for s in self.systems:
-            row: list[Cell] = [_places(s.rank_from or s.rank, s.rank_to or s.rank), s.system]
+            row: list[Cell] = [shown_range(s.rank_from or s.rank, s.rank_to or s.rank), s.system]
             row += [s.score, s.raw] if raw else [s.score]
-            range_ = _places(s.range_from or s.rank, s.range_to or s.rank)
+            range_ = shown_range(s.range_from or s.rank, s.range_to or s.rank)
             row += [s.cluster if official else range_] if tested else []
             rows.append((*row, s.n_segments, s.n_ratings))
+        rests = self.rests_on()
+        said = f"{rests}." in self.words().brief()
+        notes = (rests,) if rests and not said else ()
+        if not tested:
+            return Table("", tuple(columns), tuple(rows), notes)
         starts = [s.cluster for s in self.systems]
         rules = frozenset(i for i in range(1, len(rows)) if starts[i] != starts[i - 1])
-        if not tested:
-            return Table("", tuple(columns), tuple(rows), self.notes)
         bold = frozenset((i, j) for i in range(len(rows)) if starts[i] == 1 for j in (1, 2))
-        return Table("", tuple(columns), tuple(rows), self.notes, rules, bold)
+        return Table("", tuple(columns), tuple(rows), notes, rules, bold)
 
     def _digits(self) -> int:
         """Digits of the score: they follow its standard error where that is known."""
@@ -225,13 +377,16 @@ class HumanScores(Result):
         return decimals([s.score for s in self.systems], float(np.median(usual)))
 
     def tables(self, every: str = "to_dict()") -> list[Table]:
-        """Give the ranking, the raters to look at first, and what the protocol adds.
+        """Return the ranking, the verdicts, and what the protocol adds.
 
-        ``every`` names what lists all raters, where these are too many.
+        ``every`` names what lists all rows of long tables.
         """
+        first = self.table()
+        first = replace(first, notes=(*first.notes, *self.notes))
         brief = {"raters": _brief_raters, "identical": brief_pairs}
         return [
-            self.table(),
+            first,
+            *([_decision_table(self.decisions)] if self.decisions else []),
             *(
                 brief[name](table, every) if name in brief else table
                 for name, table in self.parts.items()
@@ -239,90 +394,107 @@ class HumanScores(Result):
             ),
         ]
 
-    def pieces(self, every: str = "to_dict()") -> list[Table | str]:
-        """Give the tables (``every`` as there), and how far raters agree."""
+    def details(self, every: str = "to_dict()") -> list[Table | str]:
+        """Return all tables, and how far raters agree."""
         parts: list[Table | str] = [*self.tables(every)]
-        lines = _agreement_lines(self.agreement)
+        lines = []
+        for label, value in defined_coefficients(self.agreement):
+            ends = value["ci"]
+            span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
+            units = plural(value["n_units"], "unit")
+            lines.append(f"  {label} {value['value']:.3f}{span}, {units}")
         if lines:
-            parts.append("\n".join(["Agreement of raters (95 % intervals)", *lines]))
+            lines += self._with_more_raters()
+            parts.append("\n".join(["Agreement of raters (95% intervals)", *lines]))
         return parts
 
+    def pieces(self) -> list[Table | str]:
+        """Return the ranking, which is printed after the words, and a curve that was asked for."""
+        asked = ("changes", "thresholds", "held_back", "pairs")
+        return [self.table(), *(self.parts[name] for name in asked if name in self.parts)]
 
-def _places(first: int | None, last: int | None) -> str | None:
-    return f"{first}-{last}" if first != last else None if first is None else str(first)
+    def _with_more_raters(self) -> list[str]:
+        """Say what more raters per output would give, by the formula of Spearman and Brown."""
+        alpha = self.agreement.get(self.score, {}).get("alpha_interval", {}).get("value", math.nan)
+        if not 0 < alpha < 1:
+            return []
+        shown = [f"{k * alpha / (1 + (k - 1) * alpha):.2f} with {k}" for k in (2, 3, 5, 10)]
+        text = f"  Reliability of an output's score: {alpha:.2f} with 1 rater, {', '.join(shown)}"
+        return [f"{text} (Spearman-Brown)"]
+
+
+def _lead(decision: Decision) -> str:
+    amount, _ = shown_interval(decision.difference, decision.low, decision.high, decision.level)
+    return f"{decision.leader} leads {decision.other} by {amount} ({decision.evidence()})"
+
+
+def _decision_table(decisions: Sequence[Decision]) -> Table:
+    """Return the verdicts on the first system against those that are not separated from it."""
+    first = decisions[0]
+    names = ("difference", "low", "high", "p", "p_adjusted")
+    columns = (Column("leads"), *(Column(name, digits=4 if "p" in name else 3) for name in names))
+    rows = tuple((d.other, *(getattr(d, name) for name in names)) for d in decisions)
+    note = f"two-sided p-values by {first.unit}, alone and after Holm for {first.n_pairs:,} pairs"
+    return Table(f"{first.leader} against the second and all not separated", columns, rows, (note,))
 
 
 def place_systems(
     names: Sequence[str], columns: Mapping[str, Any], ordering: Ordering
 ) -> tuple[SystemScore, ...]:
-    """Put names, numbers (columns by the fields of a row) and places together, best first."""
+    """Put names, numbers (columns by the fields of a row) and ranks together, best first."""
     none = (None, None)
     numbers = ordering.cluster_numbers()
-    found = []
-    for place, i in enumerate(ordering.order.tolist()):
-        cluster = ordering.cluster[place] if ordering.cluster else none
-        span = ordering.range[place] if ordering.range else none
+    systems = []
+    for k, i in enumerate(ordering.order.tolist()):
+        cluster = ordering.cluster[k] if ordering.cluster else none
+        span = ordering.range[k] if ordering.range else none
         shown = span if ordering.rank_is_range else cluster
-        found.append(
+        systems.append(
             SystemScore(
                 system=names[i],
-                rank=ordering.rank[place],
+                rank=ordering.rank[k],
                 rank_from=shown[0],
                 rank_to=shown[1],
                 range_from=span[0],
                 range_to=span[1],
-                cluster=numbers[place] if numbers else None,
-                wins=ordering.wins[place] if ordering.wins else None,
+                cluster=numbers[k] if numbers else None,
+                wins=ordering.wins[k] if ordering.wins else None,
                 **{name: column[i].item() for name, column in columns.items()},
             )
         )
-    return tuple(found)
+    return tuple(systems)
 
 
 def _brief_raters(table: Table, every: str) -> Table:
     """Show what fits a terminal: some columns, and the raters to look at first."""
-    places = [j for j, column in enumerate(table.columns) if column.name in _SHOWN]
-    rows = tuple(tuple(row[j] for j in places) for row in table.rows[:SHOWN_RATERS])
+    kept = [j for j, column in enumerate(table.columns) if column.name in _SHOWN]
+    rows = tuple(tuple(row[j] for j in kept) for row in table.rows[:MOST_RATERS])
     left = len(table.rows) - len(rows)
     more = (f"and {left} more raters: {every} lists them all",) if left else ()
-    columns = tuple(table.columns[j] for j in places)
+    columns = tuple(table.columns[j] for j in kept)
     return Table(table.title, columns, rows, (*table.notes, *more))
 
 
-_SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
-          "attention", "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
-COEFFICIENTS = {
-    "alpha_interval": "Krippendorff's alpha (interval)",
-    "alpha_ordinal": "Krippendorff's alpha (ordinal)",
-    "alpha_nominal": "Krippendorff's alpha (nominal)",
-    "fleiss_kappa": "Fleiss' kappa",
-    "cohen_kappa": "Cohen's kappa",
-    "ranking": "same order of two systems",
-    "kappa": "kappa of orders of two systems",
-    "repeats_alpha_interval": "alpha of a rater's own repeats",
-    "repeats_ranking": "same order by the same rater",
-    "repeats_kappa": "kappa of orders by the same rater",
-}
-
-
-def _agreement_lines(found: Mapping[str, Any]) -> list[str]:
-    """One line per coefficient that is defined."""
-    lines = []
-    for label, one in defined_coefficients(found):
-        ends = one["ci"]
-        span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
-        lines.append(f"  {label} {one['value']:.3f}{span}, {plural(one['n_units'], 'unit')}")
-    return lines
+def brief_pairs(table: Table, every: str) -> Table:
+    """Show a few examples of a list of pairs, each of another text; say where the others are."""
+    at = [column.name for column in table.columns].index("text")
+    first: dict[Cell, tuple[Cell, ...]] = {}
+    for row in table.rows:
+        first.setdefault(row[at], row)
+    rows = tuple(first.values())[:MOST_PAIRS]
+    left = len(table.rows) - len(rows)
+    if not left:
+        return table
+    return replace(table, rows=rows, notes=(*table.notes, f"and {left:,} more: {every} has all"))
 
 
 def defined_coefficients(
-    found: Mapping[str, Mapping[str, Any]],
+    agreement: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Go through the coefficients of agreement that have a value, each with what it is called."""
-    for score, entry in found.items():
+    for score, entry in agreement.items():
         for name, value in entry.items():
-            if not isinstance(value, Mapping):
-                continue
-            one = value.get("share", value)
-            if one["value"] == one["value"]:  # else NaN: nothing was judged twice
-                yield f"{score}: {COEFFICIENTS.get(name, name)}", one
+            if isinstance(value, Mapping):
+                coefficient = value.get("share", value)
+                if not math.isnan(coefficient["value"]):  # NaN: nothing was judged twice
+                    yield f"{score}: {COEFFICIENTS.get(name, name)}", coefficient

@@ -1,13 +1,13 @@
 """Relative ranking: systems scored by whose outputs judges put before whose.
 
 Rankings are unfolded: every two outputs that one judge put in order are a duel. Three models score
-systems by them, places come from resampled rankings, and judges are compared with each other.
+systems by them, ranks come from resampled rankings, and judges are compared with each other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,23 +18,26 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
-from steelyard.data.judgements import Floats, Rankings
+from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
-from steelyard.human import ordering
 from steelyard.human.options import HumanOptions
-from steelyard.human.ordering import Ordering, Rule
-from steelyard.human.outputpairs import ordered_alike
-from steelyard.human.protocol import Inputs, Protocol, read_inputs
+from steelyard.human.ranking import Ordering, Remark, Rule
 from steelyard.human.results import HumanScores, place_systems
-from steelyard.human.unfolding import Duels, duels
+from steelyard.human.run import Inputs, Scorer, read_inputs
 from steelyard.stats import agreement, clusters
-from steelyard.stats.arrays import Counts, group_sums, ratio
+from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
 from steelyard.stats.ranks import FITTED, ranks, whole
 from steelyard.stats.resampling.bootstrap import segment_counts
 from steelyard.stats.strength.bradleyterry import bradley_terry, bradley_terry_batch
 from steelyard.stats.strength.sequential import TrueSkillOptions, battles_in_orders
-from steelyard.stats.strength.wins import UnitCounts, WinCounts, battle_counts, expected_wins
+from steelyard.stats.strength.wins import (
+    Battles,
+    UnitCounts,
+    WinCounts,
+    battle_counts,
+    expected_wins,
+)
 
 RUNS = 20  # runs that TrueSkill's means are averaged over, at least
 _MATCHES = 2_000_000  # matches of all these runs together; small logs have more of them
@@ -42,8 +45,127 @@ _BATCH = 100  # resamples counted at a time
 _MOST_RUNS = 100  # resamples of TrueSkill, which plays match after match
 
 
+@dataclass(frozen=True, slots=True)
+class Duels:
+    """Pairs of outputs that a judge put in order, that with the lower code on the left.
+
+    ``outcome`` is 1 (left is better), 0.5 or 0; ``row`` the ranking that a duel comes from;
+    ``alike`` lists identical texts that a judge put in order.
+    """
+
+    systems: tuple[str, ...]
+    segments: tuple[str, ...]
+    raters: tuple[str, ...]
+    left: Codes
+    right: Codes
+    outcome: Floats
+    segment: Codes
+    rater: Codes
+    row: Counts
+    n_identical: int = 0
+    alike: tuple[tuple[Cell, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.outcome)
+
+    def battles(self) -> Battles:
+        """Return the duels as statistics read them."""
+        return Battles(self.left, self.right, self.outcome, len(self.systems))
+
+    def log(self) -> BattleLog:
+        """Return the duels as a battle log."""
+        sides = self.systems, self.left, self.right, self.outcome
+        return BattleLog(*sides, units=self.segments, unit=self.segment)
+
+    def resampled_units(self) -> Counts:
+        """Return the ranking of each duel as a code, which is resampled as a whole."""
+        return np.asarray(np.unique(self.row, return_inverse=True)[1])
+
+
+def unfold(rankings: Rankings, es: EvalSet | None = None) -> Duels:
+    """Unfold rankings into duels of two outputs each.
+
+    Identical outputs were one output to the judge: a system named ``A+B`` stands for both (where A
+    and B occur on their own, too), and where texts are given, two systems with the same text on a
+    segment do not meet there. Either of them still meets the others.
+    """
+    n_rows, width = rankings.system.shape
+    row = np.repeat(np.arange(n_rows), width)
+    code, rank = rankings.system.ravel(), rankings.rank.ravel()
+    ranked = (code >= 0) & ~np.isnan(rank)
+    row, code, rank = row[ranked], code[ranked], rank[ranked]
+    slot = np.arange(len(row))
+    names, row, code, rank, slot = _split_joined(rankings.systems, row, code, rank, slot)
+    first, second = pairs_within(row)
+    same = slot[first] == slot[second]
+    segment = rankings.segment[row]
+    columns: list[int | None] = []
+    if es is not None:
+        column = {name: i for i, name in enumerate(es.segments.ids)}
+        columns = [column.get(name) for name in rankings.segments]
+        texts = [es.outputs.get(name) for name in names]
+        sides = (code[first], code[second], segment[first])
+        pairs = zip(*(side.tolist() for side in sides), strict=True)
+        same |= np.fromiter((_alike(texts[a], texts[b], columns[s]) for a, b, s in pairs), bool)
+    alike = []
+    for a, b in zip(first[same].tolist(), second[same].tolist(), strict=True):
+        if rank[a] != rank[b] and es is not None:
+            better, worse = (a, b) if rank[a] < rank[b] else (b, a)
+            at = columns[segment[a]]
+            assert at is not None  # or nobody would know that they are alike
+            where = rankings.segments[segment[a]], rankings.raters[rankings.rater[row[a]]]
+            order = names[code[better]], names[code[worse]], rank[better].item(), rank[worse].item()
+            alike.append((*where, *order, es.outputs[order[0]][at]))
+    n_identical = int(same.sum())
+    first, second = first[~same], second[~same]
+    again = code[first] == code[second]
+    if again.any():
+        raise UsageError(f"system '{names[code[first][again][0]]}' stands twice in one ranking")
+    swap = code[first] > code[second]
+    left, right = np.where(swap, second, first), np.where(swap, first, second)
+    return Duels(
+        systems=names,
+        segments=rankings.segments,
+        raters=rankings.raters,
+        left=code[left].astype(np.int32),
+        right=code[right].astype(np.int32),
+        outcome=0.5 + np.sign(rank[right] - rank[left]) / 2,
+        segment=segment[left],
+        rater=rankings.rater[row[left]],
+        row=row[left],
+        n_identical=n_identical,
+        alike=tuple(sorted(alike)),
+    )
+
+
+def _split_joined(
+    names: tuple[str, ...], row: Counts, code: Codes, rank: Floats, slot: Counts
+) -> tuple[tuple[str, ...], Counts, NDArray[Any], Floats, Counts]:
+    """Let a row of ``A+B`` be a row of A and a row of B."""
+    single = [n for n in names if not ("+" in n and all(p in names for p in n.split("+")))]
+    if len(single) == len(names):
+        return names, row, code, rank, slot
+    codes = {name: i for i, name in enumerate(single)}
+    parts = [
+        [codes[name]] if name in codes else [codes[p] for p in name.split("+")] for name in names
+    ]
+    size = np.array([len(part) for part in parts])[code]
+    flat = np.array([p for c in code.tolist() for p in parts[c]], dtype=np.int32)
+    row, slot = np.repeat(row, size), np.repeat(slot, size)
+    return tuple(single), row, flat, np.repeat(rank, size), slot
+
+
+def _alike(
+    first: Sequence[str | None] | None, second: Sequence[str | None] | None, at: int | None
+) -> bool:
+    """Tell whether two systems wrote the same; a text that is missing is like no other."""
+    if first is None or second is None or at is None:
+        return False
+    return first[at] is not None and first[at] == second[at]
+
+
 def wmt_options(n_battles: int) -> TrueSkillOptions:
-    """TrueSkill as WMT ran it from 2014: nothing drifts, a quarter of the battles ties.
+    """Return TrueSkill as WMT ran it from 2014: nothing drifts, a quarter of the battles ties.
 
     The noise of a single battle grows with their number, so that late ones weigh like early ones.
     """
@@ -51,17 +173,17 @@ def wmt_options(n_battles: int) -> TrueSkillOptions:
     return TrueSkillOptions(0.0, sigma, sigma * max(n_battles, 1) / 40, 0.0, 0.25)
 
 
-def matches(found: Duels, n: int, rng: np.random.Generator, *, resample: bool) -> Counts:
-    """Draw runs of TrueSkill: runs x battles, each a place in the log.
+def matches(duels: Duels, n: int, rng: np.random.Generator, *, resample: bool) -> Counts:
+    """Draw runs of TrueSkill: runs x battles, each an index into the log.
 
     A match is a pair of systems, all equally often, and one of their battles at random: with the
     noise of WMT's constants, a system that plays less would stay near the mean. ``resample`` draws
     the rankings of each run with replacement first.
     """
-    pair = found.left.astype(np.int64) * len(found.systems) + found.right
-    _, row = np.unique(found.row, return_inverse=True)
+    pair = duels.left.astype(np.int64) * len(duels.systems) + duels.right
+    row = duels.resampled_units()
     by_pair = np.argsort(pair, kind="stable")
-    runs = np.empty((n, len(found)), dtype=np.int64)
+    runs = np.empty((n, len(duels)), dtype=np.int64)
     for run in runs:
         pool = by_pair
         if resample:
@@ -82,19 +204,19 @@ class Fitted:
     n_runs: int
 
 
-def fit(found: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fitted:
+def fit(duels: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fitted:
     """Score systems by TrueSkill (mean over runs), Bradley-Terry and Expected Wins.
 
     Bradley-Terry is in log-strengths (ties are half a win), Expected Wins a share (ties left out).
     """
-    battles = found.battles()
+    battles = duels.battles()
     counts = battle_counts(battles)
     plain, again = rng.spawn(2)
-    n_runs = max(RUNS, min(1000, _MATCHES // len(found)))
-    runs = matches(found, n_runs, plain, resample=False)
-    played = by not in _COUNTED
+    n_runs = max(RUNS, min(1000, _MATCHES // len(duels)))
+    runs = matches(duels, n_runs, plain, resample=False)
+    played = by not in COUNTED
     if played and n_resamples:
-        more = matches(found, min(n_resamples, _MOST_RUNS), again, resample=True)
+        more = matches(duels, min(n_resamples, _MOST_RUNS), again, resample=True)
         runs = np.concatenate([runs, more])
     mu = battles_in_orders(wmt_options(len(battles)), battles, runs).scores
     scores = {
@@ -104,75 +226,74 @@ def fit(found: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fi
     }
     if not n_resamples:
         return Fitted(scores, None, n_runs)
-    draws = mu[n_runs:] if played else _resampled(found, _COUNTED[by], n_resamples, again)
+    draws = mu[n_runs:] if played else _resampled(duels, COUNTED[by], n_resamples, again)
     return Fitted(scores, draws, n_runs)
 
 
 def _resampled(
-    found: Duels, model: Callable[[WinCounts], Floats], n: int, rng: np.random.Generator
+    duels: Duels, model: Callable[[WinCounts], Floats], n: int, rng: np.random.Generator
 ) -> Floats:
     """Score systems by counts of wins in resamples of the rankings: resamples x systems."""
-    _, row = np.unique(found.row, return_inverse=True)
-    units = UnitCounts.of(found.battles(), row)
+    units = UnitCounts.of(duels.battles(), duels.resampled_units())
     sizes = [min(_BATCH, n - done) for done in range(0, n, _BATCH)]
     drawn = (segment_counts(size, units.n_units, rng) for size in sizes)
     return np.concatenate([model(units.resampled(counts)) for counts in drawn])
 
 
 def _log_strengths(counts: WinCounts) -> Floats:
-    """Log-strengths in resamples; their limit where one falls apart: minus infinity at the end."""
+    """Log-strengths in resamples; minus infinity is the limit where a resample falls apart."""
     fits = bradley_terry_batch(counts)
     with np.errstate(divide="ignore"):
         return np.where(fits.connected[:, None], fits.log_strength, np.log(fits.strength))
 
 
 #: Models that see counts of wins alone; TrueSkill plays match after match.
-_COUNTED: dict[str, Callable[[WinCounts], Floats]] = {
+COUNTED: dict[str, Callable[[WinCounts], Floats]] = {
     "bt": _log_strengths,
     "expected-wins": expected_wins,
 }
-#: Ranks where plain ones do not do: strengths are fitted, and logarithms would stretch their error.
-_RANKS: dict[str, Callable[[Floats], Floats]] = {
-    "bt": lambda scores: ranks(np.exp(scores), close=FITTED)
-}
+
+
+def _ranks(scores: Floats, by: str) -> Floats:
+    """Rank scores; fitted strengths tie within their error, which logarithms would stretch."""
+    return ranks(np.exp(scores), close=FITTED) if by == "bt" else ranks(scores)
 
 
 def accuracy(scores: Mapping[str, Floats], systems: Sequence[str], held: Duels) -> Table:
-    """How many held-back duels each model predicts: the system with the higher score wins."""
-    place = {name: i for i, name in enumerate(systems)}
-    to = np.array([place.get(name, -1) for name in held.systems], dtype=np.int64)
+    """Count the held-back duels that each model predicts: the higher score wins."""
+    codes = {name: i for i, name in enumerate(systems)}
+    to = np.array([codes.get(name, -1) for name in held.systems], dtype=np.int64)
     left, right = to[held.left], to[held.right]
-    known = (left >= 0) & (right >= 0)
-    decided = known & (held.outcome != 0.5)
+    scored = (left >= 0) & (right >= 0)
+    decided = scored & (held.outcome != 0.5)
     n = int(decided.sum())
     rows: list[tuple[Cell, ...]] = []
     for name, score in scores.items():
         lead = score[left[decided]] - score[right[decided]]
         right_calls = int((np.sign(lead) == np.sign(held.outcome[decided] - 0.5)).sum())
         rows.append((name, right_calls / n if n else float("nan"), right_calls, n))
-    tied = int((known & (held.outcome == 0.5)).sum())
     columns = (
         Column("model"),
         Column("accuracy", "higher", digits=4),
         Column("right"),
         Column("pairs"),
     )
-    notes = [f"{plural(tied, 'tied pair')} left out"]
-    unknown = int((~known).sum())
+    notes = [f"{plural(int((scored & (held.outcome == 0.5)).sum()), 'tied pair')} left out"]
+    unknown = int((~scored).sum())
     notes += [f"{plural(unknown, 'pair')} of unknown systems left out"] if unknown else []
     return Table("Held-back pairs", columns, tuple(rows), tuple(notes))
 
 
-class _RelativeRanking(Protocol):
+class _RelativeRanking(Scorer):
     name = "rr"
     expected = "segmentId, judgeId, system1Id, system1rank, system2Id, ..."
 
-    def takes(self, found: TableFormat, table: RawTable) -> bool:
+    def takes(self, form: TableFormat, table: RawTable) -> bool:
         del table
-        return found.gives in (Rankings, EvalSet)  # texts tell which outputs are identical
+        return form.gives in (Rankings, EvalSet)  # texts show which outputs are identical
 
     def refuse(self, options: HumanOptions) -> None:
-        """Refuse to choose systems, too: a ranking without one of them is another ranking."""
+        """Refuse to choose systems, too: without one of its systems a ranking is another."""
         super().refuse(options)
         if options.systems is not None or options.drop_systems:
             raise UsageError("systems=... and drop_systems=... do not apply to rankings")
@@ -184,41 +305,47 @@ class _RelativeRanking(Protocol):
     def score(
         self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
     ) -> HumanScores:
-        """Run the protocol: duels, three models, places by resampling, agreement of judges."""
+        """Run the protocol: duels, three models, ranks by resampling, agreement of judges."""
         (inputs,) = read.values()
         rankings, es, by = inputs.judgements, inputs.scores, options.by
         if not isinstance(rankings, Rankings):
             raise self.missing("no rankings")
-        held = None if options.held_back is None else self._held_back(options)
+        held: Rankings | None = None
+        if options.held_back is not None:
+            kept = read_inputs([options.held_back], self, options).judgements
+            if not isinstance(kept, Rankings):
+                raise UsageError("the held-back file holds no rankings")
+            held = kept
         rule = Rule(options.clusters, "bootstrap", options.alpha, options.correction)
-        found = duels(rankings, es)
-        if not len(found):
+        duels = unfold(rankings, es)
+        if not len(duels):
             raise DegenerateError("no ranking puts two outputs in order")
-        one, other = rng.spawn(2)
-        fitted = fit(found, by, options.n_bootstrap if rule.clusters != "none" else 0, one)
+        of_fit, of_judges = rng.spawn(2)
+        n_resamples = options.n_bootstrap if rule.clusters != "none" else 0
+        fitted = fit(duels, by, n_resamples, of_fit)
         scores, draws = fitted.scores, fitted.draws
         warnings: list[str] = []
-        if found.n_identical:
-            pairs = plural(found.n_identical, "pair")
-            warnings.append(f"{pairs} of identical outputs are no battle")
-        missing = [s for s, x in zip(found.systems, scores["bt"], strict=True) if np.isnan(x)]
+        if duels.n_identical:
+            pairs = plural(duels.n_identical, "pair")
+            warnings.append(Remark(f"{pairs} of identical outputs excluded"))
+        missing = [s for s, x in zip(duels.systems, scores["bt"], strict=True) if np.isnan(x)]
         if missing:
             why = "they won or lost everything, or never met the others"
             text = f"no Bradley-Terry strength ({why}): {', '.join(missing)}"
             warnings.append(TypedWarning(text, names=missing))
-        placed = _placed(scores[by], draws, _RANKS.get(by, ranks), rule)
-        columns = {"score": scores[by], "raw": scores["expected-wins"], **_counts(found)}
-        systems = place_systems(found.systems, columns, placed)
-        tables = {"models": _model_table(found, fitted, [s.system for s in systems])}
+        placed = _placed(scores[by], draws, by, rule)
+        columns = {"score": scores[by], "raw": scores["expected-wins"], **_counts(duels)}
+        systems = place_systems(duels.systems, columns, placed)
+        tables = {"models": _model_table(duels, fitted, [s.system for s in systems])}
         if held is not None:
-            tables["held_back"] = accuracy(scores, found.systems, duels(held, es))
+            tables["held_back"] = accuracy(scores, duels.systems, unfold(held, es))
         if es is not None and es.outputs:
-            tables["identical"] = ordered_alike(found.alike, found.n_identical)
-        tables["raters"] = _judge_table(found, rankings)
-        share = f"{100 * (1 - rule.alpha):g} %"
+            tables["identical"] = _ordered_alike(duels)
+        tables["raters"] = _judge_table(duels, rankings)
+        share = f"{100 * (1 - rule.alpha):g}%"
         notes = (
-            f"rank: places of the cluster (rule {rule.clusters})",
-            f"range: places that the system takes in {share} of the resampled rankings",
+            f"rank: ranks of the cluster (rule {rule.clusters})",
+            f"range: ranks that the system takes in {share} of the resampled rankings",
             "raw: Expected Wins",
         )
         return HumanScores(
@@ -228,101 +355,101 @@ class _RelativeRanking(Protocol):
             parts=tables,
             rule=rule if placed.p is not None else None,
             p=placed.p,
-            agreement=_judge_agreement(found, options.n_bootstrap, other),
-            battles=found.log(),
+            agreement=_judge_agreement(duels, options.n_bootstrap, of_judges),
+            battles=duels.log(),
             warnings=tuple(warnings),
             more={"n_resamples": 0 if draws is None else len(draws)},
             counted="battles",
             notes=notes if placed.p is not None else (),
         )
 
-    def _held_back(self, options: HumanOptions) -> Rankings:
-        held = read_inputs([options.held_back], self, options).judgements
-        if not isinstance(held, Rankings):
-            raise UsageError("the held-back file holds no rankings")
-        return held
-
 
 RR = _RelativeRanking()
 
 
-def _placed(
-    score: Floats, draws: Floats | None, ranked: Callable[[Floats], Floats], rule: Rule
-) -> Ordering:
-    """Order systems; ranges of places hold 95 % of the resamples, clusters do not overlap."""
-    places = ranked(score)
-    order = np.argsort(places, kind="stable")
-    rank = whole(places[order])
+def _placed(score: Floats, draws: Floats | None, by: str, rule: Rule) -> Ordering:
+    """Order systems; ranges of ranks hold 95% of the resamples, clusters do not overlap."""
+    by_score = _ranks(score, by)
+    order = np.argsort(by_score, kind="stable").astype(np.int64)
+    base = Ordering(order, whole(by_score[order]))
     if draws is None:
-        return Ordering(order, rank)
-    drawn = ranked(draws[:, order])
-    known = (~np.isnan(drawn)).astype(np.float64)
+        return base
+    drawn = _ranks(draws[:, order], by)
+    ranked = (~np.isnan(drawn)).astype(np.float64)
     ahead = (drawn[:, :, None] < drawn[:, None, :]).sum(axis=0)
-    met = known.T @ known  # resamples that place both
+    met = ranked.T @ ranked  # resamples that rank both
     p = (1 + met - ahead) / (1 + met)
     np.fill_diagonal(p, np.nan)
-    p = np.asarray(ordering.adjusted(p, rule))
-    spans = [_span(own[~np.isnan(own)], rule.alpha / 2, len(order)) for own in drawn.T]
-    cut = _apart(spans) if rule.clusters == "wmt" else ordering.cut(p, rule)
-    return Ordering(order=order, rank=rank, p=p, cluster=cut, range=spans)
+    p = rule.adjusted(p)
+    spans = [_span(column[~np.isnan(column)], rule.alpha / 2, len(order)) for column in drawn.T]
+    cut = _apart(spans) if rule.clusters == "wmt" else rule.cut(p)
+    return replace(base, p=p, cluster=cut, range=spans)
 
 
-def _counts(found: Duels) -> dict[str, Counts]:
+def _counts(duels: Duels) -> dict[str, Counts]:
     """Count segments and duels of each system."""
-    size, width = len(found.systems), len(found.segments)
-    sides = np.concatenate([found.left, found.right])
-    seen = np.unique(sides.astype(np.int64) * width + np.tile(found.segment, 2)) // width
+    size, width = len(duels.systems), len(duels.segments)
+    sides = np.concatenate([duels.left, duels.right])
+    seen = np.unique(sides.astype(np.int64) * width + np.tile(duels.segment, 2)) // width
     counted = {"n_segments": seen, "n_ratings": sides}
     return {name: np.bincount(codes, minlength=size) for name, codes in counted.items()}
 
 
-def _span(places: Floats, tail: float, n: int) -> tuple[int, int]:
-    """Give the places that a system takes but for the tails; any of n, if no resample has one."""
-    if not places.size:
+def _span(drawn: Floats, tail: float, n: int) -> tuple[int, int]:
+    """Return the ranks that a system takes but for the tails; any of n without a resample."""
+    if not drawn.size:
         return 1, n
-    low = np.quantile(places, tail, method="lower")
-    return int(low), int(np.quantile(places, 1 - tail, method="higher"))
+    low = np.quantile(drawn, tail, method="lower")
+    return int(low), int(np.quantile(drawn, 1 - tail, method="higher"))
 
 
 def _apart(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Cut where no range of places above reaches one below."""
+    """Cut where no range of ranks above reaches a range below."""
     worst = np.maximum.accumulate([last for _, last in spans])
     best = np.minimum.accumulate([first for first, _ in spans][::-1])[::-1]
     opens = np.append(True, worst[:-1] < best[1:])
     return clusters.spans(np.cumsum(opens))
 
 
-def _model_table(found: Duels, fitted: Fitted, order: Sequence[str]) -> Table:
+def _model_table(duels: Duels, fitted: Fitted, order: Sequence[str]) -> Table:
     scores = fitted.scores
-    place = {name: i for i, name in enumerate(found.systems)}
+    codes = {name: i for i, name in enumerate(duels.systems)}
     columns = (Column("system"), *(Column(name, "higher", digits=4) for name in scores))
     rows: list[tuple[Cell, ...]] = [
-        (name, *(float(score[place[name]]) for score in scores.values())) for name in order
+        (name, *(float(score[codes[name]]) for score in scores.values())) for name in order
     ]
     notes = (
-        f"{len(found):,} battles; trueskill: mean over {fitted.n_runs:,} runs",
+        f"{len(duels):,} battles; trueskill: mean over {fitted.n_runs:,} runs",
         "bt: log-strengths, a tie is half a win; expected-wins: ties left out",
     )
     return Table("Models", columns, tuple(rows), notes)
 
 
-def _orderings(found: Duels) -> agreement.Orderings:
-    size = len(found.systems)
-    pair = found.left.astype(np.int64) * size + found.right
+def _ordered_alike(duels: Duels) -> Table:
+    """List identical outputs of which a judge put one before the other."""
+    names = ("segment", "rater", "better", "worse", "rank_better", "rank_worse", "text")
+    shares = f"{len(duels.alike):,} of {plural(duels.n_identical, 'pair')}"
+    title = f"Identical outputs that a judge put in order: {shares}"
+    return Table(title, tuple(Column(name, mixed=True) for name in names), duels.alike)
+
+
+def _orderings(duels: Duels) -> agreement.Orderings:
+    size = len(duels.systems)
+    pair = duels.left.astype(np.int64) * size + duels.right
     return agreement.Orderings(
-        rater=found.rater.astype(np.int64),
-        unit=found.segment.astype(np.int64) * size * size + pair,
-        outcome=np.asarray(found.outcome * 2 - 1),
-        block=found.segment.astype(np.int64),
+        rater=duels.rater.astype(np.int64),
+        unit=duels.segment.astype(np.int64) * size * size + pair,
+        outcome=np.asarray(duels.outcome * 2 - 1),
+        block=duels.segment.astype(np.int64),
     )
 
 
-def _judge_agreement(found: Duels, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Agreement of orderings: between judges, and of each judge with the own repeats."""
-    columns = _orderings(found)
-    one, other = rng.spawn(2)
-    between = agreement.ranking_agreement(columns, n_resamples=n_resamples, rng=one)
-    within = agreement.ranking_agreement(columns, within=True, n_resamples=n_resamples, rng=other)
+def _judge_agreement(duels: Duels, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Agreement of orderings: between judges, and of each judge's repeats."""
+    columns = _orderings(duels)
+    first, second = rng.spawn(2)
+    between = agreement.ranking_agreement(columns, n_resamples=n_resamples, rng=first)
+    within = agreement.ranking_agreement(columns, within=True, n_resamples=n_resamples, rng=second)
     return {
         "rankings": {
             "ranking": between.to_dict(),
@@ -333,31 +460,31 @@ def _judge_agreement(found: Duels, n_resamples: int, rng: np.random.Generator) -
     }
 
 
-def _judge_table(found: Duels, rankings: Rankings) -> Table:
+def _judge_table(duels: Duels, rankings: Rankings) -> Table:
     """Make a row per judge, the one who agrees least with others first."""
-    size = len(found.raters)
-    columns = _orderings(found)
+    size = len(duels.raters)
+    columns = _orderings(duels)
     sign = columns.outcome.astype(np.int64) + 1
     _, unit = np.unique(columns.unit, return_inverse=True)
-    alike, met = _with_others(unit * 3 + sign, found.rater), _with_others(unit, found.rater)
-    _, own = np.unique(unit * size + found.rater, return_inverse=True)
-    own_alike, own_met = (np.bincount(x)[x] - 1 for x in (own * 3 + sign, own))
+    alike, met = _with_others(unit * 3 + sign, duels.rater), _with_others(unit, duels.rater)
+    _, by_judge = np.unique(unit * size + duels.rater, return_inverse=True)
+    repeats_alike, repeats = (np.bincount(x)[x] - 1 for x in (by_judge * 3 + sign, by_judge))
 
     def share(top: NDArray[Any], bottom: NDArray[Any]) -> Floats:
-        return ratio(group_sums(found.rater, top, size), group_sums(found.rater, bottom, size))
+        return ratio(group_sums(duels.rater, top, size), group_sums(duels.rater, bottom, size))
 
     agree = share(alike, met)
     cells = {
         "n_rankings": np.bincount(rankings.rater, minlength=size),
-        "n_pairs": np.bincount(found.rater, minlength=size),
-        "ties": share(found.outcome == 0.5, np.ones(len(found))),
-        "n_shared": group_sums(found.rater, met > 0, size).astype(np.int64),
+        "n_pairs": np.bincount(duels.rater, minlength=size),
+        "ties": share(duels.outcome == 0.5, np.ones(len(duels))),
+        "n_shared": group_sums(duels.rater, met > 0, size).astype(np.int64),
         "agree": agree,
-        "agree_self": share(own_alike, own_met),
+        "agree_self": share(repeats_alike, repeats),
     }
     rows: list[tuple[Cell, ...]] = [
         (name, *(column[i].item() for column in cells.values()))
-        for i, name in enumerate(found.raters)
+        for i, name in enumerate(duels.raters)
     ]
     order = sorted(range(size), key=lambda i: (np.nan_to_num(agree[i], nan=2.0), rows[i][0]))
     digits = {"ties": 3, "agree": 3, "agree_self": 3}
@@ -370,7 +497,7 @@ def _judge_table(found: Duels, rankings: Rankings) -> Table:
 
 
 def _with_others(group: NDArray[Any], rater: NDArray[Any]) -> NDArray[Any]:
-    """Count for each row the rows of its group that are not by its own rater."""
-    _, whole = np.unique(group, return_inverse=True)
-    _, own = np.unique(group * (int(rater.max()) + 1) + rater, return_inverse=True)
-    return np.asarray(np.bincount(whole)[whole] - np.bincount(own)[own])
+    """Count for each row the rows of its group that are by other raters."""
+    _, whole_group = np.unique(group, return_inverse=True)
+    _, of_rater = np.unique(group * (int(rater.max()) + 1) + rater, return_inverse=True)
+    return np.asarray(np.bincount(whole_group)[whole_group] - np.bincount(of_rater)[of_rater])

@@ -1,70 +1,155 @@
-"""Raw judgements to human scores: read them, run a protocol, say what it rests on."""
+"""Raw judgements to human scores: read them once, find their protocol, and run it."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from steelyard.core.errors import UsageError
-from steelyard.core.provenance import Provenance
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.judgements import BattleLog, Rankings, Ratings
-from steelyard.formats.load import selection
-from steelyard.formats.reading import Reading, read_all
+from steelyard.data.joining import join
+from steelyard.data.judgements import BattleLog, Rankings, Ratings, encode
+from steelyard.data.segments import Segments, natural_key
+from steelyard.formats import columns as roles
+from steelyard.formats.format import TableFormat
+from steelyard.formats.judged import errors as errorlists
+from steelyard.formats.judged import raterfile
+from steelyard.formats.judged import ratings as directassessment
+from steelyard.formats.load import check_columns, selection
+from steelyard.formats.options import LoadOptions
+from steelyard.formats.rawtable import RawTable
+from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.streams import kept
-from steelyard.human.darr import DARR, groups
-from steelyard.human.judgedunits import named_column
-from steelyard.human.numeric import DA, ESA, MQM
-from steelyard.human.options import PROTOCOLS, HumanOptions, parts_of_scale
-from steelyard.human.protocol import Protocol, read_inputs
+from steelyard.human.options import (
+    PRESETS,
+    PROTOCOLS,
+    HumanOptions,
+    Protocol,
+    Selection,
+    parts_of_scale,
+    protocols_with,
+)
 from steelyard.human.results import HumanScores
-from steelyard.human.rr import RR
 
-#: Every protocol by its name; a new one also stands in ``options.PROTOCOLS``, which help shows.
-REGISTRY: dict[str, Protocol] = {one.name: one for one in (DA, MQM, ESA, RR, DARR)}
+Judgements = Ratings | Rankings | BattleLog
+#: The modules that score each protocol, loaded when asked for.
+_HOMES = {"da": "ratings", "mqm": "ratings", "esa": "ratings", "rr": "rr", "darr": "darr"}
 
 
-def human_scores(  # noqa: PLR0913 - every option has a default
-    *sources: Any,
-    protocol: str | None = None,
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What was read: judgements of one kind, and a set of scores and texts, where there are any.
+
+    ``about`` is what texts beside ratings say of their segments: documents and domains.
+    """
+
+    judgements: Judgements | None
+    scores: EvalSet | None
+    files: tuple[InputFile, ...] = ()
+    notes: tuple[str, ...] = ()
+    about: Segments | None = None
+
+
+class Scorer(ABC):
+    """What separates one protocol from another.
+
+    ``expected`` says in words what its tables hold, ``rated`` are the formats of ratings that it
+    reads, ``controlled`` tells whether quality control applies, ``scaled`` whether ratings must lie
+    on the scale, and ``of_sets`` whether it takes the ratings that a set carries.
+    """
+
+    name: str
+    expected: str
+    rated: tuple[TableFormat, ...] = ()
+    controlled = False
+    scaled = True
+    of_sets = False
+
+    @abstractmethod
+    def score(
+        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
+    ) -> HumanScores:
+        """Turn what was read, by the name of its set, into scores."""
+
+    @abstractmethod
+    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
+        """Return the options that belong into the provenance of a result."""
+
+    def takes(self, form: TableFormat, table: RawTable) -> bool:
+        """Tell whether it has a use for a table of this format."""
+        del table
+        return form in self.rated
+
+    def severities(self, options: HumanOptions) -> Collection[str] | None:
+        """Return the severities that errors may have, None where nobody asks."""
+        del options
+        return None
+
+    def refuse(self, options: HumanOptions) -> None:
+        """Refuse options that it does not take, and those that a preset decides itself."""
+        options.refuse_other_protocols()
+        if options.unit not in ("auto", "segment") and not self.of_sets:
+            raise UsageError(f'unit="{options.unit}" applies to protocols da, mqm and esa')
+        if options.preset is None:
+            return
+        preset = PRESETS[options.preset]
+        if self.name not in preset.protocols:
+            names = ", ".join(preset.protocols)
+            raise UsageError(f'preset="{preset.name}" applies to protocol {names}')
+        decided = {"standardised", "quality_control", "unit", "clusters", "test", "alpha",
+                   "correction"}  # fmt: skip
+        for name in options.changed():
+            value = getattr(options, name)
+            if name in decided and not (name == "standardised" and value is False):
+                shown = f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"
+                raise UsageError(f'preset="{preset.name}" leaves no choice of {shown}')
+
+    def inspect(self, form: TableFormat, table: RawTable, options: HumanOptions) -> None:
+        """Refuse a table that it can't score."""
+        if not self.takes(form, table):
+            columns = ", ".join(list(table.columns)[:8])
+            read_as = f"was read as {form.name} (columns {columns})"
+            table.fail(f"{read_as}; protocol {self.name} expects {self.expected}")
+        if form.gives is Ratings and self.scaled:
+            plain = form is directassessment.FORMAT
+            names = roles.RATING if plain else roles.ERROR_VALUE
+            directassessment.check_scale(table, *parts_of_scale(options.scale)[1], names)
+        severities = self.severities(options)
+        if severities is not None and form is errorlists.FORMAT:
+            errorlists.check_severities(table, severities)
+
+    def missing(self, what: str) -> UsageError:
+        """Make the error of inputs that hold nothing to score."""
+        return UsageError(f"{what}: protocol {self.name} expects {self.expected}")
+
+
+def scorer_of(protocol: str) -> Scorer:
+    """Load the scorer of a protocol."""
+    module = import_module(f"steelyard.human.{_HOMES[protocol]}")
+    scorer: Scorer = getattr(module, protocol.upper())
+    return scorer
+
+
+def human_scores(
+    *sources: object,
+    protocol: str | Protocol | None = None,
     preset: str | None = None,
-    standardised: bool | None = None,
-    quality_control: bool = False,
-    min_seconds: float = 2.0,
-    scale: Sequence[float] | Sequence[str] = (0, 100),
     unit: str = "auto",
-    clusters: str = "wmt",
-    test: str | None = None,
-    alpha: float = 0.05,
-    correction: str = "none",
-    weights: str | Path | None = None,
-    severity: Mapping[str, float] | Iterable[tuple[str, float]] = (),
-    cap: float | None = None,
-    threshold: float | str | None = None,
-    thresholds: Sequence[float] = (),
-    identical_ties: bool = False,
-    keep_ties: bool = False,
-    metrics: Collection[str] | None = None,
-    each: bool = False,
-    by: str = "trueskill",
-    held_back: Any = None,
     raters: str | Path | Mapping[str, Sequence[str]] | None = None,
     human: str | None = None,
-    score: str | None = None,
     systems: Collection[str] | None = None,
-    drop_systems: Collection[str] = (),
-    where: Mapping[str, str] | Iterable[tuple[str, str]] = (),
-    ignore: Collection[str] = (),
-    columns: Mapping[str, str] | Iterable[tuple[str, str]] = (),
-    format: str | None = None,  # noqa: A002 - the word that people use
-    lp: str | None = None,
     n_bootstrap: int = 1000,
     rng: Rng = 0,
+    **keep: Unpack[Selection],
 ) -> HumanScores:
     """Turn raw judgements into scores of outputs and systems.
 
@@ -72,52 +157,42 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     ----------
     *sources
         Files of raw judgements (or :class:`Ratings`, :class:`Rankings`, frames); for ``da``,
-        ``mqm`` and ``esa`` also texts, or tables, that tell documents and domains of segments; for
+        ``mqm`` and ``esa`` also texts, or tables, with documents and domains of segments; for
         ``darr`` and ``rr`` texts and scores of metrics, and for ``darr`` a table of human scores.
     protocol
-        ``da`` (direct assessment), ``mqm``, ``esa``, ``rr`` (rankings) or ``darr``; without it,
-        what the judgements tell, with a warning that says so.
+        ``da`` (direct assessment), ``mqm``, ``esa``, ``rr`` (rankings) or ``darr``, or one of them
+        with its options: ``sy.da(standardised=False)``, ``sy.mqm(cap=25)``. By default what the
+        judgements are, with a warning that names it.
     preset
         Rank as the organisers of a shared task do: ``wmt22`` (of ``da``), ``wmt24`` (mean of domain
         means, tests by domain combined), ``wmt24-micro`` (plain means, one test) or ``wmt25`` (of
         ``esa``).
-    standardised
-        Scores are z (standardised by rater) or raw; by default z for ``da`` only.
-    quality_control, min_seconds
-        Remove the raters who fail the checks; the least median time per rating.
-    scale
-        The ends of the scale, beyond which a score is an error; or its words from the worst to the
-        best (``["bad", "ok", "good"]``), which count 1, 2, 3.
     unit
         What is independent (``da``, ``mqm``, ``esa``): ``segment``, ``document``, a column, a
         number of consecutive segments, ``rater`` or ``document+rater``; ``auto`` takes documents
         where at least ten are known, else segments. Presets keep their organisers' unit.
-    clusters, test, alpha, correction
-        How systems are put into clusters: rule ``wmt``, ``strict``, ``neighbours`` or ``none``;
-        test ``rank-sum`` (default for ``da``), ``permutation`` (paired; for ``mqm`` and ``esa``) or
-        ``t`` (of means, with errors by unit).
-    weights, severity, cap
-        MQM: the weights (``wmt``, ``wmt21`` or a TOML file; by default what fits the
-        categories), those of further severities (``{"undecided": 0}``; a blank one is ``none``),
-        and the most that one rating may cost.
-    threshold, thresholds, identical_ties, keep_ties, metrics, each
-        DARR: the difference that decides a pair (25 for raw scores; ``auto`` takes the one that
-        at most 5 % of pairs of equal outputs reach); thresholds for the curve;
-        whether identical texts are ties, and whether ties are kept; whose ties are counted;
-        whether each group of files (``de-en.*``) is a set of its own.
-    by, held_back
-        Rankings: the model that systems are ordered by (``trueskill``, ``bt``,
-        ``expected-wins``), and rankings whose pairs the models shall predict.
     raters
         Who has which logins, so that a person is one rater: ``{person: [logins]}``, or a file of
         that as JSON, or of a table with columns ``login`` and ``person``.
-    human, score
-        The human score (or the ratings) of inputs that hold several; the column to take as the
-        score where ratings have several criteria.
-    systems, drop_systems, where, ignore, columns, format, lp
-        What to keep, as in :func:`steelyard.load`. Systems are chosen after standardisation.
+    human
+        The human score (or the ratings) of inputs that hold several.
+    systems
+        The systems to keep, after standardisation.
     n_bootstrap, rng
         Resamples for intervals of agreement, and their seed.
+    **keep
+        ``score`` (the column to take as the score), ``drop_systems``, ``where``, ``ignore``,
+        ``columns``, ``format`` and ``lp``, as in :func:`steelyard.load`.
+
+    Returns
+    -------
+    HumanScores
+        Systems best first, with ranks, clusters, verdicts, raters and their agreement.
+
+    See Also
+    --------
+    steelyard.compare : Compare systems by the scores of outputs.
+    steelyard.meta_evaluate : Compare metrics with human scores.
 
     Examples
     --------
@@ -129,78 +204,337 @@ def human_scores(  # noqa: PLR0913 - every option has a default
     >>> [(s.system, round(s.score, 3), s.raw) for s in result.systems]
     [('A', 0.84, 85.0), ('B', -0.84, 45.0)]
     """
-    told = ""
-    words, ends = parts_of_scale(scale)
-    scale = words or ends
-    if protocol is None and sources:
-        pairs = _named_columns(columns, score)
-        how = Reading(selection(where), tuple(ignore), lp, columns=pairs, form=format, scale=words)
-        protocol, told = _told_protocol(sources, how, human)
-    elif protocol is None:
+    for name in keep.keys() - Selection.__annotations__.keys():
+        protocols = protocols_with(name)
+        if not protocols:
+            raise TypeError(f"human_scores() got an unexpected keyword argument '{name}'")
+        raise UsageError(f"{name} is an option of a protocol: protocol=sy.{protocols[0]}({name}=X)")
+    settings: dict[str, Any] = {
+        "protocol": protocol, "preset": preset, "unit": unit, "raters": raters, "human": human,
+        "systems": systems, "n_bootstrap": n_bootstrap, **keep,
+    }  # fmt: skip
+    if isinstance(protocol, Protocol):
+        settings |= {item.name: getattr(protocol, item.name) for item in fields(protocol)}
+        settings["protocol"] = protocol.name
+    return score_judgements(sources, settings, rng)
+
+
+@kept()
+def score_judgements(
+    sources: Sequence[object], settings: Mapping[str, Any], rng: Rng = 0
+) -> HumanScores:
+    """Score judgements; settings are fields of :class:`HumanOptions`, the protocol may be None."""
+    protocol, why = settings["protocol"], ""
+    if protocol is None and settings.get("each"):
+        protocol = "darr"  # whose option it is
+    if protocol is None and not sources:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
-    options = HumanOptions.of(locals())
-    named = _named_columns(columns, score)
-    column = named_column(options.unit)
-    named += () if column is None else (("doc", column),)
-    options = replace(options, where=selection(where), columns=named)
-    stream = generator(rng)
-    own = REGISTRY[protocol]
-    if not sources:
-        raise own.missing("no input")
-    own.refuse(options)
-    sets = groups(sources) if each else {"all": list(sources)}
-    read = {name: read_inputs(some, own, options) for name, some in sets.items()}
-    result = own.score(read, options, stream)
-    settings = {"protocol": protocol, "clusters": clusters, "alpha": alpha}
-    settings |= own.signed(options, result)
-    settings |= {"quality-control": True} if quality_control else {}
-    files = tuple(file for inputs in read.values() for file in inputs.files)
-    notes = [note for inputs in read.values() for note in inputs.notes]
-    if told:
-        notes.insert(0, f'taken as protocol {protocol}: {told} (protocol="{protocol}" says it)')
+    options = _options({**settings, "protocol": "da" if protocol is None else protocol})
+    scorer = scorer_of(options.protocol)
+    if protocol is not None:
+        if not sources:
+            raise scorer.missing("no input")
+        scorer.refuse(options)
+    sets = _groups(sources) if options.each else {"all": list(sources)}
+    reads = {
+        name: _read(some, options, scorer if protocol else None) for name, some in sets.items()
+    }
+    if protocol is None:
+        ((judged, parts, tables),) = reads.values()
+        protocol, why = _protocol_of([*judged, *(read.value for read in parts)], options.human)
+        options = replace(options, protocol=protocol)
+        scorer = scorer_of(protocol)
+        scorer.refuse(options)
+        for form, table in tables:
+            scorer.inspect(form, table, options)
+    inputs = {
+        name: _gathered(judged, found, scorer, options)
+        for name, (judged, found, _) in reads.items()
+    }
+    return _finished(inputs, scorer, options, rng, why)
+
+
+def _options(settings: Mapping[str, Any]) -> HumanOptions:
+    """Check settings; a column that is the unit is read as documents."""
+    from steelyard.human.ranking import named_column
+
+    options = HumanOptions.of(settings)
+    columns = selection(options.columns, "columns", "roles and columns, as {'system': 'model'}")
+    unit_column = named_column(options.unit)
+    columns += () if unit_column is None else (("doc", unit_column),)
+    columns += () if options.score is None else (("score", options.score),)
+    return replace(options, where=selection(options.where), columns=columns)
+
+
+def _finished(
+    inputs: Mapping[str, Inputs], scorer: Scorer, options: HumanOptions, rng: Rng, why: str = ""
+) -> HumanScores:
+    """Score inputs, and add what the result rests on."""
+    result = scorer.score(inputs, options, generator(rng))
+    settings = {
+        "protocol": scorer.name, "clusters": options.clusters, "alpha": options.alpha,
+        **scorer.signed(options, result),
+        **({"quality-control": True} if options.quality_control else {}),
+    }  # fmt: skip
+    files = tuple(file for some in inputs.values() for file in some.files)
+    notes = [note for some in inputs.values() for note in some.notes]
+    if why:
+        notes.insert(0, f'read as protocol {scorer.name} ({why}); protocol="NAME" changes it')
     return replace(
         result,
         warnings=(*notes, *result.warnings),
         provenance=Provenance.of("human", settings, files, rng, options),
-        language_pair=lp,
+        language_pair=options.lp,
     )
 
 
-def _named_columns(
-    columns: Mapping[str, str] | Iterable[tuple[str, str]], score: str | None
-) -> tuple[tuple[str, str], ...]:
-    """Return the roles that the user gave to columns, the score included."""
-    pairs = selection(columns, "columns", "roles and columns, as {'system': 'model'}")
-    return pairs if score is None else (*pairs, ("score", score))
+Seen = list[tuple[TableFormat, RawTable]]
+
+
+def _read(
+    sources: Sequence[object], options: HumanOptions, scorer: Scorer | None, *, whole: bool = True
+) -> tuple[list[Judgements], list[Read], Seen]:
+    """Read sources once: judgements that are objects, inputs, and the tables that nobody checked.
+
+    A scorer refuses tables before they are read; without one they are returned for it. The columns
+    that rows are selected by must be in one of the sources, if these are the ``whole`` input.
+    """
+    tables: Seen = []
+
+    def inspect(form: TableFormat, table: RawTable) -> None:
+        if scorer is None:
+            tables.append((form, table))
+        else:
+            scorer.inspect(form, table, options)
+
+    reading = Reading(
+        options.where,
+        tuple(options.ignore),
+        options.lp,
+        inspect,
+        columns=options.columns,
+        form=options.format,
+        scale=parts_of_scale(options.scale)[0],
+    )
+    judged = [source for source in sources if isinstance(source, Judgements)]
+    reads = read_all([s for s in sources if not isinstance(s, Judgements)], reading)
+    if whole:
+        check_columns(reads, reading)
+    return judged, reads, tables
 
 
 @kept()
-def _told_protocol(sources: Sequence[Any], reading: Reading, human: str | None) -> tuple[str, str]:
-    """Return the protocol that inputs tell, and what tells it."""
-    judged = (Ratings, Rankings, BattleLog)
-    values = [source for source in sources if isinstance(source, judged)]
-    values += [one.value for one in read_all([s for s in sources if not isinstance(s, judged)],
-                                             reading)]  # fmt: skip
-    found = {told for value in values for told in _told(value, human)}
-    if len(found) != 1:
-        seen = "tell several" if found else "do not tell it"
-        known = ", ".join(PROTOCOLS)
-        raise UsageError(f"protocol=NAME is missing, and the inputs {seen}: one of {known}")
-    return found.pop()
+def read_inputs(sources: Sequence[object], scorer: Scorer, options: HumanOptions) -> Inputs:
+    """Read all sources: judgements of one kind are put together, scores and texts joined."""
+    judged, reads, _ = _read(sources, options, scorer)
+    return _gathered(judged, reads, scorer, options)
 
 
-def _told(value: Any, human: str | None) -> list[tuple[str, str]]:
-    """Say what one input tells; texts and scores tell nothing."""
+def _gathered(
+    judged: Sequence[Judgements], reads: Sequence[Read], scorer: Scorer, options: HumanOptions
+) -> Inputs:
+    """Sort what was read into judgements, and sets of scores and texts."""
+    notes: list[str] = []
+    judgements: list[Judgements] = [*judged]
+    scores: list[EvalSet] = []
+    about: list[EvalSet] = []  # with documents and domains
+    for read in reads:
+        notes.extend(read.notes)
+        es = read.value
+        if not isinstance(es, EvalSet):
+            judgements.append(es)
+        elif not scorer.of_sets:
+            scores.append(es)
+        else:
+            described = es.segments.documents is not None or es.segments.domains is not None
+            if es.ratings or not described:
+                notes.extend(es.notes)
+                judgements.append(ratings_of(es, options.human))
+            about.append(es)
+    files = [file for read in reads for file in read.files or getattr(read.value, "inputs", ())]
+    together = _together(judgements)
+    if options.raters is not None:
+        together, note = _merged(together, raterfile.read(options.raters))
+        notes.append(note)
+    joined = join(scores) if scores else None
+    return Inputs(together, joined, tuple(files), tuple(notes), _known_segments(about))
+
+
+def _protocol_of(values: Iterable[object], human: str | None) -> tuple[str, str]:
+    """Return the protocol that judgements are of, and what shows it."""
+    protocols = {protocol for value in values for protocol in _shown_by(value, human)}
+    if len(protocols) != 1:
+        what = "are of several" if protocols else "do not show it"
+        names = ", ".join(PROTOCOLS)
+        raise UsageError(f"protocol=NAME is missing, and the inputs {what}: one of {names}")
+    return protocols.pop()
+
+
+def _shown_by(value: object, human: str | None) -> list[tuple[str, str]]:
+    """Return the protocol of an input; texts and scores show none."""
     if isinstance(value, Rankings):
         return [("rr", "rankings of systems")]
     if isinstance(value, BattleLog):
         return [("darr", "pairs, the better and the worse")]
     if isinstance(value, EvalSet):
-        return [told for name, own in value.ratings.items() if human in (None, name)
-                for told in _told(own, None)]  # fmt: skip
+        return [shown for name, ratings in value.ratings.items() if human in (None, name)
+                for shown in _shown_by(ratings, None)]  # fmt: skip
     if not isinstance(value, Ratings):
         return []
     scored = not np.isnan(value.value).all()
     if value.errors is None:
         return [("da", "scores of raters")] if scored else []
     return [("esa", "scores and marked errors") if scored else ("mqm", "marked errors")]
+
+
+def _groups(sources: Sequence[object]) -> dict[str, list[object]]:
+    """Group files by the first part of their names: de-en.pairs.csv and de-en.text.jsonl."""
+    groups: dict[str, list[object]] = {}
+    for source in sources:
+        if not isinstance(source, (str, Path)):
+            raise UsageError("each=True groups files by their names: give paths")
+        groups.setdefault(Path(source).name.partition(".")[0], []).append(source)
+    return groups
+
+
+def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
+    """Put together what sets say of segments; None where there is no set."""
+    if not sets:
+        return None
+    kinds = ("document", "domain", "source")
+    known: dict[str, list[str | None]] = {}
+    for es in sets:
+        blank = (None,) * len(es.segments)
+        columns = (es.segments.documents, es.segments.domains, es.segments.sources)
+        rows = zip(es.segments.ids, *(column or blank for column in columns), strict=True)
+        for segment, *names in rows:
+            facts = known.setdefault(segment, [None, None, None])
+            for k, (kind, name) in enumerate(zip(kinds, names, strict=True)):
+                if kind != "source" and name is not None and facts[k] not in (None, name):
+                    raise InputError(
+                        f"segment '{segment}' is of {kind} '{facts[k]}' in one input, of '{name}' "
+                        "in another"
+                    )
+                facts[k] = facts[k] if name is None else name
+    ids = tuple(sorted(known, key=natural_key))
+    documents, domains, sources = (tuple(known[segment][k] for segment in ids) for k in range(3))
+    return Segments(ids, documents, domains, sources)
+
+
+def _merged(judged: Any, person: Mapping[str, str]) -> tuple[Any, str]:
+    """Make the logins of one person one rater, with a note on how many are left."""
+    if not isinstance(judged, (Ratings, Rankings)):
+        raise UsageError("raters=... merges logins, which these judgements do not have")
+    names, codes = encode([person.get(login, login) for login in judged.raters])
+    unused = sorted(person.keys() - set(judged.raters))
+    note = f"raters: {plural(len(judged.raters), 'login')} are {plural(len(names), 'rater')}"
+    alone = len(set(judged.raters) - person.keys())
+    note += f"; {plural(alone, 'login')} not in the file, each a rater" if alone else ""
+    if unused:
+        note += f"; {plural(len(unused), 'login')} of the file without a judgement: "
+        note += listed(unused, 5)
+    return replace(judged, raters=names, rater=codes[judged.rater]), note
+
+
+def ratings_of(es: EvalSet, human: str | None) -> Ratings:
+    """Return the ratings that a set carries, by their name where there are several."""
+    if human is None and len(es.ratings) == 1:
+        return next(iter(es.ratings.values()))
+    if human is None or human not in es.ratings:
+        raise UsageError(
+            f"name the raw ratings (human=NAME); {hint(human or '', es.ratings)}"
+            if es.ratings
+            else "the input holds scores but no raw ratings"
+        )
+    return es.ratings[human]
+
+
+def _together(judged: Sequence[Judgements]) -> Judgements | None:
+    """Put several files of judgements together; a rater of the same name is the same person."""
+    if len(judged) < 2:
+        return judged[0] if judged else None
+    if len({type(value) for value in judged}) > 1:
+        raise UsageError("the inputs hold judgements of different kinds; give one kind at a time")
+    parts = [value for value in judged if isinstance(value, Ratings)]
+    if not parts:
+        raise UsageError("give one file of rankings or pairs at a time")
+
+    def labels(names: str, codes: str) -> list[str]:
+        return [getattr(part, names)[code] for part in parts for code in getattr(part, codes)]
+
+    def column(name: str, blank: Any) -> tuple[Any, ...] | None:
+        columns = [getattr(part, name) for part in parts]
+        if all(values is None for values in columns):
+            return None
+        rows = zip(parts, columns, strict=True)
+        return tuple(
+            x for part, values in rows for x in ([blank] * len(part) if values is None else values)
+        )
+
+    seconds = column("seconds", np.nan)
+    return Ratings.from_labels(
+        labels("systems", "system"),
+        labels("segments", "segment"),
+        labels("raters", "rater"),
+        np.concatenate([part.value for part in parts]),
+        errors=column("errors", None),
+        item=column("item", "system"),
+        unit=column("unit", ""),
+        document=column("document", ""),
+        wave=column("wave", 0),
+        domain=column("domain", ""),
+        seconds=None if seconds is None else np.array(seconds, dtype=np.float64),
+    )
+
+
+def scored_inputs(
+    sources: Sequence[object], protocol: str, load: LoadOptions, rng: Rng = 0
+) -> tuple[list[object], str, tuple[str, ...]]:
+    """Return inputs with raw ratings scored, the name of their score, and warnings.
+
+    The set that replaces the ratings keeps them, so that raters can be drawn from it.
+    """
+    options = HumanOptions(
+        protocol=protocol,
+        where=load.where,
+        ignore=load.ignore,
+        columns=load.columns,
+        format=load.format,
+        lp=load.lp,
+        clusters="none",
+        n_bootstrap=0,
+    )
+    scorer = scorer_of(protocol)
+    scorer.refuse(options)
+    rated: list[object] = []
+    others: list[object] = []
+    reads: list[Read] = []
+    tables: Seen = []
+    for source in sources:
+        _, of_source, seen = _read([source], options, None, whole=len(sources) == 1)
+        if of_source and all(isinstance(read.value, Ratings) for read in of_source):
+            rated.append(source)
+            reads, tables = of_source, seen
+        else:
+            others.append(source)
+    if not rated:
+        raise UsageError(f'protocol="{protocol}": no input holds raw ratings')
+    if len(rated) > 1:  # files of one tool are one table, whose rows are settled together
+        _, reads, tables = _read(rated, options, None)
+    for form, table in tables:
+        scorer.inspect(form, table, options)
+    result = _finished({"all": _gathered([], reads, scorer, options)}, scorer, options, rng)
+    es = result.rated_set
+    assert es is not None  # protocols of single outputs have scores of them
+    return [es, *others], load.human or result.score, result.warnings
+
+
+def with_costs(es: EvalSet, human: str | None) -> EvalSet:
+    """Return a set whose ratings that are lists of errors have the value that errors cost."""
+    from steelyard.human.mqm import values_of
+
+    ratings = es.ratings.get(human or "")
+    if ratings is None or ratings.errors is None or not np.isnan(ratings.value).all():
+        return es
+    costed = replace(ratings, value=values_of(ratings)[0])
+    return replace(es, ratings={**es.ratings, str(human): costed})

@@ -23,10 +23,9 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog
 from steelyard.formats.folders import mtme
 from steelyard.formats.load import load
-from steelyard.human.darr import DARR
+from steelyard.human.darr import DARR, Pairs, pairs_of_battles, pairs_of_scores
 from steelyard.human.options import HumanOptions
-from steelyard.human.outputpairs import Pairs, pairs_of_battles, pairs_of_scores
-from steelyard.human.protocol import read_inputs
+from steelyard.human.run import read_inputs
 from steelyard.reproduction.reproduction import (
     COMPUTED,
     COUNTED,

@@ -213,10 +213,9 @@ def _decided(
     """Read a list of pairs, with texts and scores of metrics."""
     from steelyard.data.judgements import BattleLog
     from steelyard.data.selection import chosen_metrics
-    from steelyard.human.darr import DARR
+    from steelyard.human.darr import DARR, pairs_of_battles
     from steelyard.human.options import HumanOptions
-    from steelyard.human.outputpairs import pairs_of_battles
-    from steelyard.human.protocol import read_inputs
+    from steelyard.human.run import read_inputs
 
     if options.human is not None:
         raise UsageError("--pairs and --human: expected one of them")

@@ -50,7 +50,7 @@ def each_set(inputs: tuple[str, ...], column: str, options: InputOptions) -> dic
 
 def emit_study(found: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:
     """Print and write a study; a figure has the chosen curves."""
-    from steelyard.human.outputpairs import brief_pairs
+    from steelyard.human.results import brief_pairs
 
     curves = found.curves if plot is None else [found.curve(name) for name in plot]
 

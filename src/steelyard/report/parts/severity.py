@@ -15,13 +15,8 @@ from steelyard.core.options import bad_value
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
-from steelyard.human.raters import (
-    UNKNOWN,
-    opinions,
-    rater_scale,
-    rater_table,
-    with_others,
-)
+from steelyard.human.ranking import UNKNOWN
+from steelyard.human.raters import opinions, rater_scale, rater_table, with_others
 from steelyard.report.explorer import joined, with_ratings
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.agreement import krippendorff_alpha

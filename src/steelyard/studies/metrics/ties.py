@@ -25,9 +25,15 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.selection import chosen_metrics
 from steelyard.data.units import AUTO
 from steelyard.formats.load import Source, as_evalset
-from steelyard.human.equals import of_pairs, of_ratings, tie_threshold
+from steelyard.human.darr import (
+    Pairs,
+    identical_table,
+    of_pairs,
+    of_ratings,
+    pairs_of_scores,
+    tie_threshold,
+)
 from steelyard.human.mqm import values_of
-from steelyard.human.outputpairs import Pairs, identical_table, pairs_of_scores
 from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts

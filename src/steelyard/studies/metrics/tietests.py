@@ -14,7 +14,7 @@ import numpy as np
 from steelyard.core.table import Cell, Column, Table
 from steelyard.data.segments import Segments
 from steelyard.data.units import UnitEffect, Units, many, units_of
-from steelyard.human.outputpairs import Pairs
+from steelyard.human.darr import Pairs
 from steelyard.metaevaluation.options import Procedure
 from steelyard.metaevaluation.results import MetaResult, Significance
 from steelyard.metaevaluation.significance import ranked, significance_of

@@ -21,26 +21,25 @@ from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
 from steelyard.human import raters
 from steelyard.human.mqm import values_of
-from steelyard.human.numeric import check_systems, duplicate_notes
 from steelyard.human.options import HumanOptions
-from steelyard.human.ordering import average
-from steelyard.human.protocol import Inputs, Protocol, own_ratings, read_inputs
+from steelyard.human.ranking import UNKNOWN, average
+from steelyard.human.ratings import check_systems, describe, duplicate_notes
 from steelyard.human.results import HumanScores
-from steelyard.human.segmentfacts import describe
+from steelyard.human.run import Inputs, Scorer, ratings_of, read_inputs
 from steelyard.stats.arrays import Counts
 
 RAW, Z = "raw", "z"
 
 
-class _Any(Protocol):
+class _Any(Scorer):
     """Whatever people gave to single outputs, and scores and texts beside it."""
 
     name = "ratings"
     expected = "raw ratings: rater, system, segment and a score, or errors"
     scaled = False
 
-    def takes(self, found: TableFormat, table: RawTable) -> bool:
-        del found, table
+    def takes(self, form: TableFormat, table: RawTable) -> bool:
+        del form, table
         return True
 
     def score(
@@ -73,7 +72,7 @@ class Judged:
     @property
     def named(self) -> bool:
         """Whether it is known who rated."""
-        return self.ratings.raters != (raters.UNKNOWN,)
+        return self.ratings.raters != (UNKNOWN,)
 
     def columns(self) -> dict[str, Floats]:
         """Give the value of each row as it is, and standardised by rater where these are known."""
@@ -126,7 +125,7 @@ def read_judged(
     read = read_inputs(sources, _ANY, asked)
     es, given = read.scores, read.judgements
     if given is None and es is not None and es.ratings:
-        given = own_ratings(es, options.human)
+        given = ratings_of(es, options.human)
     known = {*(given.systems if given is not None else ()), *(es.systems if es else ())}
     check_systems(asked, known)
     kept = (known if options.systems is None else set(options.systems)) - set(options.drop_systems)

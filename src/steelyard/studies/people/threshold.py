@@ -26,10 +26,17 @@ from steelyard.data.segments import Segments
 from steelyard.data.units import RATER, UnitEffect, counted, many, units_of
 from steelyard.formats.options import LoadOptions
 from steelyard.human import raters
-from steelyard.human.equals import FEWEST_PAIRS, KINDS, Equals, of_pairs, of_ratings
-from steelyard.human.ordering import average
-from steelyard.human.outputpairs import Pairs, pairs_of_scores
-from steelyard.human.protocol import Inputs
+from steelyard.human.darr import (
+    FEWEST_PAIRS,
+    KINDS,
+    Equals,
+    Pairs,
+    of_pairs,
+    of_ratings,
+    pairs_of_scores,
+)
+from steelyard.human.ranking import average
+from steelyard.human.run import Inputs
 from steelyard.metaevaluation.cube import the_human
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
