@@ -14,7 +14,6 @@ import click
 
 from steelyard import __version__
 from steelyard.cli.lazy import LazyGroup
-from steelyard.cli.sparing import spare
 from steelyard.cli.wording import spoken
 from steelyard.core.errors import (
     STDIN,
@@ -118,7 +117,6 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit: 0 done, 2 bad usage or input, 1 anything else."""
     arguments = sys.argv[1:] if argv is None else argv
     _open_streams()
-    spare()
     ending = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
     for number in ending:
         if signal.getsignal(number) is signal.SIG_DFL:  # what is ignored (nohup) stays so

@@ -29,7 +29,7 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.text import all_of, plural, sentence, span
+from steelyard.core.text import all_of, plural, sentence, span, stopped
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, UnitEffect
 from steelyard.stats.arrays import Floats
@@ -91,10 +91,15 @@ def system_name(name: str, references: Sequence[str] = ()) -> str:
     return f"the human reference {name}" if is_reference else name
 
 
+def _opening(text: str) -> str:
+    """Return a text as a sentence; the name of a system that it begins with stays as it is."""
+    return sentence(text) if text.startswith("the human reference ") else stopped(text)
+
+
 def decision_words(decision: Decision, references: Sequence[str] = ()) -> str:
     """Return the verdict on a pair, with human references called that."""
     leader, other = (system_name(name, references) for name in (decision.leader, decision.other))
-    return sentence(replace(decision, leader=leader, other=other).words())
+    return _opening(replace(decision, leader=leader, other=other).words())
 
 
 @dataclass(frozen=True, slots=True)
@@ -694,7 +699,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     if not top:
         yield from _no_first(result, by)
         return
-    ranks_first = sentence(first_place([names[s] for s in top], n, measure))
+    ranks_first = _opening(first_place([names[s] for s in top], n, measure))
     if len(top) > 1:
         yield "settled", ranks_first
         return
@@ -706,7 +711,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
         yield "settled", ranks_first
         how = f"better by {by_test(tiers.test)}" if better and tiers else "ahead"
         where = " on the segments that both have" if common else ""
-        yield "undecided", sentence(f"{ahead} {verb} {how}{where}: ranking and test disagree")
+        yield "undecided", _opening(f"{ahead} {verb} {how}{where}: ranking and test disagree")
         return
     if tiers is None:
         yield "settled", ranks_first
@@ -720,7 +725,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     decision = result.decision(best, second, by)
     text = decision_words(decision, result.references)
     if not close and not tiers.warnings:
-        others = sentence(f"{names[best]} also beats every other system") if n > 2 else ""
+        others = _opening(f"{names[best]} also beats every other system") if n > 2 else ""
         yield "settled", f"{text} {others}".strip()
         yield "sureness", f"Ranked by {measure}."
         return
@@ -729,8 +734,8 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
         yield "undecided", text
         return
     leader, other = names[decision.leader], names[decision.other]
-    yield "undecided", sentence(replace(decision, leader=leader, other=other).lead())
-    yield "undecided", sentence(too_close([names[best], *close]))
+    yield "undecided", _opening(replace(decision, leader=leader, other=other).lead())
+    yield "undecided", _opening(too_close([names[best], *close]))
 
 
 def _no_first(result: RankedSystems, by: str) -> Iterator[Statement]:

@@ -145,7 +145,7 @@ class _Scaled(Options):
         2.0, "Least median time per rating, where times are known.", least=0
     )
     scale: Any = source(  # noqa: RUF009
-        (0, 100),
+        "0,100",
         "Ends of the scale, or its words from the worst to the best (da, esa).",
         metavar="LOW,HIGH|WORST,...,BEST",
     )
