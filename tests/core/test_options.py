@@ -82,7 +82,7 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "where": (3, NAN, "a=b", ["a=b"], [("a",)], [(1, 2)], {1: 2}),
     "kinds": (3, NAN, "human", ["m"], {"human": "m"}, {"foo": ["m"]}, {"human": 3}),
     "sources": ((), (None,), (3,), ("no-such-file.csv",), (object(),), (["x"],)),
-    "scale": (None, 3, "01", (1,), (1, 0), (0, 0), (0, NAN), (0, INF), ("a", "b"), (0, 1, 2)),
+    "scale": (None, 3, "01", (1,), (1, 0), (0, 0), (0, NAN), (0, INF), ("a", "a"), (0, 1, 2)),
     "pair": (None, 3, "AB", ("A",), ("A", "A"), ("A", "foo"), ("A", 3), ("A", "B", "C")),
     "counts": ([0], [-1], [1.5], [NAN], ["foo"], [True], [HUGE], 3, NAN, "12", None),
     "sizes of one": ([0], [-1], [1.5], [NAN], ["foo"], [True], *LIST),
@@ -165,7 +165,7 @@ VERDICTS = pl.DataFrame({
 JUDGED = {
     "sources": "sources", "human": "names", "judges": "names?", "unit": "unit",
     "covariates": "names?", "where": "where", "columns": "where", "ignore": "names",
-    "level": "level",
+    "level": "level", "words": "names", "swapped": "known name?",
 }  # fmt: skip
 TESTED = {"clusters": "known name", "test": "known name?", "alpha": "level",
           "correction": "known name", "standardised": "flag?"}  # fmt: skip
@@ -186,7 +186,8 @@ CASES = [
         name.removeprefix("trueskill_"): kind for name, kind in RANK.items() if "skill" in name}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "left": "text?", "right": "text?", "outcome": "text?", "unit": "unit",
-          "where": "where", "ignore": "names", "format": "text?", "by": RANK["by"]} | TEST),
+          "where": "where", "ignore": "names", "format": "text?", "by": RANK["by"],
+          "words": "names", "swapped": "known name?"} | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
           "alpha": "level", "power": "level", "unit": "unit", "worth": "path?",
@@ -222,15 +223,15 @@ CASES = [
     Case(sy.da, {}, DA), Case(sy.mqm, {}, TESTED | ERRORS), Case(sy.esa, {}, DA | ERRORS),
     Case(sy.rr, {}, {name: TESTED[name] for name in ("clusters", "alpha", "correction")}
          | {"by": "known name"}, ("held_back",)),
-    Case(sy.darr, {}, {name: DA[name] for name in DA.keys() - TESTED.keys()}
+    Case(sy.darr, {}, {name: DA[name] for name in DA if name not in TESTED}
          | {"standardised": "flag?", "threshold": "at least 0?", "thresholds": "thresholds",
             "identical_ties": "flag", "keep_ties": "flag", "metrics": "names?", "each": "flag"}),
     Case(sy.judge, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
-                   "title": "text?", "require": "names", "baseline": "object?"}),
+                   "title": "text?", "require": "names"}),
     Case(sy.correct, {"sources": (VERDICTS,), "human": ["people"], "draws": 100},
          JUDGED | {"judge": "text?", "labels": "known name", "by": "known name",
-                   "pair": "pair?", "population": "known name",
+                   "pair": "pair?",
                    "draws": "hundred or more", "rng": "rng"}),
     Case(sy.plan_labels, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"judge": "text?", "half_width": "above 0?", "kappa": "above 0?",
@@ -239,7 +240,7 @@ CASES = [
     Case(sy.judge_bias, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"by": "names?", "own": "where"}),
     Case(sy.judge_drift, {"old": VERDICTS, "new": VERDICTS, "human": ["people"]},
-         {k: v for k, v in JUDGED.items() if k != "sources"} | {"changed_rubric": "flag"},
+         {k: v for k, v in JUDGED.items() if k != "sources"},
          ("old", "new", "labels")),
     Case(sy.load, {"sources": (ES,)},
          READ | {"sources": "sources", "kind": "kinds?", "lower_is_better": "names",
