@@ -33,7 +33,9 @@ def test_one_pair_has_one_p_value_and_an_unknown_interval_is_left_out() -> None:
     """What is not known is not printed."""
     alone = replace(PAIR, n_pairs=1, p_adjusted=0.0308)
     assert alone.evidence() == "95% CI 0.07 to 1.42; p = 0.031"
-    assert replace(alone, low=math.nan, high=math.nan).evidence() == "p = 0.031"
+    blank = replace(alone, low=math.nan, high=math.nan)
+    assert blank.evidence() == "p = 0.031"
+    assert replace(blank, difference=math.nan).lead() == "A leads B (p = 0.031)"
 
 
 def test_digits_follow_the_uncertainty() -> None:

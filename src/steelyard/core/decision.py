@@ -100,7 +100,8 @@ class Decision:
         """Return who is ahead and by how much, without a full stop."""
         amount, _ = shown_interval(self.difference, self.low, self.high, self.level)
         evidence = f" ({self.evidence()})" if self.evidence() else ""
-        return f"{self.leader} {verb} {self.other} by {amount}{evidence}"
+        by = f" by {amount}" if math.isfinite(self.difference) else ""
+        return f"{self.leader} {verb} {self.other}{by}{evidence}"
 
     def words(self) -> str:
         """Return the verdict in one sentence."""
