@@ -54,38 +54,19 @@ FIRST = {
     "steelyard data info FILE": "What is in your file.",
     "steelyard compare FILE": "Which system is better, and how sure that is.",
 }
-#: Other words that people try, and the command that has the answer.
-OTHER_NAMES = {
-    "rank": "compare",
-    "ranking": "compare",
-    "test": "compare",
-    "battles": "compare",
-    "arena": "compare",
-    "significance": "compare",
-    "evaluate": "score",
-    "bleu": "score",
-    "metric": "score",
-    "meta-evaluate": "meta",
-    "metaeval": "meta",
-    "correlation": "meta",
-    "mqm": "human",
-    "ratings": "human",
-    "agreement": "human",
-    "power": "study",
-    "info": "data",
-    "check": "data",
-    "convert": "data",
-    "formats": "data",
-    "get": "data",
-    "download": "data",
-    "load": "data",
-    "plot": "report",
-    "html": "report",
-    "example": "demo",
-    "tutorial": "demo",
-    "entities": "kb",
-    "link": "kb",
+#: Other words that people try, by the command that has the answer.
+_MEANT = {
+    "compare": "rank ranking test battles arena significance",
+    "score": "evaluate bleu metric",
+    "meta": "meta-evaluate metaeval correlation",
+    "human": "mqm ratings agreement",
+    "study": "power",
+    "data": "info check convert formats get download load",
+    "report": "plot html",
+    "demo": "example tutorial",
+    "kb": "entities link",
 }
+OTHER_NAMES = {word: command for command, words in _MEANT.items() for word in words.split()}
 
 
 @click.group(
