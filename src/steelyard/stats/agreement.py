@@ -32,17 +32,13 @@ _ONE_CATEGORY = "people and judge both used one category only"
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A coefficient, its 95% interval (NaN without resamples), and what it rests on.
+    """A coefficient, its 95% interval (NaN without resamples), and what it rests on."""
 
-    ``n_units`` counts the units with two judgements or more, ``n_values`` their judgements. A
-    coefficient that is undefined (nothing judged twice, or nothing varies) is NaN.
-    """
-
-    value: float = float("nan")
+    value: float = float("nan")  # NaN if nothing was judged twice, or nothing varies
     low: float = float("nan")
     high: float = float("nan")
-    n_units: int = 0
-    n_values: int = 0
+    n_units: int = 0  # with two judgements or more
+    n_values: int = 0  # judgements of these
 
     def to_dict(self) -> dict[str, object]:
         """Return what ``--json`` prints."""
@@ -217,17 +213,12 @@ class RankingAgreement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Orderings:
-    """Comparisons of two outputs each, as columns.
-
-    ``unit`` is a code of the pair that was compared, always the same way round. ``outcome`` is
-    positive if the first output is better, 0 for a tie, negative if it is worse; NaN is missing.
-    ``block`` is what is resampled, such as segments; by default the units.
-    """
+    """Comparisons of two outputs each, as columns."""
 
     rater: Codes
-    unit: Codes
-    outcome: Floats
-    block: Codes | None = None
+    unit: Codes  # the pair that was compared, always the same way round
+    outcome: Floats  # positive if the first is better, 0 for a tie, negative if worse, or NaN
+    block: Codes | None = None  # what is resampled, such as segments; by default the units
 
 
 def ranking_agreement(

@@ -19,7 +19,6 @@ import numpy as np
 from steelyard.stats.arrays import Counts, Floats, beyond_rounding, quantile, ratio
 from steelyard.stats.resampling.bootstrap import bootstrap_means, segment_counts
 
-FORMS = ("wmt25", "wmt24")
 EPSILON = 1e-12  #: the least spread of a metric that systems are scaled by
 
 

@@ -20,7 +20,7 @@ fit gets one undecided pair at the median difference, so that it exists where ra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ _LAPSES = (0.02, 0.04, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25)  # of l, besides 0
 _LAPSE_SCALES = (1.0, 4.0, 64.0)  # of s where l > 0: both bend a curve, so few will do
 _MAX_STEPS = 50  # of Fisher scoring
 _TOLERANCE = 1e-6  # of the last step
-_MAX_STEP = 2.0
+_MAX_STEP = 2.0  # the first ones may lead to where the likelihood is flat
 _FREE_STEPS, _SHRINK = 10, 0.8  # later steps shrink, because a fit may swing
 _HOPELESS = 10.0  # shapes whose joint log-likelihood is this far below the best are not tried
 _FAR = 7.0  # standard deviations beyond which a chance is 0 or 1
@@ -127,12 +127,7 @@ class Cells:
 
 
 def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = False) -> Smooth:
-    """Fit smooth curves by maximum likelihood to rows (resamples) x cells of trials and hits.
-
-    The scale s is the best of thirteen from 1/64 to 64 median differences; without an intercept,
-    the lapse rate is the best of nine from 0 to 1/4. Fisher scoring finds the rest, from what suits
-    all rows together.
-    """
+    """Fit smooth curves by maximum likelihood to rows (resamples) x cells of trials and hits."""
     total = np.cumsum(np.where(x > 0, trials.sum(axis=0), 0.0))
     middle = float(x[np.searchsorted(total, total[-1] / 2)]) if total[-1] else 0.0
     extra = np.ones((len(trials), 1))
@@ -152,6 +147,7 @@ def fit_smooth(x: Floats, trials: Floats, hits: Floats, *, intercept: bool = Fal
     centre, unit = np.where(varies, centre, 0.0), np.where(varies, unit, 1.0)
     z = (z - centre[:, None]) / unit[:, None]
     zero = np.zeros((1, len(z)))
+    # Every row starts from what suits all rows together.
     a, c, likelihood = _fisher_scoring(z, lapses, *joint, (zero, zero), intercept=intercept)
     tried = np.flatnonzero(likelihood[0] >= likelihood.max() - _HOPELESS)
     z, scales, lapses, centre, unit = (v[tried] for v in (z, scales, lapses, centre, unit))
@@ -177,10 +173,7 @@ def _fisher_scoring(
     *,
     intercept: bool,
 ) -> tuple[Floats, Floats, Floats]:
-    """Fit ``l + (1 - 2 l) Phi(c + a z)`` for rows x shapes: a, c and the log-likelihood.
-
-    Steps are bounded: the first ones may lead to where the likelihood is flat.
-    """
+    """Fit ``l + (1 - 2 l) Phi(c + a z)`` for rows x shapes: a, c and the log-likelihood."""
     shape = len(trials), len(z)
     a, c = (np.broadcast_to(values, shape).reshape(-1).copy() for values in start)
     row, column = np.divmod(np.arange(a.size), shape[1])
@@ -249,17 +242,13 @@ def resampled_pairs(
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Predicted chances and observed shares in bins of about as many pairs.
+    """Predicted chances and observed shares in bins of about as many pairs."""
 
-    ``error`` is the expected calibration error; ``by_chance`` its mean if the chances were right
-    and pairs independent.
-    """
-
-    said: Floats
-    seen: Floats
+    predicted: Floats
+    observed: Floats
     n: Counts
-    error: float
-    by_chance: float
+    error: float  # expected calibration error
+    by_chance: float  # its mean if the chances were right and pairs independent
 
 
 def calibration(
@@ -277,16 +266,13 @@ def calibration(
 
 @dataclass(frozen=True)
 class SystemPairs:
-    """Pairs of systems of the same set: differences by human score and metrics, first less second.
-
-    More is better throughout; NaN where a score or the human p-value is missing.
-    """
+    """Pairs of systems of the same set, with differences by human score and metrics, or NaN."""
 
     sets: Counts
     first: Counts  # numbers of systems, over all sets
     second: Counts
-    human: Floats
-    p: Floats
+    human: Floats  # first less second; more is better, by metrics too
+    p: Floats  # of the human difference
     metrics: Mapping[str, Floats]
 
     def where(self, keep: NDArray[np.bool_]) -> SystemPairs:
@@ -306,23 +292,17 @@ class SystemPairs:
     @classmethod
     def joined(cls, parts: Sequence[SystemPairs]) -> SystemPairs:
         """Put the pairs of several sets together; metrics that a set lacks are missing there."""
-        n_sets, n_systems, shifted = 0, 0, []
+        names = dict.fromkeys(name for part in parts for name in part.metrics)
+        n_sets, n_systems, rows = 0, 0, []
         for part in parts:
-            first, second = part.first + n_systems, part.second + n_systems
-            shifted.append(replace(part, sets=part.sets + n_sets, first=first, second=second))
+            missing = np.full(len(part.human), np.nan)
+            metrics = [part.metrics.get(name, missing) for name in names]
+            codes = part.sets + n_sets, part.first + n_systems, part.second + n_systems
+            rows.append((*codes, part.human, part.p, *metrics))
             n_sets += int(part.sets.max(initial=-1)) + 1
-            n_systems += int(max(part.first.max(initial=-1), part.second.max(initial=-1))) + 1
-        columns = {
-            f.name: np.concatenate([getattr(part, f.name) for part in shifted])
-            for f in fields(cls)[:-1]
-        }
-        metrics = {
-            name: np.concatenate(
-                [part.metrics.get(name, np.full(len(part.human), np.nan)) for part in parts]
-            )
-            for name in dict.fromkeys(name for part in parts for name in part.metrics)
-        }
-        return cls(**columns, metrics=metrics)
+            n_systems += int(np.r_[part.first, part.second].max(initial=-1)) + 1
+        columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+        return cls(*columns[:5], metrics=dict(zip(names, columns[5:], strict=True)))
 
     def why_too_few(self, metric: str) -> str | None:
         """Say why no curve can be fitted to these pairs, None if one can."""
@@ -338,14 +318,10 @@ class SystemPairs:
 
 @dataclass(frozen=True)
 class AgreementCurve:
-    """Chances that raters agree with differences of a metric, and that they do significantly.
-
-    Arrays stand beside ``x``, rising differences from 0 on. ``needed`` maps chances of agreement
-    from 60 to 95% to the difference that reaches them, with a band (NaN: none that was seen does).
-    """
+    """Chances that raters agree with differences of a metric, and that they do significantly."""
 
     metric: str
-    x: Floats
+    x: Floats  # rising differences from 0 on, of which the curves have the chances
     agree: Floats
     low: Floats
     high: Floats
@@ -353,6 +329,7 @@ class AgreementCurve:
     significant: Floats
     significant_low: Floats
     significant_high: Floats
+    #: By chance of agreement: the difference that reaches it, with a band (NaN: none seen does).
     needed: Mapping[float, tuple[float, float, float]]
     n_pairs: int
     n_systems: int
@@ -382,11 +359,10 @@ class AgreementCurve:
         what = f"a difference of {abs(difference):.3g} {self.metric}"
         if abs(difference) > last:
             what = f"differences of {last:.3g} {self.metric} and more"
-        band = f"({100 * at['low']:.0f} to {100 * at['high']:.0f})"
-        text = f"people agree with {what} in {100 * at['agree']:.0f} % of such pairs {band}"
+        agree, low, high, *significant = (f"{100 * chance:.0f}" for chance in at.values())
+        text = f"people agree with {what} in {agree} % of such pairs ({low} to {high})"
         if not np.isnan(at["significant"]):
-            ends = f"({100 * at['significant_low']:.0f} to {100 * at['significant_high']:.0f})"
-            text += f", and significantly so in {100 * at['significant']:.0f} % {ends}"
+            text += ", and significantly so in {} % ({} to {})".format(*significant)
         return f"{text}: {self.basis()}"
 
     def needed_sentence(self) -> str:
@@ -436,17 +412,13 @@ def agreement_curve(
             for curve, w in ((smooth, equal), (drawn, weights))
         )
         significant = np.stack([point[0], *interval(resampled, level)])
-    low, high = interval(drawn.at(x), level)
+    rising = np.interp(x, cells.x, monotone(*np.concatenate(cells.sums(equal, y))))
+    agree = smooth.at(x)[0], *interval(drawn.at(x), level)
+    curves: dict[str, Any] = dict(zip(CURVES, (*agree, rising, *significant), strict=True))
     return AgreementCurve(
         metric=metric,
         x=x,
-        agree=smooth.at(x)[0],
-        low=low,
-        high=high,
-        monotone=np.interp(x, cells.x, monotone(*np.concatenate(cells.sums(equal, y)))),
-        significant=significant[0],
-        significant_low=significant[1],
-        significant_high=significant[2],
+        **curves,
         needed=_needed(smooth, drawn, float(sizes.max()), level),
         n_pairs=len(y),
         n_systems=pairs.n_systems,
@@ -471,8 +443,6 @@ def _needed(
 def _round_sizes(sizes: Floats) -> Floats:
     """Choose round differences to report: 0, then from few to nearly all pairs."""
     positive = sizes[sizes > 0]
-    if not positive.size:
-        return np.zeros(1)
     low, high = (float(q) for q in np.quantile(positive, [0.02, 0.98]))
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     steps = [float(f"{step}e{decade}") for decade in decades for step in _ROUND_STEPS]

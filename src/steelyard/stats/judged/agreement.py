@@ -50,14 +50,10 @@ _NO_ROW = "no row that both judged"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LabelAgreement:
-    """How far a judge's labels agree with people's.
+    """How far a judge's labels agree with people's."""
 
-    ``counts`` are people's labels by the judge's; ``majority`` is how often people's most frequent
-    label is right. Labels that can't be understood (``unparsed``) are a category of their own in
-    kappa, AC1 and alpha, as far from all others as the furthest two.
-    """
-
-    counts: Floats
+    counts: Floats  # people's labels by the judge's
+    #: Labels that can't be understood: in kappa, AC1 and alpha a category far from all others.
     unparsed: int
     accuracy: Estimate
     kappa: Estimate
@@ -65,7 +61,7 @@ class LabelAgreement:
     kappa_quadratic: Estimate
     ac1: Estimate
     alpha: Estimate
-    majority: float
+    majority: float  # how often people's most frequent label is right
     recall: tuple[Estimate, ...]
     precision: tuple[Estimate, ...]
 
@@ -139,13 +135,10 @@ def label_agreement(
 
 @dataclass(frozen=True, slots=True)
 class ScoreAgreement:
-    """How far a judge's numbers agree with people's.
+    """How far a judge's numbers agree with people's."""
 
-    ``rho`` is Pearson's correlation over rows, ``offset`` judge minus people on average.
-    """
-
-    rho: Estimate
-    offset: Estimate
+    rho: Estimate  # Pearson's correlation over rows
+    offset: Estimate  # judge minus people on average
     rmse: float
 
     def to_dict(self) -> dict[str, Any]:
@@ -199,16 +192,13 @@ def correlation(
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """Agreement of raters with the others, of the judge with the same others, and the difference.
-
-    ``measure`` says what agreement is: a share of equal labels, or a correlation.
-    """
+    """Agreement of raters with the others, of the judge with the same, and the difference."""
 
     people: Estimate
     judge: Estimate
     difference: Estimate
     n_raters: int
-    measure: str
+    measure: str  # what agreement is: a share of equal labels, or a correlation
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -327,17 +317,13 @@ def self_agreement(runs: Floats, *, unit: Codes | None = None, level: float = 0.
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What changed from one judge to the next on the same rows.
+    """What changed from one judge to the next on the same rows."""
 
-    ``gained`` rows are right now and were wrong, ``lost`` the other way; ``difference`` is that of
-    the shares of right verdicts, new minus old; ``changed`` the share of verdicts that differ.
-    """
-
-    gained: int
-    lost: int
+    gained: int  # rows that were wrong and are right now
+    lost: int  # the other way
     p: float
-    difference: Estimate
-    changed: Estimate
+    difference: Estimate  # of the shares of right verdicts, new minus old
+    changed: Estimate  # share of verdicts that differ
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""

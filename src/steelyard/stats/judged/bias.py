@@ -46,25 +46,17 @@ _FIXED = 3e-5  # p of sides below which they are not random: one in 30,000 rando
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The bias of a place, and what it was measured by.
+    """The bias of a place, and what it was measured by."""
 
-    ``design`` is ``swapped`` (both orders), ``random-sides`` (one order), or ``fixed``: the bias is
-    not identified. ``bias`` is the share of verdicts for the first place minus that for the second,
-    ``p`` two-sided. ``consistent`` is the share of pairs with the same verdict in both orders;
-    ``first``, ``second`` and ``half`` count pairs won by the first place in both orders, by the
-    second, and those decided in one order only. ``beyond_people`` is the bias less that of
-    ``people``.
-    """
-
-    design: str
-    bias: Estimate
-    p: float
-    consistent: Estimate
-    first: int = 0
-    second: int = 0
-    half: int = 0
+    design: str  # swapped (both orders), random-sides (one order), or fixed: no bias identified
+    bias: Estimate  # share of verdicts for the first place minus that for the second
+    p: float  # two-sided
+    consistent: Estimate  # share of pairs with the same verdict in both orders
+    first: int = 0  # pairs won by the first place in both orders
+    second: int = 0  # and by the second
+    half: int = 0  # pairs decided in one order only
     people: Estimate = _NO_LABELS
-    beyond_people: Estimate = _NO_LABELS
+    beyond_people: Estimate = _NO_LABELS  # the bias less that of people
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""

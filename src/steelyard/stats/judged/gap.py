@@ -78,24 +78,17 @@ def system_means(
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The smallest believable gap of a judge, what it rests on, and how it does.
+    """The smallest believable gap of a judge, what it rests on, and how it does."""
 
-    ``gap`` is in units of the judge's score, with an interval from leaving out systems one by one;
-    ``slope`` is human points per point of the judge; ``tau`` is what people and judge differ by
-    beyond noise, in human points. ``right_above`` and ``right_below`` are the shares of the pairs
-    above and below the gap that the judge orders as people do; ``left_out`` is the share above the
-    gap of all other systems, each pair once from either end.
-    """
-
-    gap: Estimate
-    slope: Estimate
-    tau: float
+    gap: Estimate  # in points of the judge; the interval leaves out systems one by one
+    slope: Estimate  # human points per point of the judge
+    tau: float  # what people and judge differ by beyond noise, in human points
     n_systems: int
     n_pairs: int = 0
     n_above: int = 0
-    right_above: float = float("nan")
+    right_above: float = float("nan")  # share of the pairs above it that the judge orders right
     right_below: float = float("nan")
-    left_out: float = float("nan")
+    left_out: float = float("nan")  # share above the gap of all other systems, from either end
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""

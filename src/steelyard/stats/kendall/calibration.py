@@ -40,16 +40,13 @@ _TINY = 1e-290  # a largest gap below which all are in one interval
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The best threshold: value and epsilon, and the curve (epsilons with their values).
-
-    ``groups`` are the values within groups at that epsilon, NaN for a group without pairs.
-    """
+    """The best threshold: value and epsilon, and the curve (epsilons with their values)."""
 
     value: float
     epsilon: float
     epsilons: Floats
     values: Floats
-    groups: Floats
+    groups: Floats  # values within groups at that epsilon, NaN for a group without pairs
 
     @property
     def n_groups(self) -> int:

@@ -38,14 +38,10 @@ PA_TIES = ("strict", "drop-human")
 
 @dataclass(frozen=True, slots=True)
 class TieRules:
-    """What the definitions leave open.
+    """What the definitions leave open."""
 
-    ``epsilon`` None calibrates acc-eq and tau-eq; ``threshold`` is the human difference below which
-    Kendall variants see a tie, None for that of the meta-metric.
-    """
-
-    epsilon: float | None = None
-    threshold: float | None = None
+    epsilon: float | None = None  # None calibrates acc-eq and tau-eq
+    threshold: float | None = None  # human differences below it are ties; None: the meta-metric's
     pa_ties: str = "strict"
 
     def __post_init__(self) -> None:

@@ -46,15 +46,12 @@ _HALF = np.float32(0.5)
 
 @dataclass(frozen=True, slots=True)
 class MetricComparison:
-    """Values of metrics and p-values of their differences; exact ones have no draws.
-
-    ``p[a, b]``, one-sided, is the chance that a's lead over b (or more) comes about by swapping.
-    """
+    """Values of metrics, and p-values of their differences."""
 
     values: Floats
-    p: Floats
+    p: Floats  # [a, b], one-sided: chance that swapping makes a lead over b by as much
     scheme: str
-    n_resamples: int
+    n_resamples: int  # 0 if exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +86,12 @@ class Null:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Swaps:
-    """What is swapped together and how often: ``n`` draws, in which all pairs see the same signs.
-
-    ``part`` is a block of the pairs of metrics, of so many: (0, 4) is the first of four.
-    """
+    """What is swapped together, in ``n`` draws; all pairs of metrics see the same signs."""
 
     scheme: str = "inputs"
     n: int = 1000
     rng: np.random.Generator
-    part: Part | None = None
+    part: Part | None = None  # a block of the pairs of metrics: (0, 4) is the first of four
     blocks: Counts | None = None
 
     def signs(self, n_systems: int, n_segments: int) -> Iterator[Singles]:

@@ -50,21 +50,17 @@ FEWEST = 15  # labels below which a line through them says nothing of its own no
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A corrected estimate, with those of people and of the judge alone.
-
-    ``weight`` is lambda; 0 means that the judge was of no use, or could not be used (``note``).
-    ``rho`` is the correlation of judge and people on labelled rows, NaN where undefined.
-    ``influence`` is what each row adds to the estimate; it sums to 0.
-    """
+    """A corrected estimate, with those of people and of the judge alone."""
 
     estimate: Estimate
     people: Estimate
     judge: float
-    weight: float
-    rho: float
+    weight: float  # lambda; 0 if the judge was of no use, or could not be used (note)
+    rho: float  # correlation of judge and people on labelled rows, NaN where undefined
     n_labelled: int
     n_judged: int
     note: str = ""
+    #: What each row adds to the estimate; it sums to 0.
     influence: Floats = field(default_factory=lambda: np.empty(0), repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
@@ -403,18 +399,13 @@ def joint_covariance(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Together:
-    """What holds for all pairs of systems at once.
+    """What holds for all pairs of systems at once."""
 
-    ``p`` is of each pair alone, ``p_adjusted`` of the largest of all differences; ``best`` and
-    ``worst`` are places that a system can hold, all of them together; ``shares[i, j]`` is the share
-    of draws in which i takes place j + 1.
-    """
-
-    p: Floats
-    p_adjusted: Floats
-    best: Floats
+    p: Floats  # of each pair alone
+    p_adjusted: Floats  # of the largest of all differences
+    best: Floats  # rank that a system can hold, all of them together
     worst: Floats
-    shares: Floats
+    shares: Floats  # [i, j]: of draws in which i has rank j + 1
 
 
 def all_together(

@@ -26,18 +26,15 @@ _START, _RIDGE = 0.5, 1e-3  # where lambda is tuned from
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strengths:
-    """Log-strengths that sum to zero, effects of covariates, and the covariance of both.
-
-    ``weight`` is that of the judge, lambda; ``n_units`` counts the units with labels.
-    """
+    """Log-strengths that sum to zero, effects of covariates, and the covariance of both."""
 
     log_strength: Floats
     covariance: Floats
     effects: Mapping[str, Estimate] = field(default_factory=dict)
-    weight: float = 0.0
+    weight: float = 0.0  # of the judge, lambda
     n_labelled: int = 0
     n_judged: int = 0
-    n_units: int = 0
+    n_units: int = 0  # with labels
 
     @property
     def errors(self) -> Floats:

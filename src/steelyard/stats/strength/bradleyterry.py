@@ -49,28 +49,21 @@ _CELLS = 200_000  # cells of win tables fitted at a time: they stay in the cache
 _CLOSE = 1e-6  # a Newton step this small leaves an error of half its square
 _TIES_CLOSE = 1e-8  # a Newton step this small leaves an error of its square
 _STEPS = 500
-_MM_STOP = 1e-9  # squared change at which the paper's iteration stops
+_MM_STOP = 1e-9  # squared change at which the paper stops: log-strengths are off by up to 1e-3
 
 
 @dataclass(frozen=True, slots=True)
 class Strengths:
-    """Fitted strengths, and the order where there are none.
+    """Fitted strengths, and the order where there are none."""
 
-    ``strength`` sums to 1 over the main component and is NaN for other systems; ``log_strength``
-    has mean 0. ``ranks`` are NaN where the order is not determined. ``components`` are groups of
-    comparable systems, best first where there is an order. ``unbeaten`` systems won and never lost,
-    ``winless`` ones lost and never won, ``unmet`` ones were never compared.
-    ``tie_parameter`` is nu of Davidson's model, theta of Rao and Kupper's, else NaN.
-    """
-
-    strength: Floats
-    log_strength: Floats
-    ranks: Floats
-    components: tuple[tuple[int, ...], ...]
-    unbeaten: tuple[int, ...]
-    winless: tuple[int, ...]
-    unmet: tuple[int, ...]
-    tie_parameter: float
+    strength: Floats  # sums to 1 over the main component, NaN for other systems
+    log_strength: Floats  # with mean 0
+    ranks: Floats  # NaN where the order is not determined
+    components: tuple[tuple[int, ...], ...]  # of comparable systems, best first if ordered
+    unbeaten: tuple[int, ...]  # won and never lost
+    winless: tuple[int, ...]  # lost and never won
+    unmet: tuple[int, ...]  # never compared
+    tie_parameter: float  # nu of Davidson's model, theta of Rao and Kupper's, else NaN
 
     @property
     def connected(self) -> bool:
@@ -207,13 +200,10 @@ def win_probability(strength: ArrayLike) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class BatchStrengths:
-    """Strengths of resamples x systems, which sum to 1; NaN where the order of groups is open.
-
-    ``log_strength`` has mean 0; NaN in resamples that are not ``connected``.
-    """
+    """Strengths of resamples x systems, which sum to 1; NaN where the order of groups is open."""
 
     strength: Floats
-    log_strength: Floats
+    log_strength: Floats  # with mean 0; NaN in resamples that are not connected
     ranks: Floats
     connected: NDArray[np.bool_]
 
@@ -372,10 +362,7 @@ def _laplacian(weight: Floats) -> Floats:
 
 
 def _mm(pairs: PairWins) -> Floats:
-    """Fit by minorisation-maximisation, equations 3 and 4 of the paper, as its code does.
-
-    It starts at 0.5 and stops early: log-strengths are off by 1e-4 to 1e-3.
-    """
+    """Fit by minorisation-maximisation, equations 3 and 4 of the paper, as its code does."""
     i, j, n = pairs.i, pairs.j, pairs.n
     strength, change = np.full(n, 0.5), np.inf
     won = np.bincount(i, pairs.wins_i, n) + np.bincount(j, pairs.wins_j, n)

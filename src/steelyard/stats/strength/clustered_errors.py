@@ -47,14 +47,11 @@ _ROUNDING = 1e-12  # a ratio below this is nothing but rounding
 
 @dataclass(frozen=True, slots=True)
 class UnitStrengths:
-    """Strengths, and the covariance of ``fit.log_strength`` by unit; NaN for a single unit.
-
-    ``n_units`` counts the units with a comparison within the main component.
-    """
+    """Strengths, and the covariance of ``fit.log_strength`` by unit; NaN for a single unit."""
 
     fit: Strengths
     covariance: Floats
-    n_units: int
+    n_units: int  # with a comparison within the main component
     freedom: float
 
     @property

@@ -168,17 +168,13 @@ def resampled_wins(scores: Floats, counts: Floats | None, *, tolerance: float = 
 
 @dataclass(frozen=True, slots=True)
 class Battles:
-    """Duels as columns: ``left`` met ``right``; ``outcome`` is left's score, 1, 0 or 0.5 (a tie).
-
-    Any other share of 0..1 counts as that part of a win for left, the rest for right. ``weight``
-    is 1 where None; ``n`` is the number of systems.
-    """
+    """Duels as columns: ``left`` met ``right``."""
 
     left: Codes
     right: Codes
-    outcome: Floats
-    n: int
-    weight: Floats | None = None
+    outcome: Floats  # left's score: 1, 0, 0.5 (a tie), or any other share of a win
+    n: int  # systems
+    weight: Floats | None = None  # None: all count once
 
     def __post_init__(self) -> None:
         if not len(self.outcome):
@@ -362,15 +358,11 @@ def resampled_battles(counts: WinCounts, n_resamples: int, rng: np.random.Genera
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Groups of comparable systems, best first where one is above the other.
-
-    ``above`` counts, per component, the systems in components above it; NaN where some component is
-    neither above nor below. ``main`` is the largest, or among equals the one above the others.
-    """
+    """Groups of comparable systems, best first where one is above the other."""
 
     members: tuple[tuple[int, ...], ...]
-    above: Floats
-    main: int | None
+    above: Floats  # systems in components above each; NaN if some are neither above nor below
+    main: int | None  # the largest, or among equals the one above the others
 
 
 def find_components(pairs: PairWins) -> Components:

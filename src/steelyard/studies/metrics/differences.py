@@ -233,8 +233,8 @@ def _bins(both: Mapping[str, Calibration]) -> dict[str, Any]:
             "error": one.error,
             "by_chance": one.by_chance,
             "bins": [
-                {"said": float(said), "seen": float(seen), "n": int(n)}
-                for said, seen, n in zip(one.said, one.seen, one.n, strict=True)
+                {"said": float(predicted), "seen": float(observed), "n": int(n)}
+                for predicted, observed, n in zip(one.predicted, one.observed, one.n, strict=True)
             ],
         }
         for kind, one in both.items()
@@ -277,7 +277,7 @@ def _calibration_table(checked: Mapping[str, Mapping[str, Calibration]]) -> Tabl
             n = one.n[part].sum()
             row += [
                 float((share[part] * one.n[part]).sum() / n) if n else None
-                for share in (one.said, one.seen)
+                for share in (one.predicted, one.observed)
             ]
         rows.append(tuple(row))
     notes = (
