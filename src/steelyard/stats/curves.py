@@ -301,8 +301,9 @@ class SystemPairs:
             rows.append((*codes, part.human, part.p, *metrics))
             n_sets += int(part.sets.max(initial=-1)) + 1
             n_systems += int(np.r_[part.first, part.second].max(initial=-1)) + 1
-        columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
-        return cls(*columns[:5], metrics=dict(zip(names, columns[5:], strict=True)))
+        columns = (np.concatenate(column) for column in zip(*rows, strict=True))
+        sets, first, second, human, p, *by_metric = columns
+        return cls(sets, first, second, human, p, dict(zip(names, by_metric, strict=True)))
 
     def why_too_few(self, metric: str) -> str | None:
         """Say why no curve can be fitted to these pairs, None if one can."""

@@ -359,10 +359,7 @@ def sign_test(
 
 
 def sign_test_counts(wins: Floats, compared: Bools, *, alternative: str = "two-sided") -> Floats:
-    """Exact sign test: ``wins[i, j]`` battles or units in which i came out ahead of j.
-
-    NaN for pairs that were not ``compared``; p = 1 if they only tied.
-    """
+    """Exact sign test of ``wins[i, j]`` of i over j; NaN if not ``compared``, 1 if all tied."""
     won = wins.astype(np.int64)
     n = won + won.T
     p = np.where(n > 0, bdtr(won.T, n, 0.5), 1.0)  # P(as few losses)
@@ -382,12 +379,10 @@ def mcnemar_test(
 def median_test(
     scores: Floats, units: Counts | None = None, *, alternative: str = "two-sided"
 ) -> PairPValues:
-    """Test medians by what two systems could swap; NaN where no score is above the common median.
-
-    Swapping whole units leaves that median as it is.
-    """
+    """Test medians by what systems could swap; NaN where no score is above the common median."""
 
     def tails(gap: Floats, i: Counts, j: Counts) -> Tails:
+        # Swapping whole units leaves the common median as it is.
         first, second = _above_median(scores, i, j, gap)
         tails = flip_tails(block_sums(first.astype(np.float64) - second, units))
         return _tested(tails, (first | second).any(axis=1))
@@ -396,15 +391,12 @@ def median_test(
 
 
 def mood_test(scores: Floats) -> PairPValues:
-    """Mood's test of medians, two-sided, of single segments and blind to the pairing.
-
-    Chi-squared with the correction for continuity; NaN where no score is above, or all are.
-    """
+    """Mood's test of medians, two-sided; NaN where no score is above the common one, or all are."""
 
     def tails(gap: Floats, i: Counts, j: Counts) -> Tails:
         above, other = (side.sum(axis=1) for side in _above_median(scores, i, j, gap))
         total, n = above + other, (~np.isnan(gap)).sum(axis=1)
-        excess = np.maximum(0.0, np.abs(above - total / 2) - 0.5)
+        excess = np.maximum(0.0, np.abs(above - total / 2) - 0.5)  # corrected for continuity
         statistic = 4 * excess * excess * (ratio(1, total) + ratio(1, 2 * n - total))
         half = np.asarray(chdtrc(1, statistic)) / 2
         return half, half, 0.0
