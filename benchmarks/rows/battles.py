@@ -68,7 +68,7 @@ def elo(sizes: tuple[int, int], evalica: Any) -> Iterator[Row]:
         yield Row(
             key=f"elo-{size}",
             work=f"Elo of {size:,} battles, one order, no intervals",
-            ours=Call(partial(ranked, log, "elo", k=4, orders=0)),
+            ours=Call(partial(ranked, log, sy.elo(k=4, orders=0))),
             peer="evalica",
             theirs=_theirs(evalica, "elo", log),
             least=1,
@@ -91,7 +91,7 @@ def trueskill(log: Log) -> Iterator[Row]:
     yield Row(
         key="trueskill",
         work=f"TrueSkill of {len(log.left):,} battles, one order, no intervals",
-        ours=Call(partial(ranked, log, "trueskill", orders=0)),
+        ours=Call(partial(ranked, log, sy.trueskill(orders=0))),
         peer="trueskill",
         theirs=None if peer is None else Call(partial(_play, peer, log, few)),
         times=len(log.left) / few,
@@ -108,7 +108,7 @@ def trueskill(log: Log) -> Iterator[Row]:
     )
 
 
-def ranked(log: Log, by: str, **options: Any) -> Any:
+def ranked(log: Log, by: Any, **options: Any) -> Any:
     """What a user calls."""
     return sy.compare_battles(log.public(), by=by, intervals=None, **options)
 

@@ -40,7 +40,7 @@ def test_every_stream_closed(tmp_path):
     ran = in_shell(f"{COMPARE} --out o.csv <&- >&- 2>&-", tmp_path)
     assert ran.returncode == 0
     assert (tmp_path / "x.csv").read_text() == TABLE  # no message went into another file
-    assert (tmp_path / "o.csv").read_text().startswith("system,")
+    assert (tmp_path / "o.csv").read_text().startswith("decision,")
 
 
 def test_a_lost_error_keeps_its_exit_code(tmp_path):

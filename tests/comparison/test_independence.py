@@ -227,7 +227,7 @@ def test_documents_and_raters_at_once():
     np.testing.assert_allclose(found.p, expected, rtol=1e-12)
     with pytest.raises(UsageError, match="nothing to swap"):
         sy.human_scores(given, protocol=sy.esa(test="permutation"), unit="document+rater")
-    with pytest.raises(UsageError, match="5 raters are too few"):
+    with pytest.raises(UsageError, match="5 raters: too few"):
         sy.human_scores(ratings(x, raters=5), protocol="esa", unit="rater")
 
 

@@ -98,7 +98,7 @@ def test_a_command_prints_the_table_of_its_part(kind, told, written, monkeypatch
     printed = [re.split(r"  +", line.strip()) for line in lines]
     assert part.table is not None
     for row in part.table.shown():
-        assert row in printed
+        assert row[:3] in [line[:3] for line in printed]
 
 
 @pytest.mark.parametrize("kind", ["human", "judge"])

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from steelyard import EvalSet, Rankings, Ratings, load, save
+from steelyard import EvalSet, Rankings, Ratings, load, mqm, save
 from steelyard.cli.main import run
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.reading import Reading, read_any
@@ -317,7 +317,7 @@ def test_files_of_two_language_pairs_are_not_put_together(tmp_path: Path, refusa
     from steelyard import human_scores
 
     free = {"none": 0, "undecided": 0}
-    assert "mixes 2 language pairs" in refusal(human_scores, *paths, protocol="mqm", severity=free)
+    assert "mixes 2 language pairs" in refusal(human_scores, *paths, protocol=mqm(severity=free))
 
 
 def test_the_published_rating_file(shared: Path) -> None:
@@ -346,7 +346,8 @@ def test_a_folder_may_hold_errors_without_category_or_severity(tmp_path: Path, c
     assert named(ratings, "sysB", "0")[0][2][1] == ErrorSpan("", "major", 2, 16)
     assert named(ratings, "sysB", "3")[0][2] == (ErrorSpan("Style/Awkward", "", 0, 50, 2.5),)
     assert run(["data", "info", str(folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["n_human"] == 1
+    scores = json.loads(capsys.readouterr().out)["scores"]
+    assert [score["kind"] for score in scores].count("human") == 1
     assert run(["meta", str(folder), "--human", "mqm", "--json"]) == 0
     save(load(folder), tmp_path / "again")
     assert load(tmp_path / "again").ratings["mqm"].identical(ratings)

@@ -185,7 +185,6 @@ def test_the_question_of_the_command_line_has_an_answer(tmp_path: Path, capsys: 
         assert run(["human", str(path), *answer, "--raw", "--json"]) == 0
         systems = {s["system"]: s for s in json.loads(capsys.readouterr().out)["systems"]}
         assert {s["n_segments"] for s in systems.values()} == {4}
-    assert run(["data", "info", str(tmp_path / "x.csv")]) == 2
     words = da(scale=["bad", "ok", "good"], standardised=False)
     result = human_scores(path, protocol=words, n_bootstrap=0)
     assert result.systems[0].raw == 1.75

@@ -89,9 +89,9 @@ def test_a_pipe_and_stdin_are_read_like_a_file(
     stdin(monkeypatch, pack(text))
     for path in (pipe(pack(text)), "-"):
         found = result(["data", "info", path], capsys)
-        assert found["inputs"][0].pop("path") == path
-        assert found["inputs"] == [{k: v for k, v in i.items() if k != "path"}
-                                   for i in expected["inputs"]]  # fmt: skip
+        assert found["provenance"]["inputs"][0].pop("path") == path
+        assert found["provenance"]["inputs"] == [{k: v for k, v in i.items() if k != "path"}
+                                   for i in expected["provenance"]["inputs"]]  # fmt: skip
         assert [one.pop("file") for one in found["read"]] == [path]
         same = {**expected, "read": [{**expected["read"][0]}]}
         del same["read"][0]["file"]
@@ -131,7 +131,7 @@ def test_a_pipe_of_parquet(pipe, tmp_path, capsys):
     capsys.readouterr()
     found = result(["data", "info", pipe(native.read_bytes())], capsys)
     assert (found["n_systems"], found["n_segments"]) == (2, 3000)
-    assert found["inputs"][0]["format"] == "native"
+    assert found["provenance"]["inputs"][0]["format"] == "native"
 
 
 def test_battles_from_stdin(tmp_path, monkeypatch, capsys):

@@ -80,7 +80,7 @@ def test_comparisons(plain, scale):
         np.testing.assert_allclose(other.tests[name].p, test.p, atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize(("size", "told"), [(1e200, "beyond 1e"), (1e-200, "below 1e-30")])
+@pytest.mark.parametrize(("size", "told"), [(1e200, "beyond 1e"), (1e-200, "none is larger than")])
 def test_what_has_no_moments_is_refused(plain, size, told):
     """Files keep such scores to the last bit; statistics of them would be wrong."""
     es = scaled(plain, size)

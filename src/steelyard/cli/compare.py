@@ -151,7 +151,8 @@ def compare(
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
         with shown_progress("scoring" if texts.asks else "reading", output):
-            loaded = _load(inputs, texts, options.by_unit(settings["unit"]))
+            whole = "autorank" in (settings["by"] or ())
+            loaded = _load(inputs, texts, options.by_unit(settings["unit"]), whole=whole)
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")
     if of_two and (loaded is None or not loaded[1]):
@@ -175,17 +176,17 @@ def compare(
         output,
         words=answer.result.words().sentences() if details else None,
         shown=answer.tables if details else [*answer.brief, *answer.tables[1:]],
-        says_read=not details,
+        says_read=False if details else None,
         then=answer.then(),
     )
 
 
 def _load(
-    inputs: tuple[str, ...], texts: TextOptions, options: InputOptions
+    inputs: tuple[str, ...], texts: TextOptions, options: InputOptions, *, whole: bool = False
 ) -> tuple[EvalSet, tuple[str, ...] | None] | None:
     """Load, and score texts if metrics are named; two plain files are a pair, in their order.
 
-    None for a log of battles, or rankings.
+    None for a log of battles, or rankings. ``whole`` scores of systems are enough for AutoRank.
     """
     from steelyard.data.judgements import BattleLog, Rankings
     from steelyard.formats import plaintext
@@ -196,7 +197,7 @@ def _load(
     if judged is not None and isinstance(judged.value, (BattleLog, Rankings)):
         return None
     es, links = texts.joined(held, options)
-    if isinstance(held, Inputs):
+    if isinstance(held, Inputs) and not whole:
         _need_two_systems(es, held)
     forms = {each.format for each in es.inputs}
     pair = None

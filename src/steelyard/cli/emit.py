@@ -85,7 +85,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     *,
     words: Sequence[str] | None = None,
     shown: Sequence[Table | str] | None = None,
-    says_read: bool = False,
+    says_read: bool | None = False,
     wrote: Sequence[Path | str] = (),
     then: str | None = None,
     table_file: str = "FILE.csv",
@@ -106,7 +106,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     words
         The answer in a sentence or three; by default what the result says itself.
     says_read
-        Whether the tables say what was read.
+        Whether the tables say what was read; None: it is said where a column's role was guessed.
     wrote
         Files that are written already.
     then
@@ -141,6 +141,8 @@ def emit(  # noqa: PLR0913 - every option has a default
             click.echo(shown_text, color=screen.colour or None)
         said = {_bare(text) for text in words}
         warnings = [text for text in warnings if _bare(text) not in said]
+    if says_read is None:
+        says_read = not _guessed(read)
     says_read = says_read and not output.json
     if not output.json and ((read and not says_read) or warnings or done or then):
         _stand_apart(output)
@@ -201,6 +203,12 @@ def headed(found: Any, words: Sequence[str], warnings: Sequence[str]) -> dict[st
         "summary": list(words),
     }
     return {**head, **own, "warnings": list(warnings)}
+
+
+def _guessed(read: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a column has a role that its name does not say."""
+    columns = (pair for each in read for pair in each["columns"].items())
+    return any(isinstance(name, str) and role != name for role, name in columns)
 
 
 def command_name() -> str:

@@ -136,7 +136,7 @@ def human(
         [result.table()],
         output,
         shown=result.details("--json") if details else result.pieces(),
-        says_read=not details,
+        says_read=False if details else None,
         wrote=wrote,
         then=_next(result, scores),
         table_file="FILE.md",

@@ -199,8 +199,8 @@ def are_parts(paths: Iterable[Path]) -> bool:
     return all(re.search(r"[0-9]+-of-[0-9]+|part-?[0-9]+|shard", path.name) for path in paths)
 
 
-def _foreign() -> list[Foreign]:
-    return [form for form in _every() if isinstance(form, Foreign)]
+def _foreign() -> Iterator[Foreign]:
+    return (form for form in _every() if isinstance(form, Foreign))
 
 
 def foreign(view: FileView) -> Foreign | None:

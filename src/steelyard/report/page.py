@@ -158,7 +158,7 @@ def make_report(  # noqa: PLR0913 - every option has a default
     >>> es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"], scores=["mqm"])
     >>> report = make_report(es, "mqm", n_bootstrap=50)
     >>> report.words().settled[0]
-    'Amber ranks first of 3 systems by mean mqm over 450 segments.'
+    'Amber ranks first of 3 systems by mean mqm over 450 segments in 52 documents.'
     """
     options = ReportOptions.of(locals())
     marks = as_list(Mistake, mistakes=mistakes)
