@@ -65,8 +65,9 @@ class Screen:
 
     def styled(self, text: str, style: str | None) -> str:
         """Return a text in a style, where there are colours."""
-        coloured = self.colour and style and text
-        return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if coloured else text
+        if not (self.colour and style and text):
+            return text
+        return f"\x1b[{STYLES[style]}m{text}\x1b[0m"
 
     def lines(self, text: str, style: str | None = None, first: str = "") -> list[str]:
         """Wrap a text and style it: all of it, or only the word ``first`` that it begins with."""
@@ -249,14 +250,13 @@ class Summary:
     @classmethod
     def of(cls, sentences: Iterable[Statement]) -> Summary:
         """Sort sentences by the part that they belong to."""
-        return cls().and_then(sentences)
+        pairs = list(sentences)
+        return cls(*(tuple(text for p, text in pairs if p == part) for part in _HEADINGS))
 
     def and_then(self, sentences: Iterable[Statement]) -> Summary:
         """Add sentences, each at the end of its part."""
-        parts = self.to_dict()
-        for part, text in sentences:
-            parts[part].append(text)
-        return Summary(*map(tuple, parts.values()))
+        pairs = [(part, text) for part in _HEADINGS for text in getattr(self, part)]
+        return Summary.of([*pairs, *sentences])
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return the sentences by part."""

@@ -146,7 +146,8 @@ def _unpack(archive: Path, folder: Path, max_bytes: int) -> None:
 
 def _extract(tar: Any, name: str, fresh: Path, max_bytes: int) -> set[str]:
     """Write the files of one test set; return the names of the others."""
-    others, size = set(), 0
+    others: set[str] = set()
+    size = 0
     for member in tar:
         root, *parts = [part for part in member.name.split("/") if part not in ("", ".")] or [""]
         if _UNSAFE.search(member.name):

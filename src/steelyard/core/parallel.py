@@ -199,8 +199,7 @@ class _ResultFolder:
     def read(self, task: int) -> Packed | None:
         """Return the result of a task, None if it is not there or damaged."""
         try:
-            # Opened here, since np.load leaves a damaged file open.
-            path = self._path(task)
+            path = self._path(task)  # opened here, since np.load leaves a damaged file open
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 facts, text = json.loads(str(file["facts"])), str(file["tree"])
                 arrays = [file[f"array{k}"] for k in range(len(file.files) - 2)]

@@ -416,10 +416,8 @@ class EvalSet:
 def need_outputs(es: EvalSet) -> None:
     """Refuse a set without any output, which has nothing to be scored."""
     if not es.outputs:
-        path = listed([file.path for file in es.inputs]) or None
-        raise InputError(
-            "no outputs of systems to score, expected texts of at least one", path=path
-        )
+        problem = "no outputs of systems to score, expected texts of at least one"
+        raise InputError(problem, path=listed([file.path for file in es.inputs]) or None)
 
 
 def _need(value: object, kind: Any, what: str, expected: str = "") -> None:
