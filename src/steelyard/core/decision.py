@@ -1,8 +1,6 @@
 """The verdict on two systems, in the same words in every command.
 
-A :class:`Decision` holds what every command says about a pair: the difference, its interval, the
-p-value of this pair alone and after correction for all pairs that were tested, and the unit. "Not
-significant" is never worded as "equal".
+"Not significant" is never worded as "equal".
 """
 
 from __future__ import annotations
@@ -20,11 +18,10 @@ FEWEST_UNITS = 6
 
 def shown_p(p: float) -> str:
     """Write a p-value with two digits: ``p = 0.0052``, ``p < 0.0001``."""
-    return "p < 0.0001" if p < 1e-4 else f"p = {_two_digits(p)}"
-
-
-def _two_digits(p: float) -> str:
-    return f"{p:.{max(2, 1 - math.floor(math.log10(p)))}f}".rstrip("0") if 0 < p < 1 else f"{p:g}"
+    if p < 1e-4:
+        return "p < 0.0001"
+    digits = max(2, 1 - math.floor(math.log10(p))) if p < 1 else 0
+    return f"p = {p:.{digits}f}".rstrip("0") if p < 1 else f"p = {p:g}"
 
 
 def shown_interval(value: float, low: float, high: float, level: float = 0.95) -> tuple[str, str]:
@@ -39,19 +36,9 @@ def shown_interval(value: float, low: float, high: float, level: float = 0.95) -
 class Decision:
     """How far one system leads another by a score, and how sure that is.
 
-    Attributes
-    ----------
-    leader, other
-        The system with the better score, and the one behind it.
-    difference, low, high
-        How far the leader is ahead, and the ends of its interval (NaN where there is none). It is
-        positive in the direction that is better, whichever that is.
-    p, p_adjusted
-        The p-value of this pair alone, and after ``correction`` for ``n_pairs`` pairs.
-    unit, n_units
-        What was taken as independent, and how many there are.
-    test
-        The test in words: ``paired t-test``.
+    ``difference`` is positive in the direction that is better; ``low`` and ``high`` are the ends of
+    its interval, NaN where there is none. ``p`` is of this pair alone, ``p_adjusted`` after
+    ``correction`` for ``n_pairs`` pairs. ``test`` is in words: ``paired t-test``.
     """
 
     leader: str

@@ -1,11 +1,8 @@
 """What every result is to a reader: sentences first, then tables, then a figure; and JSON.
 
-A class of results derives from :class:`Result`, its parts from :class:`Record`. It writes its
-``words()`` and declares what JSON has (``json_keys``) and the columns of its table (``layout``).
-
-A screen with a width gets wrapped texts and tables that fit; a file or a pipe gets every letter.
-Rich's Console and Table are not used: loading them takes 80 ms, and a narrow table of theirs cuts
-numbers.
+A result writes its ``words()`` and declares what JSON has (``json_keys``) and the columns of its
+table (``layout``). A screen with a width gets wrapped texts and tables that fit; a file or a pipe
+gets every letter. Rich's Console and Table take 80 ms to load, and a narrow table cuts numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +13,7 @@ import re
 import sys
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from typing import Any, ClassVar, Literal, NamedTuple, TextIO
@@ -36,7 +34,6 @@ _HEADINGS: dict[Part, str] = {
 _LINE, _NAME = 199, 24  # characters of a one-line repr, and of a name in it
 #: Codes of the few styles, by what they are for.
 STYLES = {"stress": "1", "head": "36", "aside": "2", "warning": "33", "error": "31", "next": "32"}
-_ALL_COLUMNS = "a wider window or to_frame() has all columns"
 _WIDER = "a wider window has all columns"
 _NARROWEST, _USUAL = 20, 80  # columns of a terminal that says less, or nothing
 _GAP = 2  # blanks between columns
@@ -50,27 +47,21 @@ class Screen:
 
     width: int | None = None
     colour: bool = False
-    whole: str = _ALL_COLUMNS
+    whole: str = "a wider window or to_frame() has all columns"
 
     @classmethod
     def of(
         cls, stream: TextIO, colour: str = "auto", environment: Mapping[str, str] = os.environ
     ) -> Screen:
-        """Return what a stream is; ``colour`` is one of ``auto always never``.
-
-        ``COLUMNS`` sets the width, ``NO_COLOR`` and ``FORCE_COLOR`` the colours if ``auto``.
-        """
-        try:
+        """Return what a stream is; ``colour`` is one of ``auto always never``."""
+        terminal = False
+        with suppress(AttributeError, ValueError):  # no file, or a closed one
             terminal = stream.isatty()
-        except (AttributeError, ValueError):  # something else that is written to, or a closed file
-            terminal = False
         coloured = colour == "always"
         if colour == "auto" and not environment.get("NO_COLOR"):
             forced = environment.get("FORCE_COLOR", "") not in ("", "0")
             coloured = forced or (terminal and environment.get("TERM") != "dumb")
-        if not terminal:
-            return cls(None, coloured)
-        return cls(_columns(stream, environment), coloured)
+        return cls(_columns(stream, environment) if terminal else None, coloured)
 
     def styled(self, text: str, style: str | None) -> str:
         """Return a text in a style, where there are colours."""
@@ -94,11 +85,8 @@ PLAIN = Screen()  #: a file, a pipe, or a text that somebody keeps
 def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
     columns = environment.get("COLUMNS", "")
     width = int(columns) if columns.isdecimal() else 0
-    if not width:
-        try:
-            width = os.get_terminal_size(stream.fileno()).columns
-        except (OSError, ValueError, AttributeError):
-            width = 0
+    with suppress(OSError, ValueError, AttributeError):
+        width = width or os.get_terminal_size(stream.fileno()).columns
     return max(width or _USUAL, _NARROWEST)
 
 
@@ -112,18 +100,14 @@ def text_width(text: str) -> int:
 
 
 def wrapped(text: str, width: int | None, indent: str = "  ") -> list[str]:
-    """Break a line at blanks so that no part is wider; further parts are set in by ``indent``.
-
-    Blanks at the beginning stay, and set in all parts. A word that is too wide is broken.
-    """
+    """Break a line at blanks, or within words that are too wide; blanks at the beginning stay."""
     if width is None or text_width(text) <= width:
         return [text]
-    margin = text[: len(text) - len(text.lstrip(" "))]
-    further = margin + indent
-    if len(further) * 2 > width:  # hardly any room would be left
-        margin = further = ""
     lines: list[str] = []
-    line = margin
+    line = text[: len(text) - len(text.lstrip(" "))]
+    further = line + indent
+    if len(further) * 2 > width:  # hardly any room would be left
+        line = further = ""
     for word in re.findall(" *[^ ]+", text):
         if line.strip() and text_width(line + word) > width:
             lines.append(line)
@@ -177,7 +161,11 @@ def table_text(table: Table, screen: Screen = PLAIN) -> str:
         )
         for j, (key, column) in enumerate(zip(table.keys(), table.columns, strict=True))
     ]
-    shown = columns if screen.width is None else _fitting(columns, screen.width)
+    shown = columns[:]
+    width = math.inf if screen.width is None else screen.width
+    # What matters least goes until the others fit; the first column says what a row is.
+    while len(shown) > 1 and _total(column.least for column in shown) > width:
+        shown.remove(min(reversed(shown[1:]), key=lambda column: column.importance))
     lines = screen.lines(printable(table.title), "stress") if table.title else []
     lines += _grid(table, shown, screen) if shown else []
     for note in table.notes:
@@ -190,14 +178,6 @@ def table_text(table: Table, screen: Screen = PLAIN) -> str:
 
 def _total(widths: Iterable[int]) -> int:
     return sum(width + _GAP for width in widths) - _GAP
-
-
-def _fitting(columns: list[_Column], width: int) -> list[_Column]:
-    """Leave out what matters least until the others fit; the first column says what a row is."""
-    columns = columns[:]
-    while len(columns) > 1 and _total(column.least for column in columns) > width:
-        columns.remove(min(reversed(columns[1:]), key=lambda column: column.importance))
-    return columns
 
 
 def _widths(columns: Sequence[_Column], width: int | None) -> list[int]:
@@ -330,18 +310,15 @@ def keys(names: str) -> Mapping[str, str]:
 
 
 class Field(NamedTuple):
-    """A column of a table: the attribute of a row that it shows, and how.
-
-    ``interval`` is the attribute with the ends of its interval; ``mixed`` rounds each by itself.
-    """
+    """A column of a table: the attribute of a row that it shows, and how."""
 
     name: str
     heading: str | None = None
     better: Literal["higher", "lower"] | None = None
     digits: int | None = None
-    interval: str | None = None
+    interval: str | None = None  # the attribute with the ends of its interval
     importance: int = 5
-    mixed: bool = False
+    mixed: bool = False  # each number is rounded by itself
 
 
 class Layout(NamedTuple):
@@ -400,7 +377,7 @@ class Result(Record):
 
     def __str__(self) -> str:
         # Whoever prints it wants it to fit; whoever keeps it wants no codes of colours in it.
-        return self.text(replace(Screen.of(sys.stdout), colour=False))
+        return self.text(Screen.of(sys.stdout, colour="never"))
 
     def plot(self, kind: str | None = None) -> Any:
         """Draw a figure, an Altair chart; ``kind`` is one of those that ``--plot`` takes."""

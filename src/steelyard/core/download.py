@@ -1,27 +1,21 @@
-"""Fetch the public WMT metrics data package and unpack one test set of it.
-
-The package, a ``.tgz`` of some 900 MB, stays in the cache, so that a second test set costs no
-second download.
-"""
+"""Fetch the public WMT metrics data, some 900 MB that stay in the cache; unpack one test set."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from steelyard.core.errors import DownloadError, UsageError, hint
+from steelyard.core.progress import Progress
 
 DEFAULT_URL = "https://data.statmt.org/wmt26/mt-metrics-eval-v2.tgz"
 #: Of the file at `DEFAULT_URL`, as of 2026-04-21.
 DEFAULT_SHA256 = "6708eec9aaa8a9deca5e370bdd0e23db4881aeca129f29d5281575eaa66c7e10"
-#: Called with the bytes that are there and the bytes expected (None: the server did not say).
-Progress = Callable[[int, int | None], None]
 _PACKAGE = "mt-metrics-eval-v2"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 #: Stricter than tarfile's own filter of data, which lets links pass and takes a leading slash off.
@@ -30,11 +24,7 @@ _CHUNK = 1 << 18
 
 
 def cache_dir() -> Path:
-    r"""Return the folder that downloads are kept in; it need not exist yet.
-
-    That is ``$STEELYARD_CACHE``, else ``$XDG_CACHE_HOME/steelyard``, else ``~/.cache/steelyard``
-    (on Windows ``%LOCALAPPDATA%\steelyard\cache``).
-    """
+    """Return the folder that downloads are kept in; it need not exist yet."""
     if folder := os.environ.get("STEELYARD_CACHE"):
         return Path(folder)
     if xdg := os.environ.get("XDG_CACHE_HOME"):
@@ -59,6 +49,7 @@ def get_test_set(
     The package comes from ``url`` (else ``$STEELYARD_DATA_URL``, else `DEFAULT_URL`) and is kept in
     ``cache`` (else `cache_dir()`). ``force`` unpacks again, and downloads again unless the kept
     package has the expected checksum. Neither the package nor the folder may exceed ``max_bytes``.
+    ``progress`` is called with the bytes that are there and those expected, None where unknown.
     """
     if not _NAME.fullmatch(name):
         expected = "letters, digits, '.', '_' and '-', the first a letter or digit"

@@ -1,15 +1,4 @@
-"""Every exception that Steelyard raises on purpose.
-
-::
-
-    SteelyardError              catch this one to catch them all
-    ├── InputError              a file or frame says something it can't mean (exit code 2)
-    ├── UsageError              an argument or option is wrong (exit code 2)
-    ├── ShapeError              arrays do not fit each other
-    ├── DegenerateError         the data can't answer the question (nothing varies, one system, ...)
-    ├── MissingDependencyError  an optional library is not installed
-    ├── OutOfMemoryError        there is not enough memory for this
-    └── DownloadError           a download failed or was refused
+"""Every exception that Steelyard raises on purpose; :class:`SteelyardError` catches them all.
 
 The message of each is one line: what was found, what was expected and, for a file, where.
 """
@@ -38,10 +27,7 @@ def shown_path(path: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Show characters that steer a terminal, or that nobody sees, as escapes.
-
-    Joiners stay where they shape what stands on both sides: Persian, Indic scripts, emoji.
-    """
+    """Show characters that steer a terminal, or that nobody sees, as escapes."""
     if text.isascii() and text.isprintable():
         return text
     framed = f" {text} "
@@ -55,7 +41,7 @@ def _is_hidden(before: str, c: str, after: str) -> bool:
     category = unicodedata.category(c)
     if category != "Cf" or c in _SIGNS:
         return category in ("Cc", "Cs", "Zl", "Zp")
-    # Joiners shape letters, marks and symbols beyond Latin, Greek, Cyrillic and Hebrew.
+    # Joiners stay where they shape what stands on both sides: Persian, Indic scripts, emoji.
     joins = all(x > "\u05ff" and unicodedata.category(x)[0] in "LMS" for x in (before, after))
     return not (c in _JOINERS and joins)
 
@@ -96,7 +82,7 @@ class ShapeError(SteelyardError):
 
 
 class DegenerateError(SteelyardError):
-    """The data can't answer the question; the message says why."""
+    """The data can't answer the question (nothing varies, one system); the message says why."""
 
 
 class MissingDependencyError(SteelyardError):
@@ -112,17 +98,10 @@ _EXTRAS = {
 
 def need_extra(extra: str, what: str, *libraries: str) -> None:
     """Raise MissingDependencyError without the libraries of an extra (all, or those named)."""
-    missing = [name for name in libraries or _EXTRAS[extra] if not _installed(name)]
+    missing = [name for name in libraries or _EXTRAS[extra] if find_spec(name) is None]
     if missing:
         names = ", ".join(missing)
         raise MissingDependencyError(f"{what} needs {names}: pip install 'steelyard[{extra}]'")
-
-
-def _installed(library: str) -> bool:
-    try:
-        return find_spec(library) is not None
-    except ValueError:  # it was tried before, in vain
-        return False
 
 
 class OutOfMemoryError(SteelyardError):
@@ -151,9 +130,9 @@ def address_space() -> AddressSpace | None:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (ImportError, OSError):
         return None
-    left = max(limit - pages * resource.getpagesize(), 0)
-    unlimited = limit == resource.RLIM_INFINITY
-    return None if unlimited else AddressSpace(limit >> 20, left >> 20)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    return AddressSpace(limit >> 20, max(limit - pages * resource.getpagesize(), 0) >> 20)
 
 
 class DownloadError(SteelyardError):
@@ -167,10 +146,9 @@ def plain_word(word: str) -> str:
 
 def hint(word: str, choices: Iterable[str], also: Mapping[str, str] | None = None) -> str:
     """Return the choices, the nearest first, as the tail of an error; ``also`` are other names."""
-    names = sorted(set(choices))
+    names, asked = sorted(set(choices)), plain_word(word)
     meant = {plain_word(name): choice for name, choice in (also or {}).items() if choice in names}
     meant |= {choice.casefold(): choice for choice in names}
-    near = [plain_word(word)] if plain_word(word) in meant else []
-    near = near or get_close_matches(str(word).casefold(), meant, n=1)
+    near = [asked] if asked in meant else get_close_matches(str(word).casefold(), meant, n=1)
     shown = listed(names, 20) or "none"
     return f"did you mean '{meant[near[0]]}'? Known: {shown}" if near else f"known: {shown}"

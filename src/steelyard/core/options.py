@@ -256,9 +256,9 @@ def choice(default: str | None, choices: Sequence[str], help: str = "", **settin
     return option("choice", default, help or None, choices=tuple(choices), **settings)
 
 
-def bootstraps(default: int = 1000, *, least: int = 10) -> Any:
+def bootstraps(least: int = 10) -> Any:
     """Return a field for the number of resamples behind intervals."""
-    return whole(default, "Resamples for intervals.", least=least, flag="--bootstrap", metavar="B")
+    return whole(1000, "Resamples for intervals.", least=least, flag="--bootstrap", metavar="B")
 
 
 def resamples(
@@ -271,10 +271,8 @@ def resamples(
 
 def unit(default: str, help: str | None = None, **settings: Any) -> Any:  # noqa: A002
     """Return a field for what is independent: a word, a column, or a number of segments."""
-    usual = (
-        "What is independent: tests and intervals take whole units; auto: documents or "
-        "prompts where ten or more are known, else segments."
-    )
+    usual = "What is independent: tests and intervals take whole units; auto: documents or "
+    usual += "prompts where ten or more are known, else segments."
     settings.setdefault("metavar", "auto|segment|document|prompt|COLUMN|N")
     return option("unit", default, help or usual, **settings)
 

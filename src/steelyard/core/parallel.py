@@ -1,18 +1,19 @@
 """Work on many tasks, one after the other or in processes: always the same answer.
 
-A task whose process dies runs again. With a folder for them, results are kept as they come in, one
-``.npz`` file without pickled objects per task, and an interrupted run goes on from there.
+With a folder for results, an interrupted run goes on from those that came in before.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +37,13 @@ class Workers:
     """What tasks run on, as a user asked for it.
 
     ``jobs`` are processes of this machine; None starts one per core once ``patience`` seconds of
-    work are done and as many are left. ``resume`` is a folder that keeps results. ``progress`` is
-    called with the tasks done and all tasks, ``note`` with a sentence if results of an earlier run
-    are used.
+    work are done and as many are left.
     """
 
     jobs: int | None = 1
-    resume: Path | None = None
-    progress: Progress | None = None
-    note: Callable[[str], None] | None = None
+    resume: Path | None = None  # a folder that keeps results
+    progress: Progress | None = None  # called with the tasks done and all tasks
+    note: Callable[[str], None] | None = None  # called if results of an earlier run are used
     patience: float = 3.0
 
     def __post_init__(self) -> None:
@@ -118,6 +117,23 @@ def _call(k: int, fn: Callable[..., Any], task: Any, generator: Any) -> tuple[in
     return k, _packed(fn(task) if generator is None else fn(task, generator))
 
 
+def _call_in_worker(parent: int, k: int, *call: Any) -> tuple[int, Packed]:
+    _end_with(parent)
+    return _call(k, *call)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this worker soon after its parent is killed: it would hold pipes open."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
     """Run in processes; if one of them dies, what is not done starts again in new ones."""
     from concurrent.futures.process import BrokenProcessPool
@@ -129,14 +145,10 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
         try:
             # One job would run in this process, which what killed a worker must not kill.
             n_jobs = max(2, min(jobs, len(calls)))
-            pool = Parallel(
-                n_jobs=n_jobs,
-                backend="loky",
-                max_nbytes="64K",
-                batch_size=1,
-                return_as="generator_unordered",
-            )
-            results = pool(delayed(_call)(k, *call) for k, call in list(calls.items()))
+            settings = {"backend": "loky", "max_nbytes": "64K", "batch_size": 1}
+            pool = Parallel(n_jobs, return_as="generator_unordered", **settings)
+            work = delayed(partial(_call_in_worker, os.getpid()))
+            results = pool(work(k, *call) for k, call in list(calls.items()))
             try:
                 for k, packed in results:
                     yield k, packed
@@ -149,10 +161,8 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
         except BrokenProcessPool:
             deaths += 1
             if deaths == _DEATHS:
-                raise SteelyardError(
-                    f"workers died {_DEATHS} times in a row, perhaps out of memory;"
-                    " fewer `jobs` need less"
-                ) from None
+                died = f"workers died {_DEATHS} times in a row, perhaps out of memory"
+                raise SteelyardError(f"{died}; fewer `jobs` need less") from None
 
 
 def _packed(tree: Any) -> Packed:
@@ -174,9 +184,7 @@ def _packed(tree: Any) -> Packed:
 
 def _unpacked(text: str, arrays: list[NDArray[Any]]) -> Any:
     """Return the tree again; tuples have become lists."""
-    return json.loads(
-        text, object_hook=lambda node: arrays[node[_ARRAY]] if _ARRAY in node else node
-    )
+    return json.loads(text, object_hook=lambda x: arrays[x[_ARRAY]] if _ARRAY in x else x)
 
 
 class _ResultFolder:
@@ -195,10 +203,8 @@ class _ResultFolder:
 
     def write(self, task: int, packed: Packed) -> None:
         """Keep the result of a task: written aside and renamed, so that it is whole or absent."""
-        text, arrays = packed
-        members: dict[str, Any] = {f"array{k}": array for k, array in enumerate(arrays)}
-        members["tree"] = np.array(text)
-        members["facts"] = np.array(json.dumps(self.facts))
+        members: dict[str, Any] = {f"array{k}": array for k, array in enumerate(packed[1])}
+        members |= {"tree": np.array(packed[0]), "facts": np.array(json.dumps(self.facts))}
         path = self._path(task)
         aside = path.with_name(f".{path.name}.{os.getpid()}")
         try:
@@ -212,19 +218,16 @@ class _ResultFolder:
 
     def read(self, task: int) -> Packed | None:
         """Return the result of a task, None if it is not there or damaged."""
-        path = self._path(task)
-        if not path.exists():
-            return None
         try:
+            path = self._path(task)  # opened here, since np.load leaves a damaged file open
             with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
                 facts, text = json.loads(str(file["facts"])), str(file["tree"])
                 arrays = [file[f"array{k}"] for k in range(len(file.files) - 2)]
             different = [key for key in self.facts | facts if self.facts.get(key) != facts.get(key)]
-        except Exception:  # noqa: BLE001 - whatever ails it, it is computed again
+        except Exception:  # noqa: BLE001 - whatever ails it, or if absent, it is computed again
             return None
         if different:
-            raise UsageError(
-                f"{self.folder}: holds results of another run ({', '.join(different)} differ);"
-                " expected an empty folder or that of the same run"
-            )
+            problem = f"holds results of another run ({', '.join(different)} differ)"
+            expected = "expected an empty folder or that of the same run"
+            raise UsageError(f"{self.folder}: {problem}; {expected}")
         return text, arrays

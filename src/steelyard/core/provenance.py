@@ -23,16 +23,13 @@ def installed_version() -> str:
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One input: its name as the user gave it, what it was taken for, and its SHA-256.
-
-    ``columns`` are roles with their names in the file, ``chosen`` how the user had it read.
-    """
+    """One input: its name as the user gave it, what it was taken for, and its SHA-256."""
 
     path: str
     format: str
     sha256: str | None = None
-    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    chosen: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str, tuple[str, ...]], ...] = ()  # roles with their names in the file
+    chosen: tuple[tuple[str, str], ...] = ()  # how the user had it read
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -121,6 +118,5 @@ def sha256(files: Sequence[Path], root: Path | None = None) -> str:
         if root is not None:
             digest.update(file.relative_to(root).as_posix().encode() + b"\0")
         with file.open("rb") as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
+            hashlib.file_digest(stream, lambda: digest)
     return digest.hexdigest()

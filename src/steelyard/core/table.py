@@ -13,7 +13,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,24 +28,18 @@ if TYPE_CHECKING:
 Cell = str | int | float | bool | None
 Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
 MISSING = "--"  # what is shown of a missing cell
-_WIDTH = 2 * 1.959964  # standard errors that a 95% interval is wide
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column: its heading, which direction is better, and how many decimals its numbers show.
-
-    ``digits`` None derives the decimals from the numbers, ``mixed`` from each number by itself.
-    ``key`` is what CSV, JSON and frames call the column. On a screen without room for all columns,
-    those of least ``importance`` (0 to 9) go first.
-    """
+    """A column: its heading, which direction is better, and how many decimals its numbers show."""
 
     name: str
     better: Literal["higher", "lower"] | None = None
-    digits: int | None = None
-    mixed: bool = False
-    key: str | None = None
-    importance: int = 5
+    digits: int | None = None  # decimals; None derives them from the numbers
+    mixed: bool = False  # or from each number by itself
+    key: str | None = None  # what CSV, JSON and frames call it
+    importance: int = 5  # 0 to 9: the least go first where a screen has no room for all
 
     @property
     def heading(self) -> str:
@@ -55,18 +49,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under named columns; NaN and None are missing.
-
-    ``rules`` are the rows above which a line is drawn (clusters), ``bold`` the (row, column) cells
-    to stress, ``notes`` the lines below the table.
-    """
+    """Rows of cells under named columns; NaN and None are missing."""
 
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
-    notes: tuple[str, ...] = ()
-    rules: frozenset[int] = frozenset()
-    bold: frozenset[tuple[int, int]] = frozenset()
+    notes: tuple[str, ...] = ()  # the lines below it
+    rules: frozenset[int] = frozenset()  # rows above which a line is drawn (clusters)
+    bold: frozenset[tuple[int, int]] = frozenset()  # (row, column) of cells to stress
 
     def shown(self) -> list[list[str]]:
         """Return every cell as the figure or word that text, Markdown, LaTeX and HTML show."""
@@ -91,16 +81,13 @@ class Table:
     def __str__(self) -> str:
         from steelyard.core.display import Screen
 
-        return self.text(replace(Screen.of(sys.stdout), colour=False))
+        return self.text(Screen.of(sys.stdout, colour="never"))
 
     def __repr__(self) -> str:
         from steelyard.core.display import named, one_line
 
         names = named([column.name for column in self.columns], 6)
         return one_line(self, f"of {plural(len(self.rows), 'row')}: {names}")
-
-    def _repr_html_(self) -> str:
-        return self.html()
 
     def _marked(self, escape: Callable[[str], str], stress: str) -> list[list[str]]:
         """Return the cells as markup, those in bold put into ``stress``."""
@@ -128,8 +115,8 @@ class Table:
         """Render as a booktabs table environment."""
         align = "".join(self._aligned("r", "l"))
         lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
-        lines.append(" & ".join(escape_latex(c.heading) for c in self.columns) + r" \\")
-        lines.append(r"\midrule")
+        headings = " & ".join(escape_latex(column.heading) for column in self.columns)
+        lines += [rf"{headings} \\", r"\midrule"]
         for i, row in enumerate(self._marked(escape_latex, r"\textbf{{{}}}")):
             lines += [r"\midrule"] if i in self.rules else []
             lines.append(" & ".join(row) + r" \\")
@@ -152,6 +139,8 @@ class Table:
             parts.append(f"<tr{mark}>{cells}</tr>")
         notes = "".join(f"<p>{escape_html(note)}</p>" for note in self.notes)
         return "\n".join([*parts, f"</tbody></table>{notes}", ""])
+
+    _repr_html_ = html
 
     def csv(self, delimiter: str = ",") -> str:
         """Render the exact values; a word that a spreadsheet would run as a formula is quoted."""
@@ -247,7 +236,7 @@ def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int
     if not width.size:
         return None
     cells = [float(x) for x in np.asarray(values, dtype=np.float64)]
-    return decimals(cells, float(np.median(width)) / _WIDTH)
+    return decimals(cells, float(np.median(width)) / (2 * 1.959964))  # a standard error
 
 
 def shown_number(cell: Cell, digits: int | None) -> str:

@@ -11,10 +11,7 @@ _KEPT, _LONGEST = 3, 5  # names that stay of a list that is longer
 
 
 class TypedWarning(str):
-    """A sentence with the ``code`` of its kind, and the ``names`` it lists with commas between.
-
-    A plain string is a warning, too: the only one of its kind.
-    """
+    """A sentence with the ``code`` of its kind, and the ``names`` in it, with commas between."""
 
     __slots__ = ("code", "names")
     code: str

@@ -32,11 +32,10 @@ def join(sets: Sequence[EvalSet]) -> EvalSet:
         _check_overlap([(es, es.segments.ids) for es in sets], "segment")
         _check_numbering([es for es in sets if es.n_segments])
         ids = tuple(dict.fromkeys(i for es in sets for i in es.segments.ids))
-        outputs = [(es, es.outputs) for es in sets]
         joined = EvalSet(
             tuple(sorted({name for es in sets for name in es.systems})),
             _join_segments(ids, sets),
-            outputs=_join_texts(outputs, ids, "output"),
+            outputs=_join_texts([(es, es.outputs) for es in sets], ids, "output"),
             name=next((es.name for es in sets if es.name is not None), None),
             language_pair=_join_language_pairs(sets),
             inputs=tuple(dict.fromkeys(i for es in sets for i in es.inputs)),
@@ -66,11 +65,8 @@ def _check_overlap(sets: Sequence[tuple[EvalSet, Sequence[str]]], what: str) -> 
     counts = Counter(name for _, names in filled for name in names)
     for i, (es, names) in enumerate(filled):
         if len(filled) > 1 and not any(counts[name] > 1 for name in names):
-            others = filled[1 if i == 0 else 0][1]
-            raise InputError(
-                f"{_origin(es)} shares no {what} with the other input: "
-                f"{_some(names)} against {_some(others)}"
-            )
+            both = f"{_some(names)} against {_some(filled[1 if i == 0 else 0][1])}"
+            raise InputError(f"{_origin(es)} shares no {what} with the other input: {both}")
 
 
 def _check_numbering(sets: Sequence[EvalSet]) -> None:
@@ -144,12 +140,9 @@ def _join_segments(ids: tuple[str, ...], sets: Sequence[EvalSet]) -> Segments:
 
 
 def _join_scores(joined: EvalSet, sets: Sequence[EvalSet]) -> dict[str, ScoreTable]:
-    owners: dict[str, list[EvalSet]] = {}
-    for es in sets:
-        for name in es.scores:
-            owners.setdefault(name, []).append(es)
     merged = {}
-    for name, parts in owners.items():
+    for name in dict.fromkeys(name for es in sets for name in es.scores):
+        parts = [es for es in sets if name in es.scores]
         tables = [es.scores[name] for es in parts]
         values = np.full((joined.n_systems, joined.n_segments), np.nan)
         official: Floats | None = None

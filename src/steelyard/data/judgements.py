@@ -25,18 +25,14 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpan:
-    """One error that a rater marked: characters ``start`` to ``end`` (exclusive) of the output.
+    """One error that a rater marked: characters ``start`` to ``end`` (exclusive) of the output."""
 
-    ``category`` and ``severity`` may be blank; ``score`` is the weight that the file gives it;
-    ``in_source`` says that the span counts characters of the source instead.
-    """
-
-    category: str
+    category: str  # may be blank, as the severity
     severity: str
     start: int | None = None
     end: int | None = None
-    score: float | None = None
-    in_source: bool = False
+    score: float | None = None  # the weight that the file gives it
+    in_source: bool = False  # the span counts characters of the source instead
 
     def to_dict(self) -> dict[str, Any]:
         """Return the object that rating files use for one error."""
@@ -87,16 +83,10 @@ class Columns:
     __slots__ = ()
     _row: ClassVar[str] = "judgement"  # what a row is called
 
-    def _check(
-        self,
-        names: Sequence[str],
-        codes: Mapping[str, str],
-        floats: Sequence[str],
-        others: Mapping[str, Any],
-    ) -> None:
+    def _check(self, codes: Mapping[str, str], floats: Sequence[str], **others: Any) -> None:
         """Check names, codes of names and numbers, and that all columns have as many rows."""
-        for name in names:
-            if (texts := getattr(self, name)) is not None:
+        for name in ("systems", "segments", "raters", "units"):
+            if (texts := getattr(self, name, None)) is not None:
                 what = f"names of {name}"
                 texts = checked_texts(texts, what, distinct=True, named=name == "systems")
                 set_fields(self, **{name: texts})
@@ -106,7 +96,7 @@ class Columns:
         for name in floats:
             if (column := getattr(self, name)) is not None:
                 set_fields(self, **{name: own_floats(column, name, 1)})
-        columns = {name: getattr(self, name) for name in (*codes, *floats)} | dict(others)
+        columns = {name: getattr(self, name) for name in (*codes, *floats)} | others
         lengths = {name: len(column) for name, column in columns.items() if column is not None}
         if len(set(lengths.values())) > 1:
             raise ShapeError(f"{type(self).__name__}: columns of different lengths: {lengths}")
@@ -182,7 +172,7 @@ class Ratings(Columns):
                 raise UsageError("wave: expected whole numbers from 1, or 0 where unknown")
             set_fields(self, wave=tuple(map(int, self.wave)))
         others = {name: getattr(self, name) for name in _PER_ROW}
-        self._check(tuple(_CODES.values()), _CODES, ("value", "seconds"), others)
+        self._check(_CODES, ("value", "seconds"), **others)
         order = np.lexsort((np.arange(len(self)), self.rater, self.segment, self.system))
         if not np.array_equal(order, np.arange(len(self))):
             set_fields(self, **self._rows(order))
@@ -265,8 +255,7 @@ class Rankings(Columns):
         system = checked_codes(self.system, "system", len(self.systems), ndim=2, least=-1)
         set_fields(self, system=system, rank=own_floats(self.rank, "rank", 2))
         codes = {"segment": "segments", "rater": "raters"}
-        others = {"system": self.system, "rank": self.rank}
-        self._check(tuple(_CODES.values()), codes, (), others)
+        self._check(codes, (), system=self.system, rank=self.rank)
         if self.system.shape != self.rank.shape:
             raise ShapeError(f"{self.system.shape} systems but {self.rank.shape} ranks")
 
@@ -297,7 +286,7 @@ class BattleLog(Columns):
         if (self.unit is None) != (self.units is None):
             raise UsageError("unit: expected codes and the names of units, or neither")
         codes = {"left": "systems", "right": "systems", "unit": "units"}
-        self._check(("systems", "units"), codes, ("outcome", "weight", "time"), {})
+        self._check(codes, ("outcome", "weight", "time"))
 
     def __len__(self) -> int:
         return len(self.outcome)

@@ -47,11 +47,8 @@ def _coverage(es: EvalSet) -> Messages:
             continue
         present = ~np.isnan(table.values)
         scored = np.asarray(present.any(axis=1))
-        skipped = [
-            system
-            for i, system in enumerate(es.systems)
-            if not scored[i] and judged[i].any() and system not in table.uses
-        ]
+        ignored = np.flatnonzero(~scored & judged.any(axis=1))
+        skipped = [es.systems[i] for i in ignored if es.systems[i] not in table.uses]
         if skipped:
             yield "error", f"'{name}' does not score {_quoted(skipped)}, which humans judged"
         expected = judged if judged.any() else present.any(axis=0, keepdims=True)
@@ -63,11 +60,8 @@ def _coverage(es: EvalSet) -> Messages:
 
 def _degenerate(es: EvalSet) -> Messages:
     """Scores that can't tell anything apart, and scores that are copies of each other."""
-    values = {
-        name: table.values if table.has_segments else table.system_scores
-        for name, table in es.scores.items()
-    }
-    filled = ((name, scores) for name, scores in values.items() if scores is not None)
+    scores = ((n, t.values if t.has_segments else t.system_scores) for n, t in es.scores.items())
+    filled = ((name, values) for name, values in scores if values is not None)
     for name, constant, twin in uninformative(filled):
         if constant is not None:
             yield "warning", f"'{name}' is constant ({constant:g})"
@@ -108,11 +102,9 @@ def _twins(es: EvalSet) -> Messages:
 def _orientation(es: EvalSet) -> Messages:
     """Scores that go against the human ones, or whose name speaks against their direction."""
     for name, table in es.scores.items():
-        doubts = [
-            text
-            for human in (es.human if table.kind == "metric" else ())
-            for text in score_facts(name, table, es[human]).doubts(human)
-        ]
+        doubts: list[str] = []
+        for human in es.human if table.kind == "metric" else ():
+            doubts += score_facts(name, table, es[human]).doubts(human)
         for message in dict.fromkeys(doubts or direction_warnings(name, table)):
             yield "warning", message
 

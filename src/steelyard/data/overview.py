@@ -42,15 +42,10 @@ class ScoreFacts:
     correlation: float
     n_cells: int
 
-    @property
-    def looks_flipped(self) -> bool:
-        """Whether the score goes against the human one by more than three standard errors."""
-        expected = self.correlation if self.table.higher_is_better else -self.correlation
-        return bool(expected * np.sqrt(self.n_cells) < -3)
-
     def doubts(self, human: str | None) -> list[str]:
         """Say what speaks against the score's direction: the data, or its name."""
-        if not self.looks_flipped:
+        expected = self.correlation if self.table.higher_is_better else -self.correlation
+        if not expected * np.sqrt(self.n_cells) < -3:  # standard errors
             return direction_warnings(self.name, self.table)
         ask = "is it really better when lower?"
         if self.table.higher_is_better:

@@ -72,22 +72,13 @@ def positions(names: Iterable[str], among: Iterable[str]) -> Index:
     return np.array([position.get(name, -1) for name in names], dtype=np.int64)
 
 
-def _number_key(digits: str) -> tuple[int, int, str]:
-    """Order digits by length, then as text: the order of the numbers, for any length."""
-    number = digits.lstrip("0")
-    return 0, len(number), f"{number} {digits}"
-
-
 def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
     """Return a sort key that puts ``seg 2`` before ``seg 10``."""
-    if label.isascii() and label.isdigit():
-        return (_number_key(label),)
     key = []
-    for word in re.split(r"([0-9]+)", label):
-        if word.isascii() and word.isdigit():
-            key.append(_number_key(word))
-        elif word:
-            key.append((1, 0, word))
+    for digits, word in re.findall("([0-9]+)|([^0-9]+)", label):
+        number = digits.lstrip("0")
+        # Digits by length, then as text: the order of the numbers, for any length.
+        key.append((0, len(number), f"{number} {digits}") if digits else (1, 0, word))
     return tuple(key)
 
 

@@ -1,8 +1,4 @@
-"""Which parts of a set are meant: metrics by name, pattern or what they see.
-
-A name of a metric stands for itself. Any other name with ``*``, ``?`` or ``[...]`` is a shell
-pattern and stands for all metrics that it matches; human scores are chosen by name alone.
-"""
+"""Which parts of a set are meant: metrics by name, shell pattern or what they see."""
 
 from __future__ import annotations
 
@@ -29,8 +25,8 @@ def _is_pattern(name: str) -> bool:
 def matching(asked: str, names: Collection[str], every: Iterable[str] | None = None) -> list[str]:
     """Return the names that one name or pattern stands for, none if it stands for nothing.
 
-    A pattern is matched with ``names``, a name also with ``every``. A name in another case stands
-    for the only one that is alike.
+    A shell pattern (``*``, ``?``, ``[...]``) is matched with ``names``, a name with ``every``. A
+    name in another case stands for the only one that is alike.
     """
     existing = list(names if every is None else every)
     if asked in existing:

@@ -203,7 +203,16 @@ def units_of(segments: Segments, unit: str | int, used: Bools) -> Units:
         units = _coded(f"{int(name)} segments" if int(name) > 1 else SEGMENT, runs, used)
     else:
         units = _column_units(segments, name, used)
-    return _with_warnings(units, natural, used)
+    warnings: tuple[str, ...] = ()
+    if units.few:
+        exact = f"anything but exact tests, and any interval is rough{least_p(units.n)}"
+        warnings = (f"{units.too_few()} for {'a test or an interval' if units.n < 2 else exact}",)
+    if natural is None or not _cuts(units, natural, used):
+        return replace(units, warnings=warnings)
+    alike = f'segments of a {natural.name} are alike (unit="{natural.name}")'
+    cut = f"{units.counted()} are taken as independent, but cut {natural.counted()}: "
+    cut += f"p-values and intervals are too small where {alike}"
+    return replace(units, coarser=natural, warnings=(*warnings, cut))
 
 
 def _column_units(segments: Segments, name: str, used: Bools) -> Units:
@@ -251,30 +260,12 @@ def _natural_units(segments: Segments, used: Bools) -> tuple[Units | None, str]:
         if not missing:
             return _coded(DOCUMENT, _codes(segments.documents), used), ""
         if missing < used.sum():
-            return None, (
-                f"{plural(missing, 'segment')} without a document: segments are taken as"
-                " independent, which those of a document are not"
-            )
+            taken = "segments are taken as independent, which those of a document are not"
+            return None, f"{plural(missing, 'segment')} without a document: {taken}"
     if segments.sources is None or _missing(segments.sources, used):
         return None, ""
     prompts = _coded(PROMPT, _codes(segments.sources), used)
     return (None if prompts.codes is None else prompts), ""
-
-
-def _with_warnings(units: Units, natural: Units | None, used: Bools) -> Units:
-    """Warn of units that are few, or that cut what the data knows to belong together."""
-    warnings: tuple[str, ...] = ()
-    if units.few:
-        exact = f"anything but exact tests, and any interval is rough{least_p(units.n)}"
-        warnings = (f"{units.too_few()} for {'a test or an interval' if units.n < 2 else exact}",)
-    if natural is None or not _cuts(units, natural, used):
-        return replace(units, warnings=warnings)
-    cut = (
-        f"{units.counted()} are taken as independent, but cut {natural.counted()}: p-values and "
-        f'intervals are too small where segments of a {natural.name} are alike (unit="'
-        f'{natural.name}")'
-    )
-    return replace(units, coarser=natural, warnings=(*warnings, cut))
 
 
 def _cuts(units: Units, natural: Units, used: Bools) -> bool:

@@ -33,17 +33,14 @@ POINTS_OF_LEFT = (0.0, 0.5, 1.0)
 class Opinion:
     """The verdicts of one judge or rater, one per row.
 
-    ``value`` are verdicts as numbers, of a pair the points of the left one; NaN where there is no
-    number. ``label`` are codes into :attr:`Verdicts.categories`, ``MISSING`` or ``UNPARSED``; None
-    where verdicts are scores. ``other_order`` are the labels, about the same left and right, of
-    pairs that were also shown with the right one first. ``runs`` (runs x rows) are the verdicts of
-    each run; ``value`` is then the mean, ``label`` the most frequent one (of several the lowest).
+    ``runs`` (runs x rows) are the verdicts of each run; ``value`` is then the mean, ``label`` the
+    most frequent one (of several the lowest).
     """
 
     name: str
-    value: Floats
-    label: Codes | None = None
-    other_order: Codes | None = None
+    value: Floats  # of a pair the points of the left one; NaN where there is no number
+    label: Codes | None = None  # of `Verdicts.categories`, MISSING or UNPARSED; None for scores
+    other_order: Codes | None = None  # labels of pairs also shown with the right one first
     runs: Floats | None = None
 
     def __repr__(self) -> str:
