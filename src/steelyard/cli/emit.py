@@ -208,7 +208,7 @@ def headed(found: Any, words: Sequence[str], warnings: Sequence[str]) -> dict[st
 def _guessed(read: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether a column has a role that its name does not say."""
     columns = (pair for each in read for pair in each["columns"].items())
-    return any(isinstance(name, str) and role != name for role, name in columns)
+    return any(isinstance(name, str) and name != role != "unit" for role, name in columns)
 
 
 def command_name() -> str:
