@@ -53,11 +53,6 @@ def on_disk(path: Path) -> Path:
         return _copies[known]
 
 
-def is_stream(path: Path) -> bool:
-    """Tell whether a path names standard input, a pipe, or anything else that is read but once."""
-    return _stream(path) is not None
-
-
 def _stream(path: Path) -> Any:
     """Give what a stream is known by, or None for whatever is a file, a folder or not there."""
     if str(path) == STDIN:
