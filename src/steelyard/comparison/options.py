@@ -225,6 +225,10 @@ class RankOptions(Options):
         return tuple(dict.fromkeys(chosen))
 
 
+#: Options that a ranking brings with it: ``by=sy.elo(k=20)``.
+RANKED = frozenset(RankOptions.declared()) - {"tolerance"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(Options):
     """How pairs are tested, and what is independent: whole units are tested and resampled."""
