@@ -372,12 +372,14 @@ def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
 
 
 def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Floats:
-    assert sample.counts is not None
-    step = max(1, _CELLS // max(len(sample.scores) ** 2, sample.scores.shape[1] // 4, 1))
+    counts = sample.counts
+    assert counts is not None
+    n, size = sample.scores.shape
+    step = max(1, _CELLS // max(n * n, 1 if counts.dtype == np.uint8 else size // 4, 1))
     parts = []
-    for first in range(0, len(sample.counts), step):
-        counts = sample.counts[first : first + step].astype(np.float64, copy=False)
-        tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
+    for first in range(0, len(counts), step):
+        drawn = counts[first : first + step]
+        tables = resampled_wins(sample.scores, drawn, tolerance=options.tolerance)
         fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior, start=start)
         parts.append(fits.strength)
     return np.concatenate(parts)
