@@ -157,7 +157,7 @@ def test_sign_test_on_units_and_on_battles():
     one = log_of(rows, units=("p", "q"), unit=np.array([0] * 10 + [1], dtype=np.int32))
     found = compare_battles(one, intervals=None, unit="prompt")
     assert found.tests["sign"].p[0, 1] == 1.0
-    alone = compare_battles(one, intervals="battle", n_bootstrap=20).tests["sign"].p[0, 1]
+    alone = compare_battles(one, unit="battle", n_bootstrap=20).tests["sign"].p[0, 1]
     assert alone == pytest.approx(2 * 12 / 2**11)
     assert compare_battles(log_of(rows), intervals=None).tests["sign"].p[0, 1] == alone
 
@@ -399,7 +399,7 @@ def test_rows_and_columns_can_be_chosen(tmp_path, capsys):
     [
         (["--by", "mean,median"], "median"),
         (["--by", "meen"], "did you mean 'mean'?"),
-        (["--intervals", "document"], "no column 'document'"),
+        (["--unit", "document"], "no column 'document'"),
         (["--test", "t"], "--tests sign only"),
         (["--score", "x"], "--score applies to scores"),
         (["--pair", "A,B"], "--pair applies to scores"),

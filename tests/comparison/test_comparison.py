@@ -463,7 +463,7 @@ def test_one_segment_has_no_interval():
     assert "nan" not in text
     assert card.to_dict()["warnings"]
     whole = make(noisy(2, 6)["m"].values, documents=("d",) * 6)
-    assert compare(whole, intervals="document").aggregations["mean"].low is None
+    assert compare(whole, unit="document").aggregations["mean"].low is None
     assert np.isnan(decide(whole, ("A", "B"), unit="document").probability)
 
 
@@ -523,7 +523,7 @@ def test_json_contract(tmp_path, capsys):
         (["--pair", "A,Z"], "no system 'Z'"),
         (["--pair", "A,A"], "a pair needs two systems"),
         (["--score", "x"], "no score named 'x'"),
-        (["--intervals", "document"], "documents of the segments are not known"),
+        (["--unit", "document"], "documents of the segments are not known"),
         (["--test", "mood", "--alternative", "greater"], "mood's test is two-sided"),
     ],
 )

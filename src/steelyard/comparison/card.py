@@ -454,14 +454,15 @@ class Cards(Result):
 
     def pieces(self) -> list[Table | str]:
         """Return the table as a terminal shows it: a row per score, with who leads by how much."""
-        names = ("score", "leader", "lead (95% CI)", "p", "p adjusted", "wins, ties, losses")
+        corrected = any(card.decision.n_pairs > 1 for card in self.cards.values())
+        names = ["score", "leader", "lead (95% CI)", "p", *["p adjusted"] * corrected]
         rows = []
         for name, card in self.cards.items():
+            cells = card.decision.cells()[: 3 if corrected else 2]
             counts = f"{card.wins:,}, {card.ties:,}, {card.losses:,}"
-            rows.append((name, card.decision.leader, *card.decision.cells(), counts))
-        if all(card.decision.n_pairs == 1 for card in self.cards.values()):
-            names, rows = (*names[:4], names[5]), [(*row[:4], row[5]) for row in rows]
-        return [Table("", tuple(map(Column, names)), tuple(rows))]
+            rows.append((name, card.decision.leader, *cells, counts))
+        columns = (Column(name) for name in (*names, "wins, ties, losses"))
+        return [Table("", tuple(columns), tuple(rows))]
 
 
 @keywords(CardOptions)
@@ -608,9 +609,13 @@ def _decision(
         leader, other, value, low, high = other, leader, -value, -high, -low
     adjusted, n_pairs = _corrected(es, two, p, options.unit, rng)
     return Decision(
-        leader,
-        other,
-        *(x + 0.0 for x in (value, low, high, p, adjusted)),
+        leader=leader,
+        other=other,
+        difference=value + 0.0,
+        low=low + 0.0,
+        high=high + 0.0,
+        p=p,
+        p_adjusted=adjusted,
         n_pairs=n_pairs,
         test="paired permutation test",
         unit="run" if two.units.name[0].isdecimal() else two.units.name,

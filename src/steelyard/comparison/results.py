@@ -279,7 +279,6 @@ class RankedSystems(Result):
     #: What intervals of ranks are taken over, in words.
     DRAWN: ClassVar[str] = "resampled test sets"
     OF_PAIRS: ClassVar[bool] = True  # whether averages are compared on what a pair has
-    uneven: ClassVar[bool] = False  # whether systems lack different segments
 
     systems: tuple[str, ...]
     n_segments: int
@@ -305,6 +304,11 @@ class RankedSystems(Result):
     def references(self) -> tuple[str, ...]:
         """Names of human references among the systems."""
         return ()
+
+    @property
+    def uneven(self) -> bool:
+        """Whether systems lack different segments."""
+        return False
 
     def called(self, by: str) -> str:
         """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
@@ -370,7 +374,7 @@ class RankedSystems(Result):
                 n_pairs = int(np.triu(~np.isnan(p), 1).sum())
             if test.alternative == "two-sided":
                 low, high = agreeing_ends(value, low, high, p)
-        common = {
+        common: dict[str, Any] = {
             "n_pairs": n_pairs,
             "correction": _SHORT_CORRECTIONS.get(test.correction, "") if test else "",
             "test": TESTS.get(tiers.test, tiers.test) if tiers else "",
@@ -385,8 +389,14 @@ class RankedSystems(Result):
             i, j = (index[name] for name in pair)
             if value[i, j] < 0:
                 i, j = j, i
-            numbers = (float(x[i, j]) + 0.0 for x in (value, low, high, p, adjusted))
-            made.append(Decision(self.systems[i], self.systems[j], *numbers, **common))
+            numbers: dict[str, Any] = {
+                "difference": float(value[i, j]) + 0.0,
+                "low": float(low[i, j]),
+                "high": float(high[i, j]),
+                "p": float(p[i, j]),
+                "p_adjusted": float(adjusted[i, j]),
+            }
+            made.append(Decision(self.systems[i], self.systems[j], **numbers, **common))
         return made
 
     def pairs(self, by: str | None = None, backend: str | None = None) -> Frame:
@@ -909,12 +919,17 @@ class ManyScores(Result):
                 top = [system for system in order if clusters[system] == 1]
             lead: tuple[Cell, ...] = (None,) * 6
             if len(order) > 1:
-                lead = (order[1], *result.decision(order[0], order[1], self.by).cells())
+                d = result.decision(order[0], order[1], self.by)
+                numbers = (d.difference, d.low, d.high, d.p, d.p_adjusted)
+                lead = (order[1], *map(number, numbers))
             others = np.delete(self.agreement[i], i)
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
             best = ", ".join(result.best(self.by))
             rows.append((name, best, *lead, ", ".join(top), mean))
-        by = all_of(list(dict.fromkeys(r.shown(self.by) for r in self.comparisons.values())))
+        shown = {name: result.shown(self.by) for name, result in self.comparisons.items()}
+        by = next(iter(shown.values()))
+        if len(set(shown.values())) > 1:
+            by = ", ".join(f"{how} ({name})" for name, how in shown.items())
         notes = (
             f"ranked by {by}",
             "agreement: mean tau-b with the other scores",
@@ -923,10 +938,16 @@ class ManyScores(Result):
         return Table("", columns, tuple(rows), notes)
 
     def pieces(self) -> list[Table | str]:
-        """Return the table as a terminal shows it."""
-        table = self.table()
-        rows = tuple(row[:8] for row in table.rows)
-        return [Table("", table.columns[:8], rows, table.notes[:1])]
+        """Return the table as a terminal shows it: who leads by each score, and by how much."""
+        names = ("score", "best", "second", "lead (95% CI)", "p", "p adjusted")
+        rows: list[tuple[Cell, ...]] = []
+        for name, result in self.comparisons.items():
+            order, best = result.ranking(self.by), ", ".join(result.best(self.by))
+            lead: tuple[Cell, ...] = (None,) * 4
+            if len(order) > 1:
+                lead = (order[1], *result.decision(order[0], order[1], self.by).cells())
+            rows.append((name, best, *lead))
+        return [Table("", tuple(map(Column, names)), tuple(rows), self.table().notes[:1])]
 
 
 def disagreements(result: Comparison) -> list[str]:

@@ -89,7 +89,7 @@ def _natural_order(ids: Sequence[str]) -> list[int]:
     if plain and max(map(len, ids)) < _DIGITS:
         numbers = np.array(ids).astype(np.int64)
         if len(np.unique(numbers)) == len(ids):  # no 1 beside 01
-            return np.argsort(numbers).tolist()
+            return [int(k) for k in np.argsort(numbers)]
     return sorted(range(len(ids)), key=lambda i: natural_key(ids[i]))
 
 

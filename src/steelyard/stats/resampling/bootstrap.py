@@ -23,6 +23,7 @@ from steelyard.stats.permutation.tails import quick_p
 
 Singles = NDArray[np.float32]
 Bools = NDArray[np.bool_]
+Draws = NDArray[np.int32]
 
 _DRAWN = 1 << 15  # units drawn at a time
 _HELD = 1 << 20  # differences that are held at a time
@@ -232,7 +233,7 @@ def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
 
 
 def _medians(
-    scores: Floats, places: Counts, segments: Floats, below: Counts, total: Counts
+    scores: Floats, places: Counts, segments: Floats, below: Draws, total: Draws
 ) -> Floats | None:
     """Return resampled medians from counts at some places, in the order of their scores.
 

@@ -150,22 +150,23 @@ def resampled_wins(scores: Floats, counts: Floats | None, *, tolerance: float = 
     weights = None if counts is None or in_bytes else counts.astype(kind)
 
     def add_up(segments: NDArray[np.bool_]) -> Floats:
+        flat = segments.reshape(len(segments) * n, size)
         if counts is not None and in_bytes:
-            return weighted_sums(counts, segments.T)
-        if weights is None:
-            return np.asarray(np.count_nonzero(segments, axis=1)[None], dtype=np.float64)
-        return np.asarray(weights @ segments.T.astype(kind))
+            sums = weighted_sums(counts, flat.T.view(np.uint8))
+        elif weights is None:
+            sums = np.asarray(np.count_nonzero(flat, axis=1), dtype=np.float64)
+        else:
+            sums = weights @ flat.T.astype(kind)
+        return np.asarray(sums).reshape(len(total), len(segments), n)
 
     wins, met = np.empty((2, len(total), n, n))
     met[:] = total[:, None, None]
-    step = min(n, _TOGETHER) if in_bytes else 1  # a pass over many counts costs more than a sum
+    step = _TOGETHER if in_bytes else 1  # a pass over many counts costs more than a sum
     for i in range(0, n, step):
         rows = slice(i, i + step)
-        ahead = scores[rows, None] > bar  # a comparison with NaN is no win
-        wins[:, rows] = add_up(ahead.reshape(-1, size)).reshape(len(total), -1, n)
+        wins[:, rows] = add_up(scores[rows, None] > bar)  # a comparison with NaN is no win
         if not present.all():
-            both = present[rows, None] & present
-            met[:, rows] = add_up(both.reshape(-1, size)).reshape(len(total), -1, n)
+            met[:, rows] = add_up(present[rows, None] & present)
     ties = met - wins - np.swapaxes(wins, 1, 2)
     ties[:, np.arange(n), np.arange(n)] = 0
     return WinCounts(wins, ties)
