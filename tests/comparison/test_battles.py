@@ -169,7 +169,7 @@ def test_units_make_intervals_wider():
     for seed in range(30):
         log = simulated(seed=seed)
         for unit, own in width.items():
-            found = compare_battles(log, by="bt", intervals=unit, n_bootstrap=100)
+            found = compare_battles(log, by="bt", unit=unit, n_bootstrap=100)
             bt = found.aggregations["bt"]
             assert bt.low is not None
             assert bt.high is not None
@@ -184,7 +184,7 @@ def test_without_a_shared_taste_units_change_nothing():
     log = simulated(shared=0.0, n_units=600, per_unit=8)
     widths = []
     for unit in ("segment", "battle"):
-        bt = compare_battles(log, by="bt", intervals=unit, n_bootstrap=400).aggregations["bt"]
+        bt = compare_battles(log, by="bt", unit=unit, n_bootstrap=400).aggregations["bt"]
         assert bt.low is not None
         assert bt.high is not None
         widths.append(np.log(bt.high / bt.low).mean())
