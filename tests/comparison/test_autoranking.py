@@ -109,7 +109,7 @@ def test_documents_are_drawn_where_ten_are_known():
     assert ranked(a_set({"m": M, "o": O}, few)).unit.name == "segment"
     assert ranked(a_set({"m": M, "o": O}, few), unit="document").unit.n == 4
     with pytest.raises(UsageError, match="documents of the segments are not known"):
-        ranked(a_set({"m": M, "o": O}), intervals="document")
+        ranked(a_set({"m": M, "o": O}), unit="document")
 
 
 def test_who_has_no_number_and_why():

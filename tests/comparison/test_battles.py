@@ -157,7 +157,7 @@ def test_sign_test_on_units_and_on_battles():
     one = log_of(rows, units=("p", "q"), unit=np.array([0] * 10 + [1], dtype=np.int32))
     found = compare_battles(one, intervals=None, unit="prompt")
     assert found.tests["sign"].p[0, 1] == 1.0
-    alone = compare_battles(one, intervals="battle", n_bootstrap=20).tests["sign"].p[0, 1]
+    alone = compare_battles(one, unit="battle", n_bootstrap=20).tests["sign"].p[0, 1]
     assert alone == pytest.approx(2 * 12 / 2**11)
     assert compare_battles(log_of(rows), intervals=None).tests["sign"].p[0, 1] == alone
 
@@ -169,7 +169,7 @@ def test_units_make_intervals_wider():
     for seed in range(30):
         log = simulated(seed=seed)
         for unit, own in width.items():
-            found = compare_battles(log, by="bt", intervals=unit, n_bootstrap=100)
+            found = compare_battles(log, by="bt", unit=unit, n_bootstrap=100)
             bt = found.aggregations["bt"]
             assert bt.low is not None
             assert bt.high is not None
@@ -184,7 +184,7 @@ def test_without_a_shared_taste_units_change_nothing():
     log = simulated(shared=0.0, n_units=600, per_unit=8)
     widths = []
     for unit in ("segment", "battle"):
-        bt = compare_battles(log, by="bt", intervals=unit, n_bootstrap=400).aggregations["bt"]
+        bt = compare_battles(log, by="bt", unit=unit, n_bootstrap=400).aggregations["bt"]
         assert bt.low is not None
         assert bt.high is not None
         widths.append(np.log(bt.high / bt.low).mean())
@@ -399,7 +399,7 @@ def test_rows_and_columns_can_be_chosen(tmp_path, capsys):
     [
         (["--by", "mean,median"], "median"),
         (["--by", "meen"], "did you mean 'mean'?"),
-        (["--intervals", "document"], "no column 'document'"),
+        (["--unit", "document"], "no column 'document'"),
         (["--test", "t"], "--tests sign only"),
         (["--score", "x"], "--score applies to scores"),
         (["--pair", "A,B"], "--pair applies to scores"),

@@ -17,7 +17,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison import options, rankings, tests
 from steelyard.comparison.card import decide
-from steelyard.comparison.diagnosis import modes, swaying_segments
+from steelyard.comparison.diagnosis import swaying_segments
 from steelyard.comparison.run import compare, compare_each
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import generator
@@ -84,23 +84,6 @@ def test_a_third_system_can_change_the_verdict_on_two():
     assert "B beats A head to head, but ranks with it among all" in three.warnings
 
 
-def test_removing_a_system_can_flip_a_pair():
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        es = make(rng.integers(0, 5, (4, 7)).astype(float))
-        flips = [w for w in compare(es, by="bt", intervals=None).warnings if "change places" in w]
-        if flips:
-            out = flips[0].split()[2].rstrip(",")
-            first, second = flips[0].split()[3], flips[0].split()[5]
-            whole = compare(es, by="bt", intervals=None).ranking("bt")
-            less = compare(es.drop(systems=[out]), by="bt", intervals=None).ranking("bt")
-            assert (whole.index(first) < whole.index(second)) != (
-                less.index(first) < less.index(second)
-            )
-            return
-    pytest.fail("no flip in 200 sets")
-
-
 @given(arrays(np.float64, (2, 9), elements=st.integers(0, 4).map(float)))
 def test_two_systems_by_bt_are_their_wins(scores):
     found = compare(make(scores), by=sy.bt(ties="drop"), intervals=None)
@@ -152,7 +135,7 @@ def test_identical_systems():
     for name in tests:
         assert found.tests[name].p[0, 1] == 1, name
     assert found.aggregations["bt"].scores.tolist() == [0.5, 0.5]
-    assert "'A' and 'B' have the same scores" in found.warnings
+    assert "A and B have the same scores" in found.warnings
     assert set(found.tiers["mean"].clusters) == {1}
 
 
@@ -237,6 +220,8 @@ def test_a_ranking_against_the_chosen_test_is_a_warning():
 
 
 def test_segments_that_sway_the_mean():
+    assert swaying_segments(np.array([1.0, -1.0])) == []
+    assert swaying_segments(np.array([3.0, NAN, 2.0, -4.0])) == [0]
     rng = np.random.default_rng(0)
     a = rng.normal(0, 1, 60)
     b = a - 0.5
@@ -246,14 +231,6 @@ def test_segments_that_sway_the_mean():
     assert why["ahead"] == {"mean": "B", "bt": "A"}
     assert why["swaying_segments"] == ["7"]
     assert any("rankings disagree on the best system" in w for w in found.warnings)
-
-
-def test_diagnosis_by_hand():
-    assert swaying_segments(np.array([1.0, -1.0])) == []
-    assert swaying_segments(np.array([3.0, NAN, 2.0, -4.0])) == [0]
-    rng = np.random.default_rng(1)
-    assert modes(np.r_[rng.normal(-5, 1, 200), rng.normal(0, 1, 200), rng.normal(5, 1, 200)]) == 3
-    assert modes(np.zeros(50)) == 1
 
 
 @given(arrays(np.float64, (2, 7), elements=st.integers(0, 9).map(float)), st.integers(0, 99))
@@ -458,8 +435,8 @@ def test_nothing_quadratic_in_systems_unless_asked_for():
     assert not found.tiers
     result = found.to_dict()
     assert result["aggregations"]["mean"]["pairwise"] is None
-    assert [note for note in found.notes if 'tests="t"' in note]
-    assert "'s0000' and 's0001' have the same scores" in found.warnings
+    assert [note for note in found.notes if "tests=..." in note]
+    assert "s0000 and s0001 have the same scores" in found.warnings
     assert len(found.table().rows) == n
 
 
@@ -471,15 +448,7 @@ def test_many_systems_are_tested_where_asked_for():
     assert found.tests["t"].p.shape == (301, 301)
     assert found.tiers["mean"].test == "t"
     assert found.aggregations["mean"].pairwise.shape == (301, 301)
-    assert not [note for note in found.notes if 'tests="t"' in note]
-
-
-def test_twins_are_named_and_counted():
-    found = compare(make(np.tile(np.arange(5.0), (6, 1))), by="mean", intervals=None)
-    told = [w for w in found.warnings if "have the same scores" in w]
-    assert told[0] == "'A' and 'B' have the same scores"
-    assert len(told) == 5
-    assert told[-1].endswith("(and 10 more of this kind)")
+    assert not [note for note in found.notes if "tests=..." in note]
 
 
 def test_one_segment_has_no_interval():
@@ -494,14 +463,12 @@ def test_one_segment_has_no_interval():
     assert "nan" not in text
     assert card.to_dict()["warnings"]
     whole = make(noisy(2, 6)["m"].values, documents=("d",) * 6)
-    assert compare(whole, intervals="document").aggregations["mean"].low is None
+    assert compare(whole, unit="document").aggregations["mean"].low is None
     assert np.isnan(decide(whole, ("A", "B"), unit="document").probability)
 
 
 def test_words_where_nothing_differs():
     es = make(np.full((3, 5), 2.0))
-    found = compare(es)
-    assert any(note.endswith("drop leaves nothing to rank by") for note in found.notes)
     card = decide(es, ("A", "B"))
     text = card.table().text()
     assert "undefined (no spread)" in text
@@ -556,7 +523,7 @@ def test_json_contract(tmp_path, capsys):
         (["--pair", "A,Z"], "no system 'Z'"),
         (["--pair", "A,A"], "a pair needs two systems"),
         (["--score", "x"], "no score named 'x'"),
-        (["--intervals", "document"], "documents of the segments are not known"),
+        (["--unit", "document"], "documents of the segments are not known"),
         (["--test", "mood", "--alternative", "greater"], "mood's test is two-sided"),
     ],
 )

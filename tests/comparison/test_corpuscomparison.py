@@ -181,7 +181,7 @@ def test_official_scores_that_are_no_means_are_said_not_to_be_used(four):
     bare = replace(four["bleu"], statistics=None)
     es = four.with_scores("bleu", replace(bare, system_scores=-bare.system_means()))
     found = compare(es, "bleu", by="mean", n_bootstrap=20)
-    told = [w for w in found.warnings if "official system scores of 'bleu'" in w]
+    told = [w for w in found.warnings if "official scores of 'bleu'" in w]
     assert "the places differ: s0 is 1, officially " in told[0]
     card = decide(es, ("s0", "s3"), "bleu", n_bootstrap=20)
     assert any("order the two the other way" in w for w in card.warnings)

@@ -145,15 +145,6 @@ def test_one_document_has_no_interval():
     assert np.isnan(found.unit.design_effect)
 
 
-def test_intervals_that_name_a_unit_set_it_for_all():
-    es = a_set(alike())
-    old = sy.compare(es, by="mean", intervals="segment")
-    assert old.to_dict()["unit"]["name"] == "segment"
-    assert old.tests["t"].p[0, 1] == sy.compare(es, by="mean", unit="segment").tests["t"].p[0, 1]
-    with pytest.raises(UsageError, match="tests and intervals have one unit"):
-        sy.compare(es, intervals="document", unit="segment")
-
-
 def test_a_column_of_the_input_is_a_unit(tmp_path, capsys):
     x = alike()
     rows = [
@@ -363,11 +354,11 @@ def test_the_provenance_says_what_was_done():
     assert "cluster-robust errors, by document" in compared.tests["t"].reason
 
 
-def test_the_card_takes_the_unit_of_intervals(tmp_path, capsys):
+def test_the_card_takes_the_unit(tmp_path, capsys):
     path = tmp_path / "scores.csv"
     a_set(alike(3, 2)).to_frame("polars").write_csv(path)
-    for intervals, name in (("unit", "document"), ("segment", "segment")):
-        command = ["compare", str(path), "--pair", "A,B", "--intervals", intervals, "--json"]
+    for unit, name in (("auto", "document"), ("segment", "segment")):
+        command = ["compare", str(path), "--pair", "A,B", "--unit", unit, "--json"]
         assert run(command) == 0
         assert json.loads(capsys.readouterr().out)["unit"]["name"] == name
 

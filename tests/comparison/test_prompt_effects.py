@@ -33,7 +33,7 @@ def found(rng, *, by_unit=True, n_bootstrap=300, **kind):
     log = BattleLog(tuple("ABCD"), left, right, outcome, **own)
     result = compare_battles(
         log,
-        intervals="segment" if by_unit else "battle",
+        unit="segment" if by_unit else "battle",
         n_bootstrap=n_bootstrap,
         correction="none",
         rng=int(rng.integers(2**31)),

@@ -55,9 +55,8 @@ def test_who_leads_and_who_changes_places():
     es = made(crossing())
     found = compare_groups(es, sy.compare(es, "s", n_bootstrap=20), HALVES)
     assert found.leaders() == {"early": ("A",), "late": ("B",)}
-    turns = [{turn.first, turn.second} for turn in found.turns()]
-    assert turns == [{"A", "B"}]
-    assert "significantly better than" in found.turns()[0].sentence()
+    (turn,) = found.turns()
+    assert {turn.split()[0], turn.split()[5]} == {"A", "B"}
     assert found.changes() >= 1
     assert found.led("half") in {
         "A ranks first in 1 of 2 halfs; in late B.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,13 +48,11 @@ from steelyard.core.warnings import code_of
 from steelyard.formats import files
 
 if TYPE_CHECKING:
-    from steelyard.comparison.autorank import AutoRanking
-    from steelyard.comparison.card import Card, Cards
-    from steelyard.comparison.logs import BattleComparison
-    from steelyard.comparison.results import Comparison, ManyScores, RankedSystems
-    from steelyard.core.table import Table
+    from steelyard.comparison.results import RankedSystems
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.load import Inputs
+
+    _Answer = tuple[Any, Callable[[], str | None]]  # a result, and the next useful command
 
 # What report.figures.comparison draws; importing it would cost start-up.
 PLOTS = (
@@ -138,12 +136,8 @@ def compare(
     With --battles LOG, systems are compared by who won against whom instead. INPUT is taken for
     such a log if it looks like one.
     """
-    known = PLOTS if settings["pair"] is None else PAIR_PLOTS
-    of_two = set(settings["plot"] or ()) & set(PAIR_PLOTS) - set(known)
-    plots = () if of_two else wanted_figures(settings["plot"], output, known)
-    asked = _Asked(settings, options, output.seed)
-    log, loaded = settings["battles"], None
-    if log is None and len(inputs) == 1 and any(given(option) for option in _OUTCOMES):
+    log, es, pair = settings["battles"], None, settings["pair"]
+    if log is None and len(inputs) == 1 and any(map(given, _OUTCOMES)):
         (log,), inputs = inputs, ()
     if log is None:
         for option in _SIDES:
@@ -152,41 +146,42 @@ def compare(
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
         with shown_progress("scoring" if texts.asks else "reading", output):
             whole = "autorank" in (settings["by"] or ())
-            loaded = _load(inputs, texts, options.by_unit(settings["unit"]), whole=whole)
+            es, plain_pair = _load(inputs, texts, options.by_unit(settings["unit"]), whole=whole)
+        pair = pair or plain_pair
     elif inputs:
         raise UsageError("--battles LOG: expected no other input")
-    if of_two and (loaded is None or not loaded[1]):
-        raise UsageError(f"--plot {min(of_two)}: is of two systems, and --pair A,B is missing")
-    if loaded is None:
-        with shown_progress("counting", output):
-            answer = asked.of_log(log or inputs)
-    else:
-        es, pair = loaded
-        if pair and settings["pair"] is None:  # two plain files: figures of two systems
-            plots = wanted_figures(settings["plot"], output, PAIR_PLOTS)
-        as_json = output.json or (output.out is not None and files.suffix(output.out) == "json")
-        with shown_progress("comparing", output):
-            answer = asked.of_scores(es, settings["pair"] or pair, as_json=as_json)
-            _ = answer.result.warnings  # tests are made when they are first asked for
-    output = write_figures(plots, answer.draw, output)
+    plots = wanted_figures(settings["plot"], output, PLOTS if pair is None else PAIR_PLOTS)
+    with shown_progress("counting" if es is None else "comparing", output):
+        if es is None:
+            result, then = _of_log(log or inputs, settings, options, output.seed)
+        else:
+            as_json = output.json or (output.out is not None and files.suffix(output.out) == "json")
+            two = pair or (None if as_json else _only_two(es, settings))
+            result, then = _of_scores(es, two, settings, options.human, output.seed)
+            _ = result.warnings  # tests are made when they are first asked for
+    output = write_figures(plots, _draw_none if hasattr(result, "first") else result.plot, output)
     details = settings["details"]
+    tables, shown = [result.table()], result.pieces()
+    if settings["pairwise"] and hasattr(result, "pair_tables"):
+        tables += result.pair_tables()
+        shown += tables[1:]
     emit(
-        answer.result if details or output.json else answer.with_few_warnings(),
-        answer.tables,
+        result if details or output.json else _with_few_warnings(result),
+        tables,
         output,
-        words=answer.result.words().sentences() if details else None,
-        shown=answer.tables if details else [*answer.brief, *answer.tables[1:]],
+        words=result.words().sentences() if details else None,
+        shown=tables if details else shown,
         says_read=False if details else None,
-        then=answer.then(),
+        then=then(),
     )
 
 
 def _load(
     inputs: tuple[str, ...], texts: TextOptions, options: InputOptions, *, whole: bool = False
-) -> tuple[EvalSet, tuple[str, ...] | None] | None:
+) -> tuple[EvalSet | None, tuple[str, ...] | None]:
     """Load, and score texts if metrics are named; two plain files are a pair, in their order.
 
-    None for a log of battles, or rankings. ``whole`` scores of systems are enough for AutoRank.
+    No set for a log of battles, or rankings. ``whole`` scores of systems are enough for AutoRank.
     """
     from steelyard.data.judgements import BattleLog, Rankings
     from steelyard.formats import plaintext
@@ -195,7 +190,7 @@ def _load(
     held = texts.read(inputs, options)
     judged = held.judged if isinstance(held, Inputs) else None
     if judged is not None and isinstance(judged.value, (BattleLog, Rankings)):
-        return None
+        return None, None
     es, links = texts.joined(held, options)
     if isinstance(held, Inputs) and not whole:
         _need_two_systems(es, held)
@@ -204,8 +199,8 @@ def _load(
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
         pair = tuple(plaintext.named([Path(path) for path in inputs], "system"))
     if texts.asks or (es.outputs and not es.scores):
-        found = texts.score(es, options, links)
-        es = found.evalset.select(scores=found.metrics)
+        scored = texts.score(es, options, links)
+        es = scored.evalset.select(scores=scored.metrics)
     return es, pair
 
 
@@ -225,140 +220,129 @@ def _need_two_systems(es: EvalSet, held: Inputs) -> None:
         )
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What is printed, how a figure of it is drawn, and what the next useful command is."""
-
-    result: Comparison | BattleComparison | AutoRanking | ManyScores | Card | Cards
-    tables: list[Table]
-    draw: Callable[[str], Any]
-    then: Callable[[], str | None]
-
-    @property
-    def brief(self) -> list[Table | str]:
-        """The first table as a terminal shows it."""
-        return self.result.pieces()
-
-    def with_few_warnings(self) -> Any:
-        """Return the result with the warnings that change what somebody does, at most three."""
-        from steelyard.comparison.results import DETAILS
-
-        warnings = [text for text in self.result.warnings if code_of(text) not in DETAILS]
-        if len(warnings) > _WARNINGS:
-            rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"
-            warnings = [*warnings[: _WARNINGS - 1], rest]
-        return replace(self.result, warnings=tuple(warnings))
+def _with_few_warnings(result: Any) -> Any:
+    """Return a result with the warnings that change what somebody does, at most three."""
+    warnings = [text for text in result.warnings if code_of(text) != "head-to-head"]
+    if len(warnings) > _WARNINGS:
+        rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"
+        warnings = [*warnings[: _WARNINGS - 1], rest]
+    return replace(result, warnings=tuple(warnings))
 
 
-@dataclass(frozen=True)
-class _Asked:
-    settings: dict[str, Any]
-    inputs: InputOptions
-    seed: int
+def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:
+    every = tuple(name for name, table in es.scores.items() if table.has_segments)
+    return settings["score"] or every
 
-    def of_scores(
-        self, es: EvalSet, pair: tuple[str, ...] | None, *, as_json: bool = False
-    ) -> _Answer:
-        from steelyard.comparison import run
-        from steelyard.comparison.rankings import is_binary
-        from steelyard.stats.arrays import row_means
 
-        chosen = self.settings["score"]
-        names = chosen or tuple(n for n, table in es.scores.items() if table.has_segments)
-        if pair is not None:
-            return self._card(es, pair, names)
-        if es.n_systems == 2 and names and not as_json and not any(map(given, _OF_RANKINGS)):
-            first, second = row_means(es[names[0]].oriented)
-            pair = es.systems[::-1] if second > first else es.systems
-            return self._card(es, pair, names)
-        tests = self.settings["tests"]
-        if tests == ("all",):
-            right_or_wrong = names and all(is_binary(es[name].values) for name in names)
-            unfit: tuple[str, ...] = () if right_or_wrong else ("mcnemar",)
-            unfit += ("bt-gap",) if self.settings["ties"] in TIE_MODELS else ()
-            tests = tuple(name for name in TESTS if name not in unfit)
-        options = CompareOptions.of(self.settings | {"tests": tests})
-        if options.by == (AUTORANK,):
-            return self._together(es, options)
-        if given("autorank"):
-            raise UsageError("--autorank is a form of --by autorank")
-        for option in ("scale", *_OUTCOMES):
-            if given(option):
-                raise UsageError(f"--{option} is of battles, not of scores")
-        unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
-        if len(names) > 1:
-            many = run.compare_each(es, names, options, self.seed)
-            many = replace(many, warnings=(*many.warnings, *unused))
-            first = following.option("--score", following.names(names[0]))
-            then = partial(following.again, *first, without={"score"})
-            return _Answer(many, [many.table()], _draw_none, then)
-        result = run.compare_by(es, names[0] if names else None, options, self.seed)
-        return self._shown(replace(result, warnings=(*result.warnings, *unused)))
+def _only_two(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...] | None:
+    """Return the systems, the better one first, if these are two and no ranking is asked for."""
+    from steelyard.stats.arrays import row_means
 
-    def _together(self, es: EvalSet, options: CompareOptions) -> _Answer:
-        """Rank by several scores in one; by default by all metrics."""
-        from steelyard.comparison.autorank import rank_together
+    names = _scores(es, settings)
+    if es.n_systems != 2 or not names or any(map(given, _OF_RANKINGS)):
+        return None
+    first, second = row_means(es[names[0]].oriented)
+    return es.systems[::-1] if second > first else es.systems
 
-        unused = without_part(_NOT_OF_SEVERAL, "AutoRank")
-        result = rank_together(es, self.settings["score"] or es.metrics, options, self.seed)
-        return self._shown(replace(result, warnings=(*result.warnings, *unused)))
 
-    def _card(self, es: EvalSet, pair: tuple[str, ...], names: Sequence[str]) -> _Answer:
-        from steelyard.comparison.card import decide, decide_by_each
+def _of_scores(
+    es: EvalSet,
+    pair: tuple[str, ...] | None,
+    settings: dict[str, Any],
+    human: str | None,
+    seed: int,
+) -> _Answer:
+    """Compare by scores: two systems on their card, others by one score, by each, or by all."""
+    from steelyard.comparison import run
+    from steelyard.comparison.autorank import rank_together
+    from steelyard.comparison.rankings import is_binary
 
-        if len(pair) != 2:
-            raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
-        if self.settings["by"] == (AUTORANK,):
-            raise UsageError("--by autorank has no decision card: --pair is of one --score")
-        settings: dict[str, Any] = {"human": self.inputs.human}
-        settings |= {name: self.settings[name] for name in ("alpha", "power", "worth")}
-        settings["unit"] = PairOptions.of(self.settings).unit  # intervals may name it, too
-        if given("n_bootstrap"):
-            settings["n_bootstrap"] = self.settings["n_bootstrap"]
-        options, two = CardOptions(**settings), (pair[0], pair[1])
-        if len(names) > 1:
-            cards = decide_by_each(es, two, names, options, self.seed)
-            first = following.option("--score", following.names(names[0]))
-            then = partial(following.again, *first, without={"score"})
-            return _Answer(cards, [cards.table()], _draw_none, then)
-        card = decide(es, two, names[0] if names else None, options=options, rng=self.seed)
-        unused = without_part(_NOT_ON_THE_CARD, "the decision card")
-        if self.settings["intervals"] is None:
-            unused += ("--intervals none has no part in the decision card",)
-        card = replace(card, warnings=(*card.warnings, *unused))
-        return _Answer(card, [card.table()], card.plot, partial(_page, es))
+    names, tests = _scores(es, settings), settings["tests"]
+    if pair is not None:
+        return _card(es, pair, names, settings, human, seed)
+    if tests == ("all",):
+        unfit = {"mcnemar"} if not all(is_binary(es[name].values) for name in names) else set()
+        unfit |= {"bt-gap"} if settings["ties"] in TIE_MODELS else set()
+        tests = tuple(name for name in TESTS if name not in unfit)
+    options = CompareOptions.of(settings | {"tests": tests})
+    if options.by == (AUTORANK,):
+        together = rank_together(es, settings["score"] or es.metrics, options, seed)
+        return _ranked(together, without_part(_NOT_OF_SEVERAL, "AutoRank"), settings)
+    if given("autorank"):
+        raise UsageError("--autorank is a form of --by autorank")
+    for option in ("scale", *_OUTCOMES):
+        if given(option):
+            raise UsageError(f"--{option} is of battles, not of scores")
+    unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
+    if len(names) > 1:
+        many = run.compare_each(es, names, options, seed)
+        return replace(many, warnings=(*many.warnings, *unused)), partial(_by_one, names[0])
+    result = run.compare_by(es, names[0] if names else None, options, seed)
+    return _ranked(result, unused, settings)
 
-    def of_log(self, log: str | tuple[str, ...]) -> _Answer:
-        from steelyard.comparison.logs import compare_log
 
-        self.inputs.only_rows_and_columns()
-        if self.settings["tests"] not in (None, ("sign",)):
-            raise UsageError("--battles LOG: pairs are tested by --tests sign only")
-        for option in ("score", "pair", "power", "worth", "tolerance"):
-            if given(option):
-                instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
-                raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")
-        settings: dict[str, Any] = {"where": self.inputs.where, "ignore": self.inputs.ignore}
-        settings |= {"format": self.inputs.format}
-        settings |= {name: value for name, value in self.settings.items() if name != "tolerance"}
-        for role, column in self.inputs.columns:
-            if role not in (*_SIDES, "unit"):
-                raise UsageError(f"--columns {role}={column}: a log of battles has no {role}")
-            if role in _SIDES:
-                settings[role] = settings[role] or column
-            elif not given("unit"):
-                settings[role] = column
-        for option in ("by", "orders"):  # what is usual differs for logs
-            if not given(option):
-                del settings[option]
-        options = BattleOptions.of(settings)
-        return self._shown(compare_log(log, options, self.seed))
+def _card(
+    es: EvalSet,
+    pair: tuple[str, ...],
+    names: Sequence[str],
+    settings: dict[str, Any],
+    human: str | None,
+    seed: int,
+) -> _Answer:
+    from steelyard.comparison.card import decide, decide_by_each
 
-    def _shown(self, result: Comparison | BattleComparison | AutoRanking) -> _Answer:
-        result = replace(result, notes=tuple(map(spoken, result.notes)))
-        tables = [result.table(), *(result.pair_tables() if self.settings["pairwise"] else [])]
-        then = partial(_next, result, pairwise=self.settings["pairwise"])
-        return _Answer(result, tables, result.plot, then)
+    if len(pair) != 2:
+        raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
+    if settings["by"] == (AUTORANK,):
+        raise UsageError("--by autorank has no decision card: --pair is of one --score")
+    chosen = {name: settings[name] for name in ("alpha", "power", "worth", "unit")}
+    if given("n_bootstrap"):
+        chosen["n_bootstrap"] = settings["n_bootstrap"]
+    options, two = CardOptions(human=human, **chosen), (pair[0], pair[1])
+    if len(names) > 1:
+        return decide_by_each(es, two, names, options, seed), partial(_by_one, names[0])
+    card = decide(es, two, names[0] if names else None, options=options, rng=seed)
+    unused = without_part(_NOT_ON_THE_CARD, "the decision card")
+    if settings["intervals"] is None:
+        unused += ("--intervals none has no part in the decision card",)
+    return replace(card, warnings=(*card.warnings, *unused)), partial(_page, es)
+
+
+def _of_log(
+    log: str | tuple[str, ...], settings: dict[str, Any], inputs: InputOptions, seed: int
+) -> _Answer:
+    from steelyard.comparison.logs import compare_log
+
+    inputs.only_rows_and_columns()
+    if settings["tests"] not in (None, ("sign",)):
+        raise UsageError("--battles LOG: pairs are tested by --tests sign only")
+    for option in ("score", "pair", "power", "worth", "tolerance"):
+        if given(option):
+            instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
+            raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")
+    # What is usual differs for logs.
+    unusual = {name for name in ("by", "orders") if not given(name)}
+    chosen = {name: x for name, x in settings.items() if name not in (*unusual, "tolerance")}
+    chosen |= {"where": inputs.where, "ignore": inputs.ignore, "format": inputs.format}
+    for role, column in inputs.columns:
+        if role not in (*_SIDES, "unit"):
+            raise UsageError(f"--columns {role}={column}: a log of battles has no {role}")
+        if role in _SIDES:
+            chosen[role] = chosen[role] or column
+        elif not given("unit"):
+            chosen[role] = column
+    return _ranked(compare_log(log, BattleOptions.of(chosen), seed), (), settings)
+
+
+def _ranked(result: RankedSystems, unused: tuple[str, ...], settings: dict[str, Any]) -> _Answer:
+    notes, warnings = tuple(map(spoken, result.notes)), (*result.warnings, *unused)
+    result = replace(result, notes=notes, warnings=warnings)
+    return result, partial(_next, result, pairwise=settings["pairwise"])
+
+
+def _by_one(score: str) -> str | None:
+    """Propose the first of several scores."""
+    return following.again(*following.option("--score", following.names(score)), without={"score"})
 
 
 def _next(result: RankedSystems, *, pairwise: bool) -> str | None:

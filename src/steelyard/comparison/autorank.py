@@ -10,12 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.comparison.options import AUTORANK, CompareOptions
-from steelyard.comparison.rankings import Aggregate, lead, with_intervals
-from steelyard.comparison.results import LEVEL, RANKINGS, RankedSystems
+from steelyard.comparison.rankings import lead, with_intervals
+from steelyard.comparison.results import (
+    LEVEL,
+    RANKINGS,
+    Ranked,
+    RankedSystems,
+    by_name,
+    number,
+)
 from steelyard.core.errors import UsageError
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import Cell, Column, Table
+from steelyard.core.table import Column, Table
 from steelyard.core.text import all_of, listed, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -43,34 +50,27 @@ class AutoRanking(RankedSystems):
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
 
-        def named(values: Floats) -> dict[str, float | None]:
-            numbers = (None if np.isnan(value) else float(value) for value in values)
-            return dict(zip(self.systems, numbers, strict=True))
+        def named(rows: Floats) -> dict[str, Any]:
+            return {
+                name: by_name(self.systems, x) for name, x in zip(self.scores, rows, strict=True)
+            }
 
-        return {
-            "scores": list(self.scores),
-            "form": self.form,
-            "systems": list(self.systems),
-            "n_segments": self.n_segments,
-            **self.rankings_dict(),
-            "means": dict(zip(self.scores, map(named, self.means), strict=True)),
-            "scaled": dict(zip(self.scores, map(named, self.scaled), strict=True)),
-            **self.origin_dict(),
-        }
+        return self.json_with(
+            scores=list(self.scores),
+            form=self.form,
+            means=named(self.means),
+            scaled=named(self.scaled),
+        )
 
     def table(self) -> Table:
-        """Give the leaderboard, with what each score adds."""
+        """Return the leaderboard, with what each score adds."""
         board = RankedSystems.table(self)
-        digits = 2
-        columns = [
-            Column(name, digits=digits, key=f"scaled {name}", importance=2) for name in self.scores
-        ]
+        columns = (
+            Column(name, digits=2, key=f"scaled {name}", importance=2) for name in self.scores
+        )
         index = {system: i for i, system in enumerate(self.systems)}
-        rows: list[tuple[Cell, ...]] = []
-        for row in board.rows:
-            parts = self.scaled[:, index[str(row[0])]]
-            rows.append((*row, *(None if np.isnan(x) else float(x) for x in parts)))
-        return replace(board, columns=(*board.columns, *columns), rows=tuple(rows))
+        rows = tuple((*row, *map(number, self.scaled[:, index[str(row[0])]])) for row in board.rows)
+        return replace(board, columns=(*board.columns, *columns), rows=rows)
 
     def measure(self, by: str) -> str:
         """Return in words what a ranking goes by."""
@@ -105,16 +105,14 @@ def rank_together(
     warnings += [text for name in names for text in direction_warnings(name, es[name])]
     order = ranks(-result.ranks)
     pairs = np.asarray(result.ranks[None, :] - result.ranks[:, None])
-    aggregate = Aggregate(-result.ranks, order, pairs, against=lead)
+    ranked = Ranked(-result.ranks, order, pairs, against=lead, average=True)
     units = units_of(es.segments, options.unit, _used(tables))
     warnings += units.warnings
     warnings += ["tests=... has no part in AutoRank"] if options.tests else []
     drawn, notes = _resampled(tables, options, units, rng)
-    level = LEVEL
     if drawn is not None:
-        aggregate = replace(aggregate, replicates=-drawn)
         level = units.level(LEVEL, _used(tables))
-    ranked = with_intervals(aggregate, level, average=True).turned()
+        ranked = with_intervals(replace(ranked, replicates=-drawn), level)
     settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": options.autorank}
     settings |= {"unit": units.name}
     settings |= {} if drawn is None else {"bootstrap": options.n_bootstrap}
@@ -126,7 +124,7 @@ def rank_together(
         unit=units.effect(_composite(tables, sign * means, options.autorank)),
         systems=es.systems,
         n_segments=es.n_segments,
-        aggregations={AUTORANK: ranked},
+        aggregations={AUTORANK: ranked.turned()},
         tests={},
         tiers={},
         notes=tuple(notes),

@@ -25,6 +25,7 @@ from steelyard.comparison.results import (
     LEVEL,
     PROPORTION,
     SENTENCES,
+    agreeing_ends,
     decision_words,
     number,
 )
@@ -44,8 +45,8 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_names, check_pair, keywords
 from steelyard.core.provenance import InputFile, Provenance, origin
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import Column, Table
-from steelyard.core.text import listed, plural, sentence
+from steelyard.core.table import Column, Table, interval_decimals, plain, shown_number
+from steelyard.core.text import all_of, plural, sentence
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.units import UnitEffect, Units, units_of
@@ -75,8 +76,17 @@ _SHOWN_REGRESSIONS = 3
 _MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
 _DRAWS, _CELLS = 2_000, 4_000_000  # resamples behind medians, cells of them held at a time
 _NAN = math.nan
-_READINGS = ("difference_of_means", "difference_of_medians", "median_of_differences")
-_READ_BY = ("means", "medians", "the median of differences")
+#: Readings of a difference: their keys in JSON, and what they go by.
+_READINGS = {
+    "difference_of_means": "means",
+    "difference_of_medians": "medians",
+    "median_of_differences": "the median of differences",
+}
+_SAME_IN_JSON = (
+    "score", "pair", "n_segments", "higher_is_better", "of", "means", "difference", "ci",
+    "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict", "human",
+    "warnings",
+)  # fmt: skip
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
 
@@ -86,18 +96,12 @@ class Reading(NamedTuple):
     value: float
     ci: tuple[float, float] = (_NAN, _NAN)
 
-    @property
-    def clear(self) -> bool:
-        """Whether the interval excludes 0."""
-        return self.ci[0] > 0 or self.ci[1] < 0
-
     def __str__(self) -> str:
         if math.isnan(self.value):
             return "undefined"
         shown, interval = shown_interval(self.value, *self.ci)
-        if self.value > 0:
-            shown = f"+{shown}"
-        return f"{shown} (no interval)" if np.isnan(self.ci).any() else f"{shown} ({interval})"
+        plus = "+" if self.value > 0 else ""
+        return f"{plus}{shown} ({'no interval' if np.isnan(self.ci).any() else interval})"
 
 
 class Readings(NamedTuple):
@@ -259,11 +263,9 @@ class Card(Result):
             yield "undecided", self._power_sentence()
         if self.readings.sentence:
             yield "undecided", self.readings.sentence
-        human = self.human
-        if human is not None and not math.isnan(human["difference"]):
-            lower = "" if human["higher_is_better"] else ", lower is better"
-            text = f"By the human ratings ({human['score']}{lower}) the difference is "
-            yield "sureness", f"{text}{Reading(human['difference'], tuple(human['ci']))}."
+        if self.human is not None and not math.isnan(self.human["difference"]):
+            name, difference = self._human_row(self.human)
+            yield "sureness", f"By {name} the difference is {difference}."
         if self.worth is not None:
             at = self.worth.at(self.difference)
             if not any(math.isnan(at[name]) for name in ("agree", "low", "high")):
@@ -296,37 +298,20 @@ class Card(Result):
         ranks = ranked(self.means, higher_is_better=self.higher_is_better)
         rows = sorted(map(RankingRow, self.pair, ranks, self.means), key=lambda r: r.rank or 2)
         two = self.two_by_two
+        mcnemar = {} if two is None else {"mcnemar": self.p_sign}
         return {
-            "score": self.score,
-            "pair": list(self.pair),
+            **{name: plain(getattr(self, name)) for name in _SAME_IN_JSON},
             "systems": list(self.pair),
             "ranking": ranking("system", rows),
-            "n_segments": self.n_segments,
-            "higher_is_better": self.higher_is_better,
-            "of": self.of,
-            "means": list(self.means),
-            "difference": self.difference,
-            "ci": list(self.ci),
-            "probability": self.probability,
-            "wins": self.wins,
-            "ties": self.ties,
-            "losses": self.losses,
             "two_by_two": None if two is None else dict(zip(_FOUR, two, strict=True)),
-            "p": {"permutation": self.p, "sign": self.p_sign}
-            | ({} if two is None else {"mcnemar": self.p_sign}),
+            "p": {"permutation": self.p, "sign": self.p_sign, **mcnemar},
             "p_adjusted": self.decision.p_adjusted,
             "n_pairs": self.decision.n_pairs,
-            "superiority": self.superiority,
             "standardised_difference": self.effect,
             "segments_needed": self.needed,
-            "power": self.power,
-            "unit": self.unit.to_dict(),
-            "verdict": self.verdict,
             "readings": self.readings.to_dict(),
-            "human": self.human,
             "worth": None if self.worth is None else _worth_facts(self.worth, self.difference),
             "regressions": [regression._asdict() for regression in self.regressions],
-            "warnings": list(self.warnings),
             **origin(self.provenance),
         }
 
@@ -338,17 +323,24 @@ class Card(Result):
         """Return the card as a terminal shows it."""
         return [self._rows(brief=True)]
 
+    def signed_ci(self) -> tuple[float, float]:
+        """Return the interval of the decision, of the first minus the second."""
+        low, high = self.decision.low, self.decision.high
+        if (self.decision.leader == self.pair[0]) != self.higher_is_better:
+            low, high = 0.0 - high, 0.0 - low
+        return low, high
+
     def _rows(self, *, brief: bool) -> Table:
         a, b = self.pair
         lower = "" if self.higher_is_better else ", lower is better"
         by = "" if self.unit.design_effect == 1 else f" by {self.unit.name}"
         name = f"{CORPUS} {self.score}" if self.of == CORPUS else self.score
-        low, high = self.decision.low, self.decision.high
-        if (self.decision.leader == a) != self.higher_is_better:
-            low, high = 0.0 - high, 0.0 - low
+        ci = self.signed_ci()
+        digits = interval_decimals([self.difference], *([end] for end in ci))
+        means = ", ".join(shown_number(mean, digits) for mean in self.means)
         rows = [
-            (f"{a}, {b}", f"{self.means[0]:.4g}, {self.means[1]:.4g} ({name}{lower})"),
-            ("difference", str(Reading(self.difference, (low, high)))),
+            (f"{a}, {b}", f"{means} ({name}{lower})"),
+            ("difference", str(Reading(self.difference, ci))),
             (f"p (permutation{by})", self._shown_p_values()),
             ("wins, ties, losses", f"{self.wins:,}, {self.ties:,}, {self.losses:,}"),
         ]
@@ -359,19 +351,21 @@ class Card(Result):
             text = f"{count} (there are {self.n_segments:,})"
             rows.append((f"segments for {100 * self.power:.0f}% power", text))
         if self.human is not None:
-            less = "" if self.human["higher_is_better"] else ", lower is better"
-            apart = str(Reading(self.human["difference"], tuple(self.human["ci"])))
-            rows.append((f"human ratings ({self.human['score']}{less})", apart))
-        ahead = self.decision.leader
+            rows.append(self._human_row(self.human))
         for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
             scores = "{:.4g}, {:.4g}".format(*regression.scores)
-            rows.append((f"{ahead} loses most: segment {regression.segment}", scores))
+            rows.append((f"{self.decision.leader} loses most: {regression.segment}", scores))
         notes = []
         if not brief:
             notes = [self.readings.sentence, self.unit.sentence()]
             notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
         columns = (Column("decision"), Column("value"))
         return Table("", columns, tuple(rows), tuple(note for note in notes if note))
+
+    def _human_row(self, human: Mapping[str, Any]) -> tuple[str, str]:
+        lower = "" if human["higher_is_better"] else ", lower is better"
+        shown = str(Reading(human["difference"], tuple(human["ci"])))
+        return f"human ratings ({human['score']}{lower})", shown
 
     def _shown_p_values(self) -> str:
         if math.isnan(self.p):
@@ -447,20 +441,28 @@ class Cards(Result):
         columns = (
             Column("score"), Column("leader", importance=8),
             Column("difference", mixed=True, importance=9), Column("low", mixed=True),
-            Column("high", mixed=True), Column("p", digits=4, importance=8),
-            Column("wins", importance=4), Column("ties", importance=4),
-            Column("losses", importance=4),
+            Column("high", mixed=True), Column("p", importance=8), Column("wins", importance=4),
+            Column("ties", importance=4), Column("losses", importance=4),
         )  # fmt: skip
         rows = []
         for name, card in self.cards.items():
-            low, high = card.decision.low, card.decision.high
-            if (card.decision.leader == card.pair[0]) != card.higher_is_better:
-                low, high = 0.0 - high, 0.0 - low
-            numbers = map(number, (card.difference, low, high, card.p))
+            numbers = map(number, (card.difference, *card.signed_ci(), card.p))
             counts = (card.wins, card.ties, card.losses)
             rows.append((name, card.decision.leader, *numbers, *counts))
         a, b = self.first.pair
         return Table("", columns, tuple(rows), (f"differences are {a} minus {b}",))
+
+    def pieces(self) -> list[Table | str]:
+        """Return the table as a terminal shows it: a row per score, with who leads by how much."""
+        corrected = any(card.decision.n_pairs > 1 for card in self.cards.values())
+        names = ["score", "leader", "lead (95% CI)", "p", *["p adjusted"] * corrected]
+        rows = []
+        for name, card in self.cards.items():
+            cells = card.decision.cells()[: 3 if corrected else 2]
+            counts = f"{card.wins:,}, {card.ties:,}, {card.losses:,}"
+            rows.append((name, card.decision.leader, *cells, counts))
+        columns = (Column(name) for name in (*names, "wins, ties, losses"))
+        return [Table("", tuple(columns), tuple(rows))]
 
 
 @keywords(CardOptions)
@@ -597,12 +599,11 @@ def _decision(
     rng: np.random.Generator,
 ) -> Decision:
     """Return the verdict, with the p-value corrected for all pairs of the set."""
-    value, (low, high) = two.sign * difference.value, difference.ci
+    value, low, high = difference.value, *difference.ci
     if two.sign < 0:
-        low, high = -high, -low
-    if (p < 1 - LEVEL) != (low > 0 or high < 0):  # the interval says what the test says
-        ends = agreeing(np.array([value]), (np.array([low]), np.array([high])), np.array([p]))
-        low, high = (float(end[0]) for end in ends)
+        value, low, high = -value, -high, -low
+    ends = agreeing_ends(*(np.array([x]) for x in (value, low, high, p)))
+    low, high = (float(end[0]) for end in ends)
     leader, other = two.pair
     if value < 0:
         leader, other, value, low, high = other, leader, -value, -high, -low
@@ -676,27 +677,19 @@ def _readings(two: Pair, of_means: Reading, counts: Floats, level: float) -> Rea
 def _disagreement(readings: Sequence[Reading], two: Pair) -> str:
     """Say which reading prefers which system, if two of them prefer different systems."""
     sides: dict[str, list[str]] = {}
-    for what, reading in zip(_READ_BY, readings, strict=True):
+    for what, reading in zip(_READINGS.values(), readings, strict=True):
         if reading.value > 0 or reading.value < 0:
             preferred = two.pair[0] if reading.value * two.sign > 0 else two.pair[1]
             sides.setdefault(preferred, []).append(what)
-    if len(sides) < 2:
-        return ""
-    text = "; ".join(
-        f"{listed(what, last=' and ')} prefer{'s' if what == [_READ_BY[2]] else ''} {name}"
-        for name, what in sides.items()
-    )
-    sure = [what for what, reading in zip(_READ_BY, readings, strict=True) if reading.clear]
-    clear = f"clear of 0: {', '.join(sure)}" if sure else "none is clear of 0"
-    return sentence(f"{text} ({clear})")
+    parts = [f"{name} is ahead by {all_of(what)}" for name, what in sides.items()]
+    return f"{'; '.join(parts)}." if len(parts) > 1 else ""
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
     """Count segments that both, only the first, only the second, and neither has right."""
     first, second = both == 1
     cells = (first & second, first & ~second, ~first & second, ~first & ~second)
-    a, b, c, d = (int(cell.sum()) for cell in cells)
-    return a, b, c, d
+    return tuple(int(cell.sum()) for cell in cells)  # type: ignore[return-value]
 
 
 def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Generator) -> int | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.comparison.diagnosis import order_flips, tie_note
+from steelyard.comparison.diagnosis import head_to_head, tie_note
 from steelyard.comparison.options import (
     LOG_RANKINGS,
     Alternative,
@@ -21,9 +21,7 @@ from steelyard.comparison.rankings import (
     AGGREGATIONS,
     NO_PAIRS,
     RATINGS,
-    Aggregate,
-    Resampling,
-    bt_aggregate,
+    bt_ranked,
     rate_log,
     rating_note,
     with_intervals,
@@ -35,7 +33,6 @@ from steelyard.comparison.results import (
     Ranked,
     RankedSystems,
     Tiers,
-    with_pairs_alone,
 )
 from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
 from steelyard.core import provenance
@@ -84,7 +81,6 @@ ORDERS = 100  # random orders, unless the log is long
 _PLAYS = 20_000_000  # battles played in all orders together
 _FEWEST_ORDERS = 4  # of the longest log
 _MOST_PLAYED = 50_000  # battles up to which ratings that depend on the order get intervals
-_MOST_REFITTED = 60  # systems up to which the fit is tried with other ties and without each
 _CELLS = 8_000_000  # entries of resampled tables held at a time
 _DRAWN = 20_000_000  # and of the units drawn for them
 CENTRE, TENFOLD = 1000.0, 400.0  # of ratings on the scale of Elo
@@ -106,13 +102,7 @@ class BattleComparison(RankedSystems):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; matrices of pairs for up to 300 systems."""
-        result = {
-            "systems": list(self.systems),
-            "n_battles": self.n_battles,
-            "n_segments": self.n_segments or None,
-            **self.rankings_dict(),
-            **self.origin_dict(),
-        }
+        result = self.json_with(n_battles=self.n_battles, n_segments=self.n_segments or None)
         if len(self.systems) > MOST_SHOWN:
             for ranking in result["aggregations"].values():
                 ranking["pairwise"] = None
@@ -219,18 +209,27 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     options = replace(options, orders=n_orders(options.orders, battles.n_battles))
     unit = _log_unit(battles, options.unit, inputs)
     sample = LogSample(battles, options.n_bootstrap if options.intervals else 0, unit.name)
-    aggregates = rank_log(sample, options, generator(rng))
-    pairs = _compare_pairs(sample, aggregates, options)
-    rankings = {
-        by: with_intervals(aggregate, sample.level, average=AGGREGATIONS[by].average is not None)
-        for by, aggregate in aggregates.items()
-    }
-    notes: tuple[str, ...] = ()
-    if options.scale == "elo" and "bt" in rankings:
-        rankings["bt"], notes = on_elo_scale(rankings["bt"]), (_ELO_NOTE,)
+    drawn = rank_log(sample, options, generator(rng))
+    tests, tiers = ({}, {}) if sample.n == 1 or not sample.dense else _test(sample, drawn, options)
+    notes = _notes(sample, drawn, options, gaps=len(tests) > 1) if tests else []
     warnings = [*battles.notes, *_unit_warnings(sample, unit, shared, options.unit)]
-    warnings += [text for aggregate in aggregates.values() for text in aggregate.warnings]
-    settings = options.settings(options.by, tuple(pairs.tests)) | {"unit": unit.name}
+    warnings += [text for ranked in drawn.values() for text in ranked.warnings]
+    warnings += [text for tier in tiers.values() for text in tier.warnings]
+    if sample.n == 1:
+        warnings.append("one system: there is nothing to compare it with")
+    rankings = {by: with_intervals(ranked, sample.level) for by, ranked in drawn.items()}
+    effects: dict[str, Floats] = {}
+    if tests and sample.n <= MOST_SHOWN:
+        table = battles.pairs.tables()
+        effects["superiority"] = share = win_share(table)
+        rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
+        if "bt" in rankings:
+            notes.append(tie_note(table, options.ties))
+            warnings += head_to_head(table, battles.systems, rankings["bt"].ranks)
+    if options.scale == "elo" and "bt" in rankings:
+        rankings["bt"] = on_elo_scale(rankings["bt"])
+        notes.insert(0, _ELO_NOTE)
+    settings = options.settings(options.by, tuple(tests)) | {"unit": unit.name}
     if sample.n_resamples:
         settings |= {"bootstrap": options.n_bootstrap}
     if in_order:
@@ -240,68 +239,34 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         n_battles=battles.n_battles,
         n_segments=shared or 0,
         unit=unit,
-        aggregations=with_pairs_alone(rankings, pairs.effects.get("superiority")),
-        tests=pairs.tests,
-        tiers=pairs.tiers,
-        effects=pairs.effects,
-        notes=(*notes, *pairs.notes),
-        warnings=tuple(dict.fromkeys([*warnings, *pairs.warnings])),
+        aggregations=rankings,
+        tests=tests,
+        tiers=tiers,
+        effects=effects,
+        notes=tuple(notes),
+        warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """Tests of all pairs, tiers by them, and what is worth a note or a warning."""
-
-    tests: dict[str, PairTest] = field(default_factory=dict)
-    tiers: dict[str, Tiers] = field(default_factory=dict)
-    effects: dict[str, Floats] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-
-
-def _compare_pairs(
-    sample: LogSample, aggregates: Mapping[str, Aggregate], options: BattleOptions
-) -> _Pairs:
-    if sample.n == 1:
-        return _Pairs(warnings=("one system: there is nothing to compare it with",))
-    if not sample.dense:
-        return _Pairs()
-    tests, tiers = _test(sample, aggregates, options)
-    notes = _notes(sample, aggregates, options, gaps=len(tests) > 1)
-    warnings = [text for tier in tiers.values() for text in tier.warnings]
-    effects = {}
-    if sample.n <= MOST_SHOWN:
-        table = sample.log.pairs.tables()
-        effects["superiority"] = win_share(table)
-        if "bt" in aggregates and sample.n <= _MOST_REFITTED:
-            notes += tie_note(table, sample.log.systems, options)
-            warnings += order_flips(table, sample.log.systems, options)
-    return _Pairs(tests, tiers, effects, tuple(notes), tuple(warnings))
-
-
 def _test(
-    sample: LogSample, aggregates: Mapping[str, Aggregate], options: BattleOptions
+    sample: LogSample, rankings: Mapping[str, Ranked], options: BattleOptions
 ) -> tuple[dict[str, PairTest], dict[str, Tiers]]:
-    log, unit = sample.log, sample.unit
-    pairs = log.pairs
+    """Test all pairs: who wins more units, and gaps by their spread over resamples."""
+    log, unit, pairs, side = sample.log, sample.unit, sample.log.pairs, options.alternative
     first, second = (pairs.wins_i, pairs.wins_j) if log.units is None else log.units.ahead()
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
-    met = pairs.tables().met > 0
-    side = options.alternative
-    p = sign_test_counts(ahead, met, alternative=side)
+    p = sign_test_counts(ahead, pairs.tables().met > 0, alternative=side)
     tests = {"sign": corrected(p, options, SIGN, unit=unit)}
     tiers = {}
-    for by, aggregate in aggregates.items():
+    for by, ranked in rankings.items():
         name, lead = "sign", ahead - ahead.T
         # Fewer units leave exact tests alone.
-        if aggregate.replicates is not None and sample.n_units >= FEWEST:
-            name = f"{by}-gap"
-            scores, replicates = aggregate.scores, aggregate.replicates
-            if aggregate.strengths is not None:  # strengths are ratios
+        if ranked.replicates is not None and sample.n_units >= FEWEST:
+            name, scores, replicates = f"{by}-gap", ranked.scores, ranked.replicates
+            if ranked.strengths is not None:  # strengths are ratios
                 with np.errstate(divide="ignore"):
                     scores, replicates = np.log(scores), np.log(replicates)
             freedom, shrunk = sample.spread()
@@ -309,22 +274,22 @@ def _test(
             tests[name] = corrected(p, options, GAP, unit=unit)
             lead = scores[:, None] - scores
         verdicts = Verdicts(name, tests[name], lead)
-        tier = tiers_by(by, aggregate.ranks, log.systems, verdicts, options.alpha)
+        tier = tiers_by(by, ranked.ranks, log.systems, verdicts, options.alpha)
         if tier is not None:
             tiers[by] = tier
     return tests, tiers
 
 
 def _notes(
-    sample: LogSample, aggregates: Mapping[str, Aggregate], options: BattleOptions, *, gaps: bool
+    sample: LogSample, rankings: Collection[str], options: BattleOptions, *, gaps: bool
 ) -> list[str]:
     unit = many(sample.unit)
     notes = [f"sign tests who wins more {unit} of each pair alone, ties left out"]
     if gaps:
         notes.append(f"gap tests differences of scores by their spread over resampled {unit}")
-    if "mean" in aggregates:
+    if "mean" in rankings:
         notes.append("mean: share of battles won, ties as half, whoever the opponents were")
-    rated = [name for name in RATINGS if name in aggregates]
+    rated = [name for name in RATINGS if name in rankings]
     if rated:
         notes.append(f"{' and '.join(rated)}: {rating_note(options.orders, 'time')}")
     if sample.n > MOST_SHOWN:
@@ -345,28 +310,28 @@ def n_orders(asked: int | None, n_battles: int) -> int:
 
 def rank_log(
     sample: LogSample, options: BattleOptions, rng: np.random.Generator
-) -> dict[str, Aggregate]:
+) -> dict[str, Ranked]:
     """Rank the systems of a log in several ways; ``mean`` is the share of battles won."""
     draw, *streams = rng.spawn(1 + len(LOG_RANKINGS))
     stream_of = dict(zip(LOG_RANKINGS, streams, strict=True))
-    aggregates: dict[str, Aggregate] = {}
+    rankings: dict[str, Ranked] = {}
     if "mean" in options.by:
-        aggregates["mean"] = _share(sample.log.pairs, dense=sample.dense)
+        rankings["mean"] = _share(sample.log.pairs, dense=sample.dense)
     if "bt" in options.by:
         fit = bradley_terry_pairs(
             sample.log.pairs, ties_as=options.ties, method=options.method, prior=options.prior
         )
-        aggregates["bt"] = bt_aggregate(fit, sample.log.systems, pairs=sample.dense)
-    if aggregates and sample.n_resamples and sample.dense:
-        drawn = _replicates(aggregates, sample, options, draw)
-        aggregates = {by: replace(a, replicates=drawn[by]) for by, a in aggregates.items()}
+        rankings["bt"] = bt_ranked(fit, sample.log.systems, pairs=sample.dense)
+    if rankings and sample.n_resamples and sample.dense:
+        drawn = _replicates(rankings, sample, options, draw)
+        rankings = {by: replace(r, replicates=drawn[by]) for by, r in rankings.items()}
     for name in RATINGS:
         if name in options.by:
-            aggregates[name] = _rated(name, sample, options, stream_of[name])
-    return {name: aggregates[name] for name in options.by}
+            rankings[name] = _rated(name, sample, options, stream_of[name])
+    return {name: rankings[name] for name in options.by}
 
 
-def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
+def _share(pairs: PairWins, *, dense: bool) -> Ranked:
     """Return the share of battles that each system won, ties as half; of pairs, the difference."""
     n, half = pairs.n, pairs.ties / 2
     won = np.bincount(pairs.i, pairs.wins_i + half, n)
@@ -378,30 +343,30 @@ def _share(pairs: PairWins, *, dense: bool) -> Aggregate:
         share = win_share(pairs.tables())
         pairwise = share - share.T
         np.fill_diagonal(pairwise, 0.0)
-    return Aggregate(scores, ranks(scores), pairwise)
+    return Ranked(scores, ranks(scores), pairwise, average=True)
 
 
 def _replicates(
-    aggregates: Mapping[str, Aggregate],
+    rankings: Mapping[str, Ranked],
     sample: LogSample,
     options: BattleOptions,
     rng: np.random.Generator,
 ) -> dict[str, Floats]:
     """Return shares and strengths in resamples; strengths of what is connected in the log only."""
-    parts: dict[str, list[Floats]] = {name: [] for name in aggregates}
+    parts: dict[str, list[Floats]] = {name: [] for name in rankings}
     inside, start = np.arange(0), None
-    if "bt" in aggregates:
-        fit = aggregates["bt"].strengths
+    if "bt" in rankings:
+        fit = rankings["bt"].strengths
         assert fit is not None
         inside = np.flatnonzero(~np.isnan(fit.strength))
         start = fit.log_strength[inside]
     for tables in sample.tables(rng):
-        if "mean" in aggregates:
+        if "mean" in rankings:
             wins, ties = tables.wins, tables.ties
             won = wins.sum(axis=-1) + ties.sum(axis=-1) / 2
             met = (wins + np.swapaxes(wins, -1, -2) + ties).sum(axis=-1)
             parts["mean"].append(ratio(won, met))
-        if "bt" in aggregates:
+        if "bt" in rankings:
             strength = np.full((len(tables.wins), sample.n), np.nan)
             if len(inside) > 1:
                 connected = tables if len(inside) == sample.n else tables.within(inside.tolist())
@@ -414,20 +379,23 @@ def _replicates(
 
 def _rated(
     name: str, sample: LogSample, options: BattleOptions, rng: np.random.Generator
-) -> Aggregate:
+) -> Ranked:
     battles, unit = sample.log.played, sample.log.unit
     assert battles is not None
-    resampling = None
-    warnings: tuple[str, ...] = ()
-    if sample.n_resamples and len(battles) <= _MOST_PLAYED:
-        blocks = None if unit is None else unit.astype(np.int64)
-        resampling = Resampling(sample.n_resamples, blocks)
-    elif sample.n_resamples:
-        none = f"no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
-        warnings = (f"{name}: {none}",)
-    rating = RATINGS[name](options)
-    rated = rate_log(rating, battles, options, rng, resampling, pairs=sample.dense)
-    return replace(rated, warnings=warnings)
+    few = len(battles) <= _MOST_PLAYED
+    rated = rate_log(
+        RATINGS[name](options),
+        battles,
+        options,
+        rng,
+        n_resamples=sample.n_resamples if few else 0,
+        blocks=None if unit is None else unit.astype(np.int64),
+        pairs=sample.dense,
+    )
+    if few or not sample.n_resamples:
+        return rated
+    text = f"{name}: no intervals for more than {_MOST_PLAYED:,} battles; bt has them"
+    return replace(rated, warnings=(text,))
 
 
 # -- the log
@@ -618,30 +586,18 @@ def on_elo_scale(ranked: Ranked) -> Ranked:
     Quantiles stay where they are under a change of unit, so ends of intervals are those of the
     strengths. A strength of 0, as in resamples without a win, has no rating.
     """
-    positive = ranked.scores[ranked.scores > 0]
-    centre = np.log10(positive).mean() if positive.size else np.nan
 
-    def rated(strength: Floats | None) -> Floats | None:
-        return None if strength is None else CENTRE + TENFOLD * (_log10(strength) - centre)
+    def log10(values: Floats) -> Floats:
+        return np.log10(values, where=values > 0, out=np.full(values.shape, np.nan))
 
-    def gap(chance: Floats | None) -> Floats | None:
-        """Return the difference of two ratings, of which a chance to win is another form."""
-        return None if chance is None else TENFOLD * (_log10(chance) - _log10(1 - chance))
-
-    scores = rated(ranked.scores)
-    assert scores is not None
-    return replace(
-        ranked,
-        scores=scores,
-        low=rated(ranked.low),
-        high=rated(ranked.high),
-        gap_low=gap(ranked.pairwise_low),
-        gap_high=gap(ranked.pairwise_high),
-        spread=None,
-    )
-
-
-def _log10(values: Floats) -> Floats:
-    """Return logarithms, NaN of what is not above 0."""
-    positive = values > 0
-    return np.where(positive, np.log10(np.where(positive, values, 1.0)), np.nan)
+    centre = np.nanmean(log10(ranked.scores)) if (ranked.scores > 0).any() else np.nan
+    changed: dict[str, Any] = {}
+    for name in ("scores", "low", "high"):
+        strengths = getattr(ranked, name)
+        if strengths is not None:
+            changed[name] = CENTRE + TENFOLD * (log10(strengths) - centre)
+    for end in ("low", "high"):  # a chance to win is another form of the gap between two ratings
+        chance = getattr(ranked, f"pairwise_{end}")
+        if chance is not None:
+            changed[f"gap_{end}"] = TENFOLD * (log10(chance) - log10(1 - chance))
+    return replace(ranked, spread=None, **changed)

@@ -47,29 +47,31 @@ TIES: tuple[str, ...] = get_args(Ties)
 TIE_MODELS = ("davidson", "rao-kupper")
 AUTORANK_FORMS: tuple[str, ...] = get_args(AutoRankForm)
 _LARGEST = 1e6  # of a parameter, far above where ratings mean anything
-RESAMPLED = "unit"  # what intervals resample
-_UNITS = ("segment", "document", "battle")  # which intervals=... may name, too
 #: Other names of rankings and tests, which errors answer (as core.errors.plain_word gives them).
 OTHER_RANKINGS = {
-    **dict.fromkeys(("average", "avg", "win-rate"), "mean"),
-    **dict.fromkeys(
-        ("bradley-terry", "btl", "plackett-luce", "arena", "mean-rank", "borda", "wins"), "bt"
-    ),
-    **dict.fromkeys(("elo-rating", "online-elo"), "elo"),
-    **dict.fromkeys(("true-skill", "ts"), "trueskill"),
-    **dict.fromkeys(("auto-rank", "wmt24", "wmt25"), AUTORANK),
+    other: name
+    for name, others in {
+        "mean": "average avg win-rate",
+        "bt": "bradley-terry btl plackett-luce arena mean-rank borda wins",
+        "elo": "elo-rating online-elo",
+        "trueskill": "true-skill ts",
+        AUTORANK: "auto-rank wmt24 wmt25",
+    }.items()
+    for other in others.split()
 }
 OTHER_TESTS = {
-    **dict.fromkeys(("t-test", "ttest", "paired-t", "student", "welch"), "t"),
-    **dict.fromkeys(
-        ("randomization", "approximate-randomization", "paired-ar", "ar"), "permutation"
-    ),
-    **dict.fromkeys(("bs", "paired-bs", "paired-bootstrap", "bootstrap-resampling"), "bootstrap"),
-    **dict.fromkeys(("moods", "mood-test"), "mood"),
-    **dict.fromkeys(("binomial", "wins"), "sign"),
-    **dict.fromkeys(("signed-rank", "rank-sum"), "wilcoxon"),
-    **dict.fromkeys(("mcnemars", "chi-squared"), "mcnemar"),
-    **dict.fromkeys(("bradley-terry", "wald"), "bt-gap"),
+    other: name
+    for name, others in {
+        "t": "t-test ttest paired-t student welch",
+        "permutation": "randomization approximate-randomization paired-ar ar",
+        "bootstrap": "bs paired-bs paired-bootstrap bootstrap-resampling",
+        "mood": "moods mood-test",
+        "sign": "binomial wins",
+        "wilcoxon": "signed-rank rank-sum",
+        "mcnemar": "mcnemars chi-squared",
+        "bt-gap": "bradley-terry wald",
+    }.items()
+    for other in others.split()
 }
 _OTHER_NAMES = {"ranking": OTHER_RANKINGS, "test": OTHER_TESTS, "power of test": OTHER_TESTS}
 
@@ -225,6 +227,10 @@ class RankOptions(Options):
         return tuple(dict.fromkeys(chosen))
 
 
+#: Options that a ranking brings with it: ``by=sy.elo(k=20)``.
+RANKED = frozenset(RankOptions.declared()) - {"tolerance"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class PairOptions(Options):
     """How pairs are tested, and what is independent: whole units are tested and resampled."""
@@ -239,21 +245,9 @@ class PairOptions(Options):
     alpha: float = fraction(0.05, "Level of tests and tiers.")
     unit: str = unit("auto")
     intervals: str | None = choice(
-        RESAMPLED, (RESAMPLED, *_UNITS), "Resample units for intervals, or not (the other words "
-        "set the unit, too).", none="none",
-    )  # fmt: skip
+        "unit", ("unit",), "Resample units for intervals, or not.", none="none"
+    )
     n_bootstrap: int = bootstraps()
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.intervals in _UNITS:  # a unit of intervals is the unit of all
-            if self.unit not in ("auto", self.intervals):
-                raise UsageError(
-                    f'intervals="{self.intervals}", unit="{self.unit}": tests and intervals have '
-                    "one unit"
-                )
-            object.__setattr__(self, "unit", self.intervals)
-            object.__setattr__(self, "intervals", RESAMPLED)
 
 
 @dataclass(frozen=True, kw_only=True)

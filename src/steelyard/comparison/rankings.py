@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, islice
-from typing import Any
+from itertools import islice
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,13 @@ from steelyard.comparison.options import CompareOptions, RankOptions
 from steelyard.comparison.results import LEVEL, MOST_SHOWN, Ranked
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
-from steelyard.core.text import plural
+from steelyard.core.text import all_of, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
 from steelyard.data.units import SEGMENT, Units, units_of
-from steelyard.stats.arrays import SAME, Counts, Floats, ratio, row_means
+from steelyard.stats.arrays import Counts, Floats, ratio, row_means
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, ranks, rounding
@@ -58,7 +58,7 @@ from steelyard.stats.strength.wins import (
 )
 
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
-FEW = 4  # warnings of a kind before the last one counts the rest
+_TWINS = 5  # groups of systems with the same scores that are named
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
 _POSITIONS = 40_000_000  # positions of orders held at a time
@@ -67,7 +67,6 @@ RATING_RESAMPLES, RATING_ORDERS = 160, 3
 
 Rng = np.random.Generator
 Orders = NDArray[np.integer[Any]]
-Play = Callable[[Orders, Rng], Ratings]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,42 +259,14 @@ def is_binary(values: Floats, right: float = 1.0) -> bool:
 
 def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
     """Name systems with the same scores, compared by their bytes: there may be many systems."""
-    groups: dict[bytes, list[int]] = {}
-    for i, row in enumerate(scores + 0.0):  # no -0.0
-        groups.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(i)
-    alike = [group for group in groups.values() if len(group) > 1]
-    total = sum(len(group) * (len(group) - 1) // 2 for group in alike)
-    pairs = sorted(pair for group in alike for pair in islice(combinations(group, 2), FEW + 1))
-    shown = pairs[: FEW + 1]
-    texts = [f"'{systems[i]}' and '{systems[j]}' have the same scores" for i, j in shown]
-    if total > len(texts):
-        texts[-1] += f" (and {total - len(texts):,} more of this kind)"
-    return texts
+    groups: dict[bytes, list[str]] = {}
+    for system, row in zip(systems, scores + 0.0, strict=True):  # no -0.0
+        groups.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(system)
+    alike = (group for group in groups.values() if len(group) > 1)
+    return [f"{all_of(group)} have the same scores" for group in islice(alike, _TWINS)]
 
 
 # -- rankings
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """One ranking: ``pairwise[i, j]`` compares i with j, ``spread`` is over random orders.
-
-    ``close`` and ``floor`` say what a tie is, in resamples too: see :mod:`steelyard.stats.ranks`.
-    ``against`` gives row i of ``pairwise`` in each resample, from the replicates; None where they
-    do not have it. ``parameters`` are those of a rating.
-    """
-
-    scores: Floats
-    ranks: Floats
-    pairwise: Floats
-    replicates: Floats | None = None
-    spread: Floats | None = None
-    warnings: tuple[str, ...] = ()
-    strengths: Strengths | None = None
-    close: float = SAME
-    floor: float = 0.0
-    against: Callable[[Floats, int], Floats] | None = None
-    parameters: Mapping[str, float] | None = None
 
 
 def _leads(
@@ -347,7 +318,7 @@ def means(sample: Sample) -> tuple[Floats, Floats | None]:
     return sign * stats.corpus_scores(), drawn
 
 
-def _mean(sample: Sample, _options: RankOptions, _rng: Rng) -> Aggregate:
+def _mean(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     scores, replicates = means(sample)
     stats = sample.statistics
     leads = corpus_leads(stats) if stats and sample.pairs else _average_leads(sample, row_means)
@@ -361,22 +332,25 @@ def _mean(sample: Sample, _options: RankOptions, _rng: Rng) -> Aggregate:
     present = stats.known if stats else ~np.isnan(sample.scores)
     against = lead if present.all() else None if stats else on_shared
     order = ranks(scores, floor=floor)
-    return Aggregate(scores, order, leads, replicates, floor=floor, against=against)
+    return Ranked(
+        scores, order, leads, replicates=replicates, floor=floor, against=against, average=True
+    )
 
 
-def _sentence_mean(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
+def _sentence_mean(sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
     return _mean(replace(sample, statistics=None), options, rng)
 
 
-def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Aggregate:
+def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
     scores, counts = row_medians(sample.scores), sample.counts
     replicates = None if counts is None else bootstrap_medians(sample.scores, counts)
     against = None if np.isnan(sample.scores).any() else lead
     leads = _average_leads(sample, row_medians)
-    return Aggregate(scores, ranks(scores), leads, replicates, against=against)
+    order = ranks(scores)
+    return Ranked(scores, order, leads, replicates=replicates, against=against, average=True)
 
 
-def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Aggregate:
+def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
     counts = sample.win_counts(options.tolerance)
     fit = bradley_terry(
         counts.wins,
@@ -385,7 +359,7 @@ def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Aggregate:
         method=options.method,
         prior=options.prior,
     )
-    aggregate = bt_aggregate(fit, sample.names, pairs=sample.pairs)
+    aggregate = bt_ranked(fit, sample.names, pairs=sample.pairs)
     if sample.counts is None:
         return aggregate
     # Systems outside the main component have no strength, and would not have one in resamples.
@@ -398,20 +372,22 @@ def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Aggregate:
 
 
 def _bt_replicates(sample: Sample, options: RankOptions, start: Floats) -> Floats:
-    assert sample.counts is not None
-    step = max(1, _CELLS // max(len(sample.scores) ** 2, sample.scores.shape[1] // 4, 1))
+    counts = sample.counts
+    assert counts is not None
+    n, size = sample.scores.shape
+    step = max(1, _CELLS // max(n * n, 1 if counts.dtype == np.uint8 else size // 4, 1))
     parts = []
-    for first in range(0, len(sample.counts), step):
-        counts = sample.counts[first : first + step].astype(np.float64, copy=False)
-        tables = resampled_wins(sample.scores, counts, tolerance=options.tolerance)
+    for first in range(0, len(counts), step):
+        drawn = counts[first : first + step]
+        tables = resampled_wins(sample.scores, drawn, tolerance=options.tolerance)
         fits = bradley_terry_batch(tables, ties_as=options.ties, prior=options.prior, start=start)
         parts.append(fits.strength)
     return np.concatenate(parts)
 
 
-def bt_aggregate(fit: Strengths, names: tuple[str, ...], *, pairs: bool = True) -> Aggregate:
+def bt_ranked(fit: Strengths, names: tuple[str, ...], *, pairs: bool = True) -> Ranked:
     """Rank by a fit of Bradley-Terry, and name the systems that comparisons do not connect."""
-    return Aggregate(
+    return Ranked(
         scores=fit.strength,
         ranks=fit.ranks,
         pairwise=win_probability(fit.strength) if pairs else NO_PAIRS,
@@ -461,31 +437,22 @@ def _trueskill(options: RankOptions) -> Rating:
 RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _elo, "trueskill": _trueskill}
 
 
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """How often a rating is resampled, and in which blocks."""
-
-    n: int
-    blocks: Counts | None = None
-
-
-def rate_scores(rating: Rating, sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
+def rate_scores(rating: Rating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
     scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
     scores = sample.scores[:, scored]
-    blocks = None if sample.blocks is None else sample.blocks[scored]
 
     def play(order: Orders, stream: Rng) -> Ratings:
         tolerance = options.tolerance
         return scores_in_orders(rating.rules, scores, order, stream, tolerance=tolerance)
 
-    counts = sample.counts
-    resampling = None if counts is None else Resampling(len(counts), blocks)
-    rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, resampling)
+    n_resamples = 0 if sample.counts is None else len(sample.counts)
+    blocks = None if sample.blocks is None else sample.blocks[scored]
+    rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, n_resamples, blocks)
     if not options.orders:
         battles = score_battles(sample.scores, tolerance=options.tolerance)
-        rated = replace(rated, ratings=battles_in_time(rating.rules, battles), spread=None)
-    return _rated_aggregate(rating, rated, pairs=sample.pairs)
+        rated = rated._replace(ratings=battles_in_time(rating.rules, battles), spread=None)
+    return rated.ranked(rating, pairs=sample.pairs)
 
 
 def rate_log(
@@ -493,10 +460,11 @@ def rate_log(
     battles: Battles,
     options: RankOptions,
     rng: Rng,
-    resampling: Resampling | None,
     *,
+    n_resamples: int,
+    blocks: Counts | None,
     pairs: bool,
-) -> Aggregate:
+) -> Ranked:
     """Rate by a log of battles, in random orders or in that of time.
 
     Random orders are of sorted battles, so that the order of the rows of a file does not matter.
@@ -506,32 +474,45 @@ def rate_log(
         return battles_in_orders(rating.rules, battles, order)
 
     if options.orders:
-        units = None if resampling is None else resampling.blocks
-        battles, sorted_units = sorted_battles(battles, units)
-        if resampling is not None and units is not None:
-            resampling = replace(resampling, blocks=sorted_units)
-        rated = _in_orders(len(battles), options.orders, play, rng, resampling)
+        battles, blocks = sorted_battles(battles, blocks)
+        rated = _in_orders(len(battles), options.orders, play, rng, n_resamples, blocks)
     else:
         rated = _Rated(battles_in_time(rating.rules, battles))
-        if resampling is not None:
-            n, blocks = resampling.n, resampling.blocks
-            drawn = sequences(len(battles), n, rng, blocks=blocks, resample=True)
+        if n_resamples:
+            drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
             drawn.sort(axis=1)  # what is drawn keeps its order in time
-            rated = replace(rated, replicates=play(drawn, rng).scores)
-    return _rated_aggregate(rating, rated, pairs=pairs)
+            rated = rated._replace(replicates=play(drawn, rng).scores)
+    return rated.ranked(rating, pairs=pairs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rated:
+class _Rated(NamedTuple):
     """Ratings of the systems, their spread over random orders, and what resamples give."""
 
     ratings: Ratings
     spread: Floats | None = None
     replicates: Floats | None = None
 
+    def ranked(self, rating: Rating, *, pairs: bool) -> Ranked:
+        scores = self.ratings.scores
+        sigma = np.zeros_like(scores) if self.ratings.sigma is None else self.ratings.sigma
+        return Ranked(
+            scores=scores,
+            ranks=ranks(scores),
+            pairwise=rating.rules.win_probability(self.ratings) if pairs else NO_PAIRS,
+            replicates=self.replicates,
+            spread=self.spread,
+            parameters=rating.parameters,
+            against=lambda drawn, i: rating.rules.chance(lead(drawn, i), sigma[i], sigma),
+        )
+
 
 def _in_orders(
-    n_items: int, n_orders: int, play: Play, rng: Rng, resampling: Resampling | None
+    n_items: int,
+    n_orders: int,
+    play: Callable[[Orders, Rng], Ratings],
+    rng: Rng,
+    n_resamples: int,
+    blocks: Counts | None,
 ) -> _Rated:
     """Return mean and spread over random orders of segments or battles, and resampled means.
 
@@ -546,15 +527,15 @@ def _in_orders(
     mean, spread = orders.mean(axis=0), orders.std(axis=0, ddof=1) if n_orders > 1 else None
     sigmas = [ratings.sigma for ratings in played if ratings.sigma is not None]
     averaged = Ratings(mean, np.concatenate(sigmas).mean(axis=0) if sigmas else None)
-    if resampling is None:
+    if not n_resamples:
         return _Rated(averaged, spread)
     each = RATING_ORDERS if n_orders > 1 else 1
-    size = min(resampling.n, RATING_RESAMPLES) if n_orders > 1 else resampling.n
+    size = min(n_resamples, RATING_RESAMPLES) if n_orders > 1 else n_resamples
     drawn_parts = []
     step = max(1, step // each)
     for start in range(0, size, step):
         count = min(step, size - start)
-        drawn = sequences(n_items, count, draw, blocks=resampling.blocks, resample=True)
+        drawn = sequences(n_items, count, draw, blocks=blocks, resample=True)
         order = np.repeat(drawn, each, axis=0)
         if each > 1:  # the same items, shuffled: padding (-1) means nothing wherever it is
             order = draw.permuted(order, axis=1)
@@ -570,20 +551,6 @@ def _in_orders(
     return _Rated(averaged, spread, replicates)
 
 
-def _rated_aggregate(rating: Rating, rated: _Rated, *, pairs: bool) -> Aggregate:
-    scores = rated.ratings.scores
-    sigma = np.zeros_like(scores) if rated.ratings.sigma is None else rated.ratings.sigma
-    return Aggregate(
-        scores=scores,
-        ranks=ranks(scores),
-        pairwise=rating.rules.win_probability(rated.ratings) if pairs else NO_PAIRS,
-        replicates=rated.replicates,
-        spread=rated.spread,
-        parameters=rating.parameters,
-        against=lambda drawn, i: rating.rules.chance(lead(drawn, i), sigma[i], sigma),
-    )
-
-
 def rating_note(orders: int | None, else_order: str) -> str:
     """Return how ratings are averaged and resampled, for a note."""
     if not orders:
@@ -592,8 +559,8 @@ def rating_note(orders: int | None, else_order: str) -> str:
     return f"mean over {orders} random orders; {resampled}"
 
 
-def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Aggregate]:
-    def rank(sample: Sample, options: RankOptions, rng: Rng) -> Aggregate:
+def _rated_by(name: str) -> Callable[[Sample, RankOptions, Rng], Ranked]:
+    def rank(sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
         return rate_scores(RATINGS[name](options), sample, options, rng)
 
     return rank
@@ -611,7 +578,7 @@ class Aggregation:
     order.
     """
 
-    rank: Callable[[Sample, RankOptions, Rng], Aggregate]
+    rank: Callable[[Sample, RankOptions, Rng], Ranked]
     test: str
     test_of_binary: str | None = None
     test_of_corpus: str | None = None
@@ -653,48 +620,52 @@ AGGREGATIONS = {
 # -- intervals
 
 
-def with_intervals(aggregate: Aggregate, level: float | Floats, *, average: bool) -> Ranked:
-    """Add intervals of scores, ranks and gaps to a ranking; ``level`` is what is asked of them.
+def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
+    """Add intervals of scores, ranks and gaps to a ranking; its replicates go.
 
-    That may differ between systems; a pair has the higher level.
+    ``level`` is what is asked of them. It may differ between systems; a pair has the higher one.
     """
-    result = Ranked(
-        scores=aggregate.scores,
-        ranks=aggregate.ranks,
-        pairwise=aggregate.pairwise,
-        spread=aggregate.spread,
-        average=average,
-        parameters=aggregate.parameters,
-    )
-    if aggregate.replicates is None:
-        return result
-    replicates = aggregate.replicates
+    replicates, against = ranked.replicates, ranked.against
+    ranked = replace(ranked, replicates=None, against=None)
+    if replicates is None:
+        return ranked
+    if ranked.parameters is not None:
+        level = _of_few(level, len(replicates))
     low, high = _interval(replicates, level)
-    undefined = np.isnan(aggregate.scores)
-    drawn_ranks = ranks(replicates, close=aggregate.close, floor=aggregate.floor)
+    undefined = np.isnan(ranked.scores)
+    drawn_ranks = ranks(replicates, close=ranked.close, floor=ranked.floor)
     if not undefined.all():  # systems without a score can still rank above those with one
-        drawn_ranks += aggregate.ranks[~undefined].min() - 1
+        drawn_ranks += ranked.ranks[~undefined].min() - 1
     best, worst = _interval(drawn_ranks, level)
-    n = len(aggregate.scores)
-    gap_low = gap_high = pair_low = pair_high = None
+    n = len(ranked.scores)
+    gaps: tuple[Floats | None, Floats | None] = (None, None)
+    pairs = gaps
     if n <= MOST_SHOWN:
-        gap_low, gap_high = _pair_intervals(lead, replicates, level)
-        if aggregate.against is lead:  # what is said of a pair is the gap itself
-            pair_low, pair_high = (gap_low, gap_high) if result.pairwise.size else (None, None)
-        elif aggregate.against is not None and result.pairwise.size:
-            pair_low, pair_high = _pair_intervals(aggregate.against, replicates, level)
+        gaps = _pair_intervals(lead, replicates, level)
+        if ranked.pairwise.size and against is not None:
+            # Of averages, what is said of a pair is the gap itself.
+            pairs = gaps if against is lead else _pair_intervals(against, replicates, level)
     return replace(
-        result,
+        ranked,
         low=np.where(undefined, np.nan, low),
         high=np.where(undefined, np.nan, high),
         best_rank=np.floor(best),
         worst_rank=np.ceil(worst),
-        gap_low=gap_low,
-        gap_high=gap_high,
+        gap_low=gaps[0],
+        gap_high=gaps[1],
         rank_shares=bootstrap.rank_shares(drawn_ranks) if n <= _DRAWN else None,
-        pairwise_low=pair_low,
-        pairwise_high=pair_high,
+        pairwise_low=pairs[0],
+        pairwise_high=pairs[1],
     )
+
+
+def _of_few(level: float | Floats, n: int) -> float | Floats:
+    """Return the level to ask of n resamples: the ends between (n + 1) p, not (n - 1) p + 1, of n.
+
+    Quantiles between the smallest and the largest of few draws lie too far inside.
+    """
+    tail = ((n + 1) * (1 - level) / 2 - 1) / max(n - 1, 1)
+    return 1 - 2 * (max(tail, 0.0) if isinstance(tail, float) else np.maximum(tail, 0.0))
 
 
 def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:

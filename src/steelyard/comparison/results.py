@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from steelyard.core.decision import FEWEST_UNITS, Decision, first_place, rests_on, too_close
 from steelyard.core.display import (
     RankingRow,
+    Record,
     Result,
     Statement,
     Summary,
+    keys,
     named,
     one_line,
     ranking,
@@ -28,13 +30,14 @@ from steelyard.core.display import (
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
+from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals, plain
 from steelyard.core.text import all_of, plural, sentence, span, stopped
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, UnitEffect
-from steelyard.stats.arrays import Floats
+from steelyard.stats.arrays import SAME, Floats
 from steelyard.stats.paired.tests import agreeing
 from steelyard.stats.ranks import whole
+from steelyard.stats.strength.bradleyterry import Strengths
 
 LEVEL = 0.95  # of all intervals
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
@@ -107,12 +110,14 @@ class Ranked:
     """One ranking of the systems, in the order of :attr:`Comparison.systems`.
 
     Scores are in the numbers of the score itself; ``pairwise[i, j]`` of a mean or a median is that
-    of i minus that of j. ``of`` says what is ranked by, where that is not the segment scores.
-    ``pairwise_low`` and ``pairwise_high`` are the interval of ``pairwise``, ``gap_low`` and
-    ``gap_high`` that of the difference of two scores: of means, strengths or ratings. Averages are
-    numbers of the score's own scale; of strengths and ratings more is better. ``pairwise`` of these
-    follows from one fit of all systems; ``alone[i, j]`` is the share of segments (or battles) that
-    i wins against j, ties as half, each pair by itself.
+    of i minus that of j, else the chance that i beats j by one fit of all systems. ``low`` and
+    ``high`` are ends of 95% intervals, also of ranks, of ``pairwise``, and of the ``gap`` between
+    two scores. ``alone[i, j]`` is the share of segments (or battles) that i wins against j, ties as
+    half, each pair by itself. ``of`` says what is ranked by, where that is not the segment scores.
+
+    ``replicates`` are scores in resamples, until intervals are made of them; ``against`` gives row
+    i of ``pairwise`` in each of them; ``close`` and ``floor`` say what a tie is
+    (:mod:`steelyard.stats.ranks`).
     """
 
     scores: Floats
@@ -124,50 +129,51 @@ class Ranked:
     worst_rank: Floats | None = None
     gap_low: Floats | None = None
     gap_high: Floats | None = None
-    spread: Floats | None = None
+    spread: Floats | None = None  # over random orders
     rank_shares: Floats | None = None  # share of the resamples in which i has rank j + 1
     pairwise_low: Floats | None = None
     pairwise_high: Floats | None = None
     higher_is_better: bool = True
     of: str | None = None
-    average: bool = False
+    average: bool = False  # whether numbers are of the score's own scale
     parameters: Mapping[str, float] | None = None  # of a rating
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     alone: Floats | None = None
+    strengths: Strengths | None = None
+    replicates: Floats | None = None
+    against: Callable[[Floats, int], Floats] | None = None
+    close: float = SAME
+    floor: float = 0.0
 
     def turned(self) -> Ranked:
         """Return the same ranking in numbers of the other sign, of which less is better."""
 
-        def minus(values: Floats | None) -> Floats | None:
+        def minus(name: str) -> Any:
+            values = getattr(self, name)
             return None if values is None else 0.0 - values  # no -0.0
 
-        return replace(
-            self,
-            scores=0.0 - self.scores,
-            pairwise=0.0 - self.pairwise,
-            low=minus(self.high),
-            high=minus(self.low),
-            gap_low=minus(self.gap_high),
-            gap_high=minus(self.gap_low),
-            pairwise_low=minus(self.pairwise_high),
-            pairwise_high=minus(self.pairwise_low),
-            higher_is_better=not self.higher_is_better,
-        )
+        ends = {
+            f"{of}{end}": minus(f"{of}{other}")
+            for of in ("", "gap_", "pairwise_")
+            for end, other in (("low", "high"), ("high", "low"))
+        }
+        better = not self.higher_is_better
+        numbers = {name: minus(name) for name in ("scores", "pairwise")}
+        return replace(self, higher_is_better=better, **numbers, **ends)
 
     def leads(self, *, of_pairs: bool = True) -> tuple[Floats, Floats, Floats]:
         """Return how far each row leads each column, in the better direction, and its interval.
 
         Averages are those of the segments that both have, unless ``of_pairs`` is False.
         """
-        sign = 1.0 if self.higher_is_better else -1.0
         value = self.scores[:, None] - self.scores[None, :]
         low, high = self.gap_low, self.gap_high
         if self.average and of_pairs and self.pairwise.size:
-            value = self.pairwise
-            low, high = self.pairwise_low, self.pairwise_high
+            value, low, high = self.pairwise, self.pairwise_low, self.pairwise_high
         unknown = np.full(value.shape, np.nan)
         low, high = (unknown if low is None else low), (unknown if high is None else high)
-        return (value, low, high) if sign > 0 else (0.0 - value, 0.0 - high, 0.0 - low)
+        return (value, low, high) if self.higher_is_better else (0.0 - value, 0.0 - high, 0.0 - low)
 
     @property
     def digits(self) -> int:
@@ -182,37 +188,33 @@ class Ranked:
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
 
-        def by_name(values: Floats | None) -> dict[str, Any] | None:
-            return None if values is None else dict(zip(systems, map(number, values), strict=True))
-
-        def ranges(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
+        def ends(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
             if low is None or high is None:
                 return None
-            pairs = ([number(a), number(b)] for a, b in zip(low, high, strict=True))
-            return dict(zip(systems, pairs, strict=True))
+            return by_name(systems, np.stack([low, high], axis=1))
 
         def matrices(low: Floats | None, high: Floats | None) -> dict[str, Any] | None:
             return None if low is None else {"low": low, "high": high}
 
         return {
-            "scores": by_name(self.scores),
+            "scores": by_name(systems, self.scores),
             "ranks": dict(zip(systems, whole(self.ranks), strict=True)),
-            "ci": ranges(self.low, self.high),
-            "rank_ci": ranges(self.best_rank, self.worst_rank),
+            "ci": ends(self.low, self.high),
+            "rank_ci": ends(self.best_rank, self.worst_rank),
             "pairwise": self.pairwise if self.pairwise.size else None,
             "pairwise_alone": self.alone,
             "pairwise_ci": matrices(self.pairwise_low, self.pairwise_high),
             "gap_ci": matrices(self.gap_low, self.gap_high),
-            "spread": by_name(self.spread),
+            "spread": None if self.spread is None else by_name(systems, self.spread),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
             "parameters": None if self.parameters is None else dict(self.parameters),
         }
 
 
-def with_pairs_alone(rankings: Mapping[str, Ranked], share: Floats | None) -> dict[str, Ranked]:
-    """Add the share that each system wins of each other to rankings that are no averages."""
-    return {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
+def by_name(systems: Sequence[str], values: Floats) -> dict[str, Any]:
+    """Return numbers, or rows of them, by system; NaN is None."""
+    return dict(zip(systems, plain(values), strict=True))
 
 
 def number(value: float) -> float | None:
@@ -220,9 +222,22 @@ def number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
+def agreeing_ends(value: Floats, low: Floats, high: Floats, p: Floats) -> tuple[Floats, Floats]:
+    """Return intervals that say what the two-sided p-values say: few differ, if any."""
+    low, high = low.copy(), high.copy()
+    wrong = (p < 1 - LEVEL) != ((low > 0) | (high < 0))
+    wrong &= ~np.isnan(p) & ~np.isnan(low)
+    low[wrong], high[wrong] = agreeing(value[wrong], (low[wrong], high[wrong]), p[wrong])
+    return low, high
+
+
 @dataclass(frozen=True, slots=True)
-class PairTest:
+class PairTest(Record):
     """p-values of all pairs of systems, raw and corrected; ``of`` is what a corpus metric tests."""
+
+    json_keys: ClassVar[Mapping[str, str]] = keys(
+        "p p_adjusted alternative correction unit of error"
+    )
 
     p: Floats
     p_adjusted: Floats
@@ -233,11 +248,6 @@ class PairTest:
     error: float = 0.0  # numerical, of the raw p-values
     reason: str = ""  # which question the test asks
     warnings: tuple[str, ...] = ()  # which pairs it leaves out
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        names = (item.name for item in fields(self) if item.name not in ("reason", "warnings"))
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,22 +266,10 @@ class Tiers:
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        return {
-            "test": self.test,
-            "clusters": dict(zip(systems, self.clusters, strict=True)),
-            "letters": dict(zip(systems, self.letters, strict=True)),
-        }
-
-
-class _PairArrays(NamedTuple):
-    """What is known of every pair under one ranking, systems x systems."""
-
-    value: Floats
-    low: Floats
-    high: Floats
-    p: Floats
-    p_adjusted: Floats
-    n_pairs: int
+        clusters, letters = (
+            dict(zip(systems, x, strict=True)) for x in (self.clusters, self.letters)
+        )
+        return {"test": self.test, "clusters": clusters, "letters": letters}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -307,6 +305,11 @@ class RankedSystems(Result):
         """Names of human references among the systems."""
         return ()
 
+    @property
+    def uneven(self) -> bool:
+        """Whether systems lack different segments."""
+        return False
+
     def called(self, by: str) -> str:
         """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
         of = self.aggregations[by].of
@@ -339,51 +342,16 @@ class RankedSystems(Result):
         tiers = self.tiers.get(by)
         return [] if tiers is None else [low for high, low in tiers.against if high == system]
 
-    def ahead_on_common(self, by: str, system: str) -> list[str]:  # noqa: ARG002
-        """Return the systems that rank below one, but lead it on what both have."""
-        return []
+    def ahead_of(self, by: str, system: str) -> list[str]:
+        """Return the systems that rank below one, but are better by the test."""
+        return self.better_by_test(by, system)
 
     # -- pairs
 
-    def _pair_arrays(self, by: str) -> _PairArrays:
-        value, low, high = self.aggregations[by].leads(of_pairs=self.OF_PAIRS)
-        tiers = self.tiers.get(by)
-        if tiers is None:
-            untested = np.full(value.shape, np.nan)
-            return _PairArrays(value, low, high, untested, untested, 1)
-        test = self.tests[tiers.test]
-        p, adjusted = (np.fmin(values, values.T) for values in (test.p, test.p_adjusted))
-        if test.alternative == "two-sided":
-            low, high = low.copy(), high.copy()
-            wrong = (p < 1 - LEVEL) != ((low > 0) | (high < 0))  # few, if any
-            wrong &= ~np.isnan(p) & ~np.isnan(low)
-            ends = agreeing(value[wrong], (low[wrong], high[wrong]), p[wrong])
-            low[wrong], high[wrong] = ends
-        n_pairs = int(np.triu(~np.isnan(p), 1).sum()) if test.correction != "none" else 1
-        return _PairArrays(value, low, high, p, adjusted, n_pairs)
-
-    def _decision(self, by: str, pairs: _PairArrays, i: int, j: int) -> Decision:
-        if pairs.value[i, j] < 0:
-            i, j = j, i
-        tiers = self.tiers.get(by)
-        test = None if tiers is None else self.tests[tiers.test]
-        value, low, high, p, adjusted = (float(values[i, j]) for values in pairs[:5])
-        return Decision(
-            leader=self.systems[i],
-            other=self.systems[j],
-            difference=value + 0.0,
-            low=low,
-            high=high,
-            p=p,
-            p_adjusted=adjusted,
-            n_pairs=pairs.n_pairs,
-            correction=_SHORT_CORRECTIONS.get(test.correction, "") if test else "",
-            test=TESTS.get(tiers.test, tiers.test) if tiers else "",
-            unit="run" if self.unit.name[0].isdecimal() else self.unit.name,
-            n_units=self.unit.n,
-            level=LEVEL,
-            alpha=self.alpha,
-        )
+    def decisions(self, by: str | None = None) -> list[Decision]:
+        """Return the decisions on all pairs, in the order of a ranking: the first, unless named."""
+        by = next(iter(self.aggregations)) if by is None else by
+        return self._decided(by, combinations(self.ranking(by), 2))
 
     def decision(self, first: str, second: str, by: str | None = None) -> Decision:
         """Return the decision on two systems, by the first ranking unless another is named."""
@@ -392,15 +360,44 @@ class RankedSystems(Result):
         for name in (first, second):
             if name not in self.systems:
                 raise UsageError(f"no system '{name}'; {hint(name, self.systems)}")
-        i, j = (self.systems.index(name) for name in (first, second))
-        return self._decision(by, self._pair_arrays(by), i, j)
+        return self._decided(by, [(first, second)])[0]
 
-    def decisions(self, by: str | None = None) -> list[Decision]:
-        """Return the decisions on all pairs, in the order of the ranking."""
-        by = next(iter(self.aggregations)) if by is None else by
-        order = [self.systems.index(system) for system in self.ranking(by)]
-        pairs = self._pair_arrays(by)
-        return [self._decision(by, pairs, i, j) for i, j in combinations(order, 2)]
+    def _decided(self, by: str, pairs: Iterable[tuple[str, str]]) -> list[Decision]:
+        value, low, high = self.aggregations[by].leads(of_pairs=self.OF_PAIRS)
+        tiers = self.tiers.get(by)
+        test = None if tiers is None else self.tests[tiers.test]
+        p = adjusted = np.full(value.shape, np.nan)
+        n_pairs = 1
+        if test is not None:
+            p, adjusted = (np.fmin(values, values.T) for values in (test.p, test.p_adjusted))
+            if test.correction != "none":
+                n_pairs = int(np.triu(~np.isnan(p), 1).sum())
+            if test.alternative == "two-sided":
+                low, high = agreeing_ends(value, low, high, p)
+        common: dict[str, Any] = {
+            "n_pairs": n_pairs,
+            "correction": _SHORT_CORRECTIONS.get(test.correction, "") if test else "",
+            "test": TESTS.get(tiers.test, tiers.test) if tiers else "",
+            "unit": "run" if self.unit.name[0].isdecimal() else self.unit.name,
+            "n_units": self.unit.n,
+            "level": LEVEL,
+            "alpha": self.alpha,
+        }
+        index = {system: i for i, system in enumerate(self.systems)}
+        made = []
+        for pair in pairs:
+            i, j = (index[name] for name in pair)
+            if value[i, j] < 0:
+                i, j = j, i
+            numbers: dict[str, Any] = {
+                "difference": float(value[i, j]) + 0.0,
+                "low": float(low[i, j]),
+                "high": float(high[i, j]),
+                "p": float(p[i, j]),
+                "p_adjusted": float(adjusted[i, j]),
+            }
+            made.append(Decision(self.systems[i], self.systems[j], **numbers, **common))
+        return made
 
     def pairs(self, by: str | None = None, backend: str | None = None) -> Frame:
         """Return a frame of all pairs: leader, other, difference, interval, p-values, test.
@@ -445,6 +442,18 @@ class RankedSystems(Result):
 
     # -- JSON and tables
 
+    def json_with(self, **parts: Any) -> dict[str, Any]:
+        """Return what ``--json`` prints, with some parts of a kind of comparison."""
+        return {
+            "systems": list(self.systems),
+            "n_segments": self.n_segments,
+            **parts,
+            **self.rankings_dict(),
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            **origin(self.provenance),
+        }
+
     def rankings_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints of rankings, tests and tiers."""
         return {
@@ -457,26 +466,19 @@ class RankedSystems(Result):
         }
 
     def _ranking_rows(self) -> Iterator[RankingRow]:
-        for by, ranked in list(self.aggregations.items())[:1]:
-            tiers = self.tiers.get(by)
-            for system in self.ranking(by):
-                i = self.systems.index(system)
-                yield RankingRow(
-                    system,
-                    None if np.isnan(ranked.ranks[i]) else int(ranked.ranks[i]),
-                    float(ranked.scores[i]),
-                    None if ranked.low is None else float(ranked.low[i]),
-                    None if ranked.high is None else float(ranked.high[i]),
-                    None if tiers is None else tiers.clusters[i],
-                )
-
-    def origin_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints of notes, warnings, and how the result came about."""
-        return {
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            **origin(self.provenance),
-        }
+        by, ranked = next(iter(self.aggregations.items()))
+        tiers, nothing = self.tiers.get(by), [None] * len(self.systems)
+        rows = zip(
+            self.systems,
+            whole(ranked.ranks),
+            ranked.scores,
+            nothing if ranked.low is None else ranked.low,
+            nothing if ranked.high is None else ranked.high,
+            nothing if tiers is None else tiers.clusters,
+            strict=True,
+        )
+        row_of = {row[0]: RankingRow(*row) for row in rows}
+        return (row_of[system] for system in self.ranking(by))
 
     def table(self) -> Table:
         """Return the leaderboard with all columns: a row per system, by the first ranking."""
@@ -567,25 +569,6 @@ class RankedSystems(Result):
         return tables
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class OverAll:
-    """Means over all segments that each system has, where ranks go by those that all have."""
-
-    n_segments: int
-    means: Floats
-
-    def note(self, systems: tuple[str, ...], n_common: int) -> str:
-        """Return what systems are ranked on, and the means over everything."""
-        means = ", ".join(f"{s} {m:.4g}" for s, m in zip(systems, self.means, strict=True))
-        ranked_on = f"ranked on the {n_common:,} segments that all systems have"
-        return f"{ranked_on}, of {self.n_segments:,}; means over all that each has: {means}"
-
-    def to_dict(self, systems: tuple[str, ...]) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        means = dict(zip(systems, map(number, self.means), strict=True))
-        return {"n_segments": self.n_segments, "means": means}
-
-
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison(RankedSystems):
     """Systems against systems on the same segments.
@@ -599,7 +582,8 @@ class Comparison(RankedSystems):
     score: str
     higher_is_better: bool = True
     n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
-    over_all: OverAll | None = None  # set where ranks go by the segments that all systems have
+    #: Size and means over all segments, where ranks go by those that all systems have.
+    over_all: Mapping[str, Any] | None = None
     unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
     tests: Mapping[str, PairTest] = lazy_field()
     tiers: Mapping[str, Tiers] = lazy_field()
@@ -612,17 +596,13 @@ class Comparison(RankedSystems):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        return {
-            "score": self.score,
-            "systems": list(self.systems),
-            "n_segments": self.n_segments,
-            "n_scored": dict(zip(self.systems, self.n_scored, strict=False)),
-            "over_all": None if self.over_all is None else self.over_all.to_dict(self.systems),
-            "higher_is_better": self.higher_is_better,
-            **self.rankings_dict(),
-            "diagnosis": dict(self.diagnosis),
-            **self.origin_dict(),
-        }
+        return self.json_with(
+            score=self.score,
+            n_scored=dict(zip(self.systems, self.n_scored, strict=False)),
+            over_all=self.over_all,
+            higher_is_better=self.higher_is_better,
+            diagnosis=dict(self.diagnosis),
+        )
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -646,18 +626,18 @@ class Comparison(RankedSystems):
         """Whether some systems have fewer segments than others, or others of as many."""
         return any(n < self.n_segments for n in self.n_scored)
 
-    def ahead_on_common(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but lead it where both have scores.
+    def ahead_of(self, by: str, system: str) -> list[str]:
+        """Return the systems that rank below one, but are better by the test.
 
-        None where every system has all segments, or no average is ranked by.
+        And those that lead it where both have scores, if an average is ranked by.
         """
+        better = self.better_by_test(by, system)
         ranked, i = self.aggregations[by], self.systems.index(system)
-        if not (self.uneven and ranked.average and ranked.pairwise.size):
-            return []
-        leads = ranked.pairwise[i] * (1 if ranked.higher_is_better else -1)
-        ranks = dict(zip(self.systems, ranked.ranks, strict=True))
-        ahead = {s for s, value in zip(self.systems, leads, strict=True) if value < 0}
-        return [s for s in self.ranking(by) if s in ahead and ranks[s] > ranks[system]]
+        if self.uneven and ranked.average and ranked.pairwise.size:
+            lead = ranked.leads()[0][i]
+            below = (ranked.ranks > ranked.ranks[i]) & (lead < 0)
+            better += [s for s in self.ranking(by) if below[self.systems.index(s)]]
+        return list(dict.fromkeys(better))
 
     def _counts(self) -> str:
         least, most = min(self.n_scored), max(self.n_scored)
@@ -685,7 +665,6 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
     else:
         yield from _leader(result, by)
         yield from _tested_pairs(result, by)
-        yield from _other_rankings(result)
         yield from _rank_range(result, by)
         if result.tests or result.aggregations[by].low is not None:
             yield "sureness", result.unit.summary()
@@ -694,40 +673,36 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
 def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     """Say who is best, by how much, and who is too close to call."""
     top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
-    measure = result.measure(by)
     names = {system: system_name(system, result.references) for system in result.systems}
     if not top:
         yield from _no_first(result, by)
         return
-    ranks_first = _opening(first_place([names[s] for s in top], n, measure))
+    ranks_first = _opening(first_place([names[s] for s in top], n, result.measure(by)))
     if len(top) > 1:
         yield "settled", ranks_first
         return
-    best, common = top[0], result.ahead_on_common(by, top[0])
-    better = result.better_by_test(by, best)
-    if better or common:
-        ahead = all_of([names[s] for s in better or common])
-        verb = "is" if len(better or common) == 1 else "are"
-        yield "settled", ranks_first
+    ahead = [names[system] for system in result.ahead_of(by, top[0])]
+    if ahead:
+        better = result.better_by_test(by, top[0])
         how = f"better by {by_test(tiers.test)}" if better and tiers else "ahead"
-        where = " on the segments that both have" if common else ""
-        yield "undecided", _opening(f"{ahead} {verb} {how}{where}: ranking and test disagree")
+        where = " on the segments that both have" if result.uneven else ""
+        verb = "is" if len(ahead) == 1 else "are"
+        text = f"{all_of(ahead)} {verb} {how}{where}: ranking and test disagree"
+        yield "settled", ranks_first
+        yield "undecided", _opening(text)
         return
     if tiers is None:
+        chance = f"no pair was tested, so the lead of {names[top[0]]} may be chance"
         yield "settled", ranks_first
-        yield (
-            "undecided",
-            sentence(f"no pair was tested, so the lead of {names[best]} may be chance"),
-        )
+        yield "undecided", sentence(chance)
         return
-    close = [names[s] for s in _not_beaten(result, by, tiers, best)]
-    second = result.ranking(by)[1]
-    decision = result.decision(best, second, by)
+    close = [names[s] for s in _not_beaten(result, by, tiers, top[0])]
+    decision = result.decision(top[0], result.ranking(by)[1], by)
     text = decision_words(decision, result.references)
     if not close and not tiers.warnings:
-        others = _opening(f"{names[best]} also beats every other system") if n > 2 else ""
+        others = _opening(f"{names[top[0]]} also beats every other system") if n > 2 else ""
         yield "settled", f"{text} {others}".strip()
-        yield "sureness", f"Ranked by {measure}."
+        yield "sureness", f"Ranked by {result.measure(by)}."
         return
     yield "settled", ranks_first
     if len(close) < 2 or not decision.enough_units:
@@ -735,7 +710,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
         return
     leader, other = names[decision.leader], names[decision.other]
     yield "undecided", _opening(replace(decision, leader=leader, other=other).lead())
-    yield "undecided", _opening(too_close([names[best], *close]))
+    yield "undecided", _opening(too_close([names[top[0]], *close]))
 
 
 def _no_first(result: RankedSystems, by: str) -> Iterator[Statement]:
@@ -783,20 +758,12 @@ def _tested_pairs(result: RankedSystems, by: str) -> Iterator[Statement]:
     yield "settled", f"{n:,} of {plural(len(p), 'pair')} {verb} significant ({how})."
 
 
-def _other_rankings(result: RankedSystems) -> Iterator[Statement]:
-    """Say where rankings name different best systems."""
-    best = {by: systems for by, systems in result.leaders().items() if systems}
-    if len(best) > 1 and not set.intersection(*map(set, best.values())):
-        shown = "; ".join(f"{result.called(by)}: {all_of(top)}" for by, top in best.items())
-        yield "undecided", f"The rankings disagree on the best system ({shown})."
-
-
 def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
     """Say where the best system may rank."""
     ranked, top = result.aggregations[by], result.best(by)[:1]
     if not top or ranked.best_rank is None or ranked.worst_rank is None:
         return
-    if result.better_by_test(by, top[0]) or result.ahead_on_common(by, top[0]):
+    if result.ahead_of(by, top[0]):
         return  # resamples rank by the same unequal segments
     i = result.systems.index(top[0])
     low, high = ranked.best_rank[i], ranked.worst_rank[i]
@@ -837,33 +804,36 @@ class ManyScores(Result):
     warnings: tuple[str, ...] = ()
 
     @property
+    def first(self) -> Comparison:
+        """The comparison by the first score."""
+        return next(iter(self.comparisons.values()))
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """How the comparisons came about: all in the same way, by the same inputs."""
+        return self.first.provenance
+
+    @property
     def verdict(self) -> str:
         """Whether the scores name the same best system, and which contradict each other."""
         return " ".join(text for _, text in self._agreement())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        first = next(iter(self.comparisons.values()))
         return {
             "by": self.by,
-            "systems": list(first.systems),
+            "systems": list(self.first.systems),
             "scores": {name: result.to_dict() for name, result in self.comparisons.items()},
             "agreement": {"scores": list(self.comparisons), "tau_b": self.agreement},
             "verdict": self.verdict,
-            "unit": first.unit.to_dict(),
-            "read": origin(first.provenance)["read"],
+            "unit": self.first.unit.to_dict(),
+            "read": origin(self.provenance)["read"],
             "warnings": list(self.warnings),
         }
 
-    @property
-    def provenance(self) -> Provenance | None:
-        """How the comparisons came about: all in the same way, by the same inputs."""
-        return next(iter(self.comparisons.values())).provenance
-
     def __repr__(self) -> str:
-        first = next(iter(self.comparisons.values()), None)
-        size = "" if first is None else f": {plural(len(first.systems), 'system')}"
-        return one_line(self, f"by {named(list(self.comparisons))}{size}")
+        names = named(list(self.comparisons))
+        return one_line(self, f"by {names}: {plural(len(self.first.systems), 'system')}")
 
     def words(self) -> Summary:
         """Return whether the scores name the same best system, and how sure that is."""
@@ -875,13 +845,13 @@ class ManyScores(Result):
             yield "undecided", first_place(list(systems), 1, "")
             return
         yield from self._agreement()
-        taus = [self.agreement[i, j] for i, j in combinations(range(len(self.comparisons)), 2)]
-        taus = [tau for tau in taus if not np.isnan(tau)]
-        if taus:
-            low, high = f"{min(taus):.2f}", f"{max(taus):.2f}"
+        taus = self.agreement[np.triu_indices(len(self.agreement), 1)]
+        taus = taus[~np.isnan(taus)]
+        if len(taus):
+            low, high = f"{taus.min():.2f}", f"{taus.max():.2f}"
             ends = low if low == high else f"{low} to {high}"
             yield "sureness", f"Kendall's tau-b between two rankings is {ends} (1: the same order)."
-        yield "sureness", next(iter(self.comparisons.values())).unit.summary()
+        yield "sureness", self.first.unit.summary()
 
     def _agreement(self) -> Iterator[Statement]:
         best = {name: result.best(self.by) for name, result in self.comparisons.items()}
@@ -899,12 +869,11 @@ class ManyScores(Result):
                 by_system.setdefault(all_of(systems), []).append(name)
             shown = "; ".join(f"{s} by {all_of(names)}" for s, names in by_system.items())
             yield "undecided", f"The scores disagree on the best system: {shown}."
-        against = self._contradictions()
-        if against:
-            a, b, score, other = against[0]
-            more = f" (and {plural(len(against) - 1, 'more pair')})" if len(against) > 1 else ""
-            text = f"{a} is significantly better than {b} by {score}, but worse by {other}{more}."
-            yield "undecided", text
+        contradictions = self._contradictions()
+        if contradictions:
+            more = len(contradictions) - 1
+            others = f" (and {plural(more, 'more pair')})" if more else ""
+            yield "undecided", f"{contradictions[0]}{others}."
         elif not common:
             yield "sureness", "No two scores contradict each other significantly on any pair."
 
@@ -912,33 +881,33 @@ class ManyScores(Result):
         """Say by which scores others are ahead of the first on the segments that both have."""
         ahead: dict[str, list[str]] = {}
         for name, result in self.comparisons.items():
-            for system in common:
-                better = result.better_by_test(self.by, system)
-                for low in dict.fromkeys([*better, *result.ahead_on_common(self.by, system)]):
-                    ahead.setdefault(low, []).append(name)
+            for low in {low: None for first in common for low in result.ahead_of(self.by, first)}:
+                ahead.setdefault(low, []).append(name)
         each = [f"{system} is ahead by {all_of(names)}" for system, names in ahead.items()]
         return f", but on the segments that both have {'; '.join(each)}" if each else ""
 
-    def _contradictions(self) -> list[tuple[str, str, str, str]]:
-        """Return pairs that two scores order differently, both significantly."""
+    def _contradictions(self) -> list[str]:
+        """Name pairs that two scores order differently, both significantly."""
         claims: dict[tuple[str, str], str] = {}
-        contradictions = []
+        texts = []
         for name, result in self.comparisons.items():
             for decision in result.decisions(self.by) if self.by in result.tiers else ():
                 if decision.significant:
                     pair = decision.leader, decision.other
-                    if pair[::-1] in claims:
-                        contradictions.append((*pair[::-1], claims[pair[::-1]], name))
+                    other = claims.get(pair[::-1])
+                    if other is not None:
+                        better = f"{pair[1]} is significantly better than {pair[0]}"
+                        texts.append(f"{better} by {other}, but worse by {name}")
                     claims.setdefault(pair, name)
-        return contradictions
+        return texts
 
     def table(self) -> Table:
         """Return a row per score: who is first, its lead over the second, and the p-values."""
         columns = (
             Column("score"), Column("best", importance=8), Column("second", importance=7),
             Column("lead", mixed=True, importance=7), Column("low", mixed=True),
-            Column("high", mixed=True), Column("p", digits=4, importance=6),
-            Column("p adjusted", digits=4, importance=6), Column("first tier", importance=2),
+            Column("high", mixed=True), Column("p", importance=6),
+            Column("p adjusted", importance=6), Column("first tier", importance=2),
             Column("agreement", "higher", digits=3, importance=1),
         )  # fmt: skip
         rows: list[tuple[Cell, ...]] = []
@@ -957,23 +926,28 @@ class ManyScores(Result):
             mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
             best = ", ".join(result.best(self.by))
             rows.append((name, best, *lead, ", ".join(top), mean))
-        return Table("", columns, tuple(rows), self._table_notes())
+        shown = {name: result.shown(self.by) for name, result in self.comparisons.items()}
+        by = next(iter(shown.values()))
+        if len(set(shown.values())) > 1:
+            by = ", ".join(f"{how} ({name})" for name, how in shown.items())
+        notes = (
+            f"ranked by {by}",
+            "agreement: mean tau-b with the other scores",
+            self.first.unit.sentence(),
+        )
+        return Table("", columns, tuple(rows), notes)
 
     def pieces(self) -> list[Table | str]:
-        """Return the table as a terminal shows it."""
-        table = self.table()
-        rows = tuple(row[:8] for row in table.rows)
-        return [Table("", table.columns[:8], rows, table.notes[:1])]
-
-    def _table_notes(self) -> tuple[str, ...]:
-        scores: dict[str, list[str]] = {}
+        """Return the table as a terminal shows it: who leads by each score, and by how much."""
+        names = ("score", "best", "second", "lead (95% CI)", "p", "p adjusted")
+        rows: list[tuple[Cell, ...]] = []
         for name, result in self.comparisons.items():
-            scores.setdefault(result.shown(self.by), []).append(name)
-        by = next(iter(scores))
-        if len(scores) > 1:
-            by = ", ".join(f"{by} ({', '.join(names)})" for by, names in scores.items())
-        unit = next(iter(self.comparisons.values())).unit
-        return f"ranked by {by}", "agreement: mean tau-b with the other scores", unit.sentence()
+            order, best = result.ranking(self.by), ", ".join(result.best(self.by))
+            lead: tuple[Cell, ...] = (None,) * 4
+            if len(order) > 1:
+                lead = (order[1], *result.decision(order[0], order[1], self.by).cells())
+            rows.append((name, best, *lead))
+        return [Table("", tuple(map(Column, names)), tuple(rows), self.table().notes[:1])]
 
 
 def disagreements(result: Comparison) -> list[str]:
@@ -984,21 +958,18 @@ def disagreements(result: Comparison) -> list[str]:
         sides: dict[str | None, list[str]] = {}
         for name, ahead in pair["ahead"].items():
             sides.setdefault(ahead, []).append(result.called(name))
-        text = f"{a} is ahead of {b} by {all_of(sides[a])}, behind by {all_of(sides[b])}"
-        text += f", level by {all_of(sides[None])}." if None in sides else "."
-        text += (
-            f" {a} wins {plural(pair['wins'], 'segment')}, loses {pair['losses']:,} and ties "
+        level = f", level by {all_of(sides[None])}" if None in sides else ""
+        text = (
+            f"{a} is ahead of {b} by {all_of(sides[a])}, behind by {all_of(sides[b])}{level}. "
+            f"{a} wins {plural(pair['wins'], 'segment')}, loses {pair['losses']:,} and ties "
             f"{pair['ties']:,}."
         )
-        n = pair["n_swaying"]
-        if n:
-            of = result.aggregations["mean"].of if "mean" in result.aggregations else None
-            what = "corpus scores" if of == CORPUS else "means"
-            text += f" Without {plural(n, 'segment')} ({all_of(pair['swaying_segments'])}) the "
-            text += f"{what} would change order."
-        if pair["modes"] > 1:
-            text += (
-                f" The differences have {pair['modes']} peaks: there may be two kinds of segments."
+        if pair["n_swaying"]:
+            mean = result.aggregations.get("mean")
+            what = "corpus scores" if mean is not None and mean.of == CORPUS else "means"
+            segments = (
+                f"{plural(pair['n_swaying'], 'segment')} ({all_of(pair['swaying_segments'])})"
             )
+            text += f" Without {segments} the {what} would change order."
         lines.append(text)
     return lines

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.comparison.autorank import AutoRanking, rank_together
-from steelyard.comparison.diagnosis import diagnose, order_flips, pairing_note, tie_note
+from steelyard.comparison.diagnosis import disagreements, head_to_head, pairing_note, tie_note
 from steelyard.comparison.options import (
     AUTORANK,
+    RANKED,
     Alternative,
-    AutoRankForm,
     By,
     CompareOptions,
     Correction,
@@ -28,7 +28,6 @@ from steelyard.comparison.options import (
 from steelyard.comparison.rankings import (
     AGGREGATIONS,
     RATINGS,
-    Aggregate,
     Compared,
     check_segments,
     compared,
@@ -46,11 +45,10 @@ from steelyard.comparison.results import (
     SENTENCES,
     Comparison,
     ManyScores,
-    OverAll,
     PairTest,
     Ranked,
     Tiers,
-    with_pairs_alone,
+    by_name,
 )
 from steelyard.comparison.tests import (
     TESTS,
@@ -65,12 +63,12 @@ from steelyard.comparison.tests import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.lazy import lazy
-from steelyard.core.options import check_names
+from steelyard.core.options import check_names, keywords
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
-from steelyard.data.units import UnitEffect
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, same_digits
 from steelyard.stats.correlation import kendall_b
@@ -79,7 +77,7 @@ from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
-from steelyard.stats.strength.bradleyterry import Strengths, bradley_terry
+from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
 
@@ -165,11 +163,15 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     over_all = None
     common = _common_segments(data, names)
     if common is not None:
-        over_all = OverAll(data.n_segments, data.sign * mean_scores(data))
-        ids = [es.segments.ids[k] for k in common]
-        es = es.select(systems=data.systems, segments=ids)
+        means = by_name(data.systems, data.sign * mean_scores(data))
+        over_all = {"n_segments": data.n_segments, "means": means}
+        shown = ", ".join(f"{system} {mean:.4g}" for system, mean in means.items())
+        notes.append(
+            f"ranked on the {len(common):,} segments that all systems have, of "
+            f"{data.n_segments:,}; means over all that each has: {shown}"
+        )
+        es = es.select(systems=data.systems, segments=[es.segments.ids[k] for k in common])
         data = compared(es, chosen, options.unit)
-        notes.append(over_all.note(data.systems, len(ids)))
     stream, *streams, test_stream = _streams(rng, names, data, options)
     asked = fitting_tests(names, data) if options.tests is None else options.tests
     if any(TESTS[name].binary for name in asked) and not data.binary:
@@ -180,31 +182,30 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     for name in asked if several else ():
         refuse_unfit(name, question)
     stream_of = dict(zip(AGGREGATIONS, streams, strict=True))
-    aggregates = {
-        name: AGGREGATIONS[name].rank(sample, options, stream_of[name]) for name in each(names)
-    }
-    rankings = {name: _ranked(name, a, question, asked) for name, a in aggregates.items()}
+    rankings = {}
+    for name in each(names):
+        drawn = AGGREGATIONS[name].rank(sample, options, stream_of[name])
+        rankings[name] = _with_intervals(name, drawn, question, asked)
     if "bootstrap" not in asked:  # resamples are large, and nothing else reads them again
         question = replace(question, sample=replace(sample, counts=None))
-    aggregates = {name: replace(a, replicates=None, against=None) for name, a in aggregates.items()}
-    parts = _Parts(es, question, aggregates, rankings, tuple(asked), tuple(notes))
-    alone = None
-    if few and not all(ranked.average for ranked in rankings.values()):
-        alone = parts.superiority
+    parts = _Parts(es, question, rankings, asked if several else (), tuple(notes))
+    if few:
+        shares = {by: parts.superiority for by, ranked in rankings.items() if not ranked.average}
+        rankings |= {by: replace(rankings[by], alone=share) for by, share in shares.items()}
     return Comparison(
         score=chosen,
         systems=data.systems,
         n_segments=data.n_segments,
         n_scored=n_scored,
         over_all=over_all,
-        aggregations=with_pairs_alone(rankings, alone),
-        unit=lazy(lambda: parts.unit),
+        aggregations=rankings,
+        unit=lazy(lambda: data.units.effect(data.additive())),
         tests=lazy(lambda: parts.tests),
         tiers=lazy(lambda: parts.tiers),
-        effects=lazy(lambda: parts.effects),
-        diagnosis=lazy(lambda: parts.diagnosis),
-        notes=lazy(lambda: parts.notes),
-        warnings=lazy(lambda: parts.warnings),
+        effects=lazy(parts.effects),
+        diagnosis=lazy(parts.diagnosis),
+        notes=lazy(parts.notes),
+        warnings=lazy(parts.warnings),
         provenance=lazy(
             lambda: Provenance.of(
                 "compare", _settings(data, names, asked, options), es.inputs, rng, options
@@ -227,10 +228,8 @@ def _common_segments(data: Compared, names: Sequence[str]) -> Counts | None:
         return None
     stats = None if data.statistics is None else data.statistics.select(segments=common)
     shared = replace(data, scores=data.scores[:, common], statistics=stats)
-    for average in averages:
-        if (ranks(average(data)) != ranks(average(shared))).any():
-            return common
-    return None
+    differ = any((ranks(average(data)) != ranks(average(shared))).any() for average in averages)
+    return common if differ else None
 
 
 def _streams(
@@ -258,17 +257,16 @@ def _settings(
 
 def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...], list[str]]:
     """Return the rankings to make, and notes on them."""
-    names = options.by
-    notes: list[str] = []
+    names, notes = options.by, []
     many = len(data.systems) > MOST_SHOWN
     if names is None:
-        unfit = {"median"} if data.binary else set()
-        names = tuple(name for name in DEFAULT if name not in unfit | ({"bt"} if many else set()))
-        why = 'no Bradley-Terry, which compares every pair (by="bt" asks for it)'
-        notes += [f"more than {MOST_SHOWN} systems: {why}"] if many else []
-    if many and options.tests is None:
-        why = 'pairs are not tested, nor differences kept (tests="t" does both)'
-        notes.append(f"more than {MOST_SHOWN} systems: {why}")
+        unfit = {name for name, out in (("median", data.binary), ("bt", many)) if out}
+        names = tuple(name for name in DEFAULT if name not in unfit)
+    if many and (options.by is None or options.tests is None):
+        notes.append(
+            f"more than {MOST_SHOWN} systems: pairs are neither ranked by bt nor tested unless "
+            "by=... and tests=... ask for it"
+        )
     if data.statistics is not None:
         others = ", ".join(name for name in names if name != "mean")
         notes += ["corpus: the score of all segments together"] if "mean" in names else []
@@ -278,12 +276,12 @@ def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...],
     return names, notes
 
 
-def _ranked(by: str, aggregate: Aggregate, question: Question, tests: Sequence[str]) -> Ranked:
-    """Return a ranking with its intervals, in the numbers of the score itself."""
+def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[str]) -> Ranked:
+    """Add intervals to a ranking, and put it in the numbers of the score itself."""
     data, sample = question.data, question.sample
-    average = AGGREGATIONS[by].average is not None
-    ranked = with_intervals(aggregate, sample.level, average=average)
-    ranked = _with_few_units(by, ranked, question, tests)
+    ranked = with_intervals(drawn, sample.level)
+    if by in ("mean", "sentence-mean") and ranked.low is not None and data.units.n < FEW_UNITS:
+        ranked = _of_few_units(by, ranked, question, tests)
     if ranked.average and not data.higher_is_better:
         ranked = ranked.turned()
     if data.statistics is not None:
@@ -291,8 +289,8 @@ def _ranked(by: str, aggregate: Aggregate, question: Question, tests: Sequence[s
     if not (AGGREGATIONS[by].test_of_binary and data.binary):
         return ranked
     present = ~np.isnan(data.scores)
-    alone = sample.counts is not None and sample.blocks is None
-    if alone and present.any(axis=0).sum() > 1:  # else there is no interval
+    single = sample.counts is not None and sample.blocks is None
+    if single and present.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(present, np.abs(data.scores), 0.0).sum(axis=1)
         low, high = wilson_interval(right, present.sum(axis=1), LEVEL)
         note = "proportion: Wilson's 95% intervals; those of ranks are of resamples"
@@ -300,11 +298,9 @@ def _ranked(by: str, aggregate: Aggregate, question: Question, tests: Sequence[s
     return replace(ranked, of=PROPORTION)
 
 
-def _with_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence[str]) -> Ranked:
+def _of_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence[str]) -> Ranked:
     """Give means of few units intervals by t, and their differences those of the test."""
     data = question.data
-    if ranked.low is None or by not in ("mean", "sentence-mean") or data.units.n >= FEW_UNITS:
-        return ranked
     if not data.binary and (data.statistics is None or by != "mean"):
         low, high = t_interval(data.scores, data.blocks, LEVEL)
         ranked = replace(ranked, low=low, high=high)
@@ -319,59 +315,43 @@ def _with_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """Tests, tiers, effects, notes and warnings of some rankings, each computed when read.
-
-    ``rankings`` are the aggregates in the numbers of the score; ``asked`` names the tests.
-    """
+    """Tests, tiers, effects, notes and warnings of some rankings, each computed when read."""
 
     es: EvalSet
     question: Question
-    aggregates: Mapping[str, Aggregate]
     rankings: Mapping[str, Ranked]
-    asked: tuple[str, ...]
+    asked: Sequence[str]  # tests
     first_notes: tuple[str, ...]
-
-    @property
-    def _several(self) -> bool:
-        return len(self.question.data.systems) > 1
-
-    @property
-    def _bt(self) -> bool:
-        return "bt" in self.aggregates and self._several
-
-    @cached_property
-    def _fit(self) -> Strengths:
-        """The fit of Bradley-Terry to its end: not all iterations go there."""
-        options, fit = self.question.options, self.aggregates["bt"].strengths
-        if fit is not None and options.method == "newton":
-            return fit
-        counts = self.question.data.wins.by(options.tolerance)
-        return bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
 
     @cached_property
     def tests(self) -> dict[str, PairTest]:
         """Tests of all pairs."""
-        return {name: pair_test(name, self.question) for name in self.asked if self._several}
+        return {name: pair_test(name, self.question) for name in self.asked}
 
     @cached_property
     def tiers(self) -> dict[str, Tiers]:
         """Systems in tiers, by each ranking and the test that fits it, or else the first."""
         data, tiers = self.question.data, {}
-        for by, aggregate in self.aggregates.items():
-            fits = fitting(by, data)
-            name = fits if fits in self.tests else next(iter(self.tests), None)
-            if name is None:
-                continue
+        for by, ranked in self.rankings.items() if self.tests else ():
+            name = fitting(by, data)
+            name = name if name in self.tests else next(iter(self.tests))
             verdicts = Verdicts(name, self.tests[name], TESTS[name].ahead(data))
-            alpha = self.question.options.alpha
-            tier = tiers_by(by, aggregate.ranks, data.systems, verdicts, alpha)
+            tier = tiers_by(by, ranked.ranks, data.systems, verdicts, self.question.options.alpha)
             if tier is not None:
                 tiers[by] = tier
         return tiers
 
+    @property
+    def _wins(self) -> WinCounts:
+        return self.question.data.wins.by(self.question.options.tolerance)
+
     @cached_property
+    def superiority(self) -> Floats:
+        """The share of segments that each system wins against each other one."""
+        return paired.superiority(self._wins)
+
     def effects(self) -> dict[str, Floats]:
-        """How large the differences of all pairs are; nothing of more than 300 systems."""
+        """Return how large the differences of all pairs are; nothing of more than 300 systems."""
         data = self.question.data
         if len(data.systems) > MOST_SHOWN:
             return {}
@@ -383,101 +363,74 @@ class _Parts:
         }
 
     @cached_property
-    def superiority(self) -> Floats:
-        """The share of segments that each system wins against each other one."""
-        return paired.superiority(self.question.data.wins.by(self.question.options.tolerance))
-
-    @property
-    def unit(self) -> UnitEffect:
-        """What it changes that segments of a unit are alike."""
-        data = self.question.data
-        return data.units.effect(data.additive())
-
-    @cached_property
     def _pairing(self) -> tuple[dict[str, Any] | None, list[str]]:
         return pairing_note(self.question.data.scores)
 
     @cached_property
-    def _explained(self) -> dict[str, Any]:
-        return diagnose(self.es, self.question.data, self.aggregates)
+    def _best(self) -> dict[str, list[str]]:
+        systems = self.question.data.systems
+        return {
+            by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
+            for by, ranked in self.rankings.items()
+        }
 
-    @property
     def diagnosis(self) -> dict[str, Any]:
-        """Where rankings disagree, and what the pairing of segments is worth."""
-        parts = {name: part for name, part in self._explained.items() if name != "warnings"}
-        return {**parts, "pairing": self._pairing[0]}
+        """Return where rankings disagree, and what the pairing of segments is worth."""
+        pairs = disagreements(self.es, self.question.data, self.rankings)
+        return {"best": self._best, "disagreements": pairs, "pairing": self._pairing[0]}
 
-    @property
     def notes(self) -> tuple[str, ...]:
-        """What the tests ask, what becomes of ties, and what pairing is worth."""
-        notes, data, options = list(self.first_notes), self.question.data, self.question.options
+        """Return what the tests ask, what becomes of ties, and what pairing is worth."""
+        notes, options = list(self.first_notes), self.question.options
         on_sentences = any(note.endswith(SENTENCES) for note in notes)  # which is said once
         for test in self.tests.values():
             suffix = f" (on {SENTENCES})" if on_sentences else ""
             notes.append(test.reason.removesuffix(suffix))
-        if self._bt:
-            counts = data.wins.by(options.tolerance)
-            notes += tie_note(counts, data.systems, options, self._fit)
+        if "bt" in self.rankings and len(self.question.data.systems) > 1:
+            notes.append(tie_note(self._wins, options.ties))
         notes += self._pairing[1]
         notes += [text for ranked in self.rankings.values() for text in ranked.notes]
         return tuple(dict.fromkeys(notes))
 
-    @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings of the data, the tests, the rankings, and where they contradict each other."""
-        data, options = self.question.data, self.question.options
+        """Return warnings of the data, the tests, the rankings, and where these disagree."""
+        data = self.question.data
         warnings = [*data.warnings, *self.question.sample.warnings]
         warnings += [text for test in self.tests.values() for text in test.warnings]
-        warnings += [text for aggregate in self.aggregates.values() for text in aggregate.warnings]
-        warnings += self._unofficial(self.aggregates.get("mean"))
+        warnings += [text for ranked in self.rankings.values() for text in ranked.warnings]
+        warnings += self._unofficial()
         warnings += error_note(max((test.error for test in self.tests.values()), default=0.0))
         warnings += [text for tiers in self.tiers.values() for text in tiers.warnings]
-        if self._bt:
-            counts = data.wins.by(options.tolerance)
-            warnings += order_flips(counts, data.systems, options, self._fit)
-        warnings += self._explained["warnings"]
+        if "bt" in self.rankings and len(data.systems) > 1:
+            warnings += head_to_head(self._wins, data.systems, self.rankings["bt"].ranks)
+        best = {by: top for by, top in self._best.items() if top}
+        if best and not set.intersection(*map(set, best.values())):
+            shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
+            warnings.append(f"rankings disagree on the best system ({shown})")
         return tuple(dict.fromkeys(warnings))
 
-    def _unofficial(self, mean: Aggregate | None) -> list[str]:
+    def _unofficial(self) -> list[str]:
         """Warn where means of segments stand in for official scores that are something else."""
-        data = self.question.data
+        data, mean = self.question.data, self.rankings.get("mean")
         table = self.es[data.name]
         if mean is None or data.statistics is not None or table.system_scores is None:
             return []
-        rows = [self.es.systems.index(system) for system in data.systems]
-        official = data.sign * table.system_scores[rows]
+        official = table.system_scores[[self.es.systems.index(name) for name in data.systems]]
         if same_digits(official, mean.scores):
             return []
-        text = (
-            f"mean ranks by means of segment scores, which the official system scores of "
-            f"'{data.name}' are not"
-        )
+        places = ranks(data.sign * official)
         moved = [
             f"{system} is {int(here)}, officially {int(there)}"
-            for system, here, there in zip(data.systems, mean.ranks, ranks(official), strict=True)
+            for system, here, there in zip(data.systems, mean.ranks, places, strict=True)
             if not np.isnan(there) and here != there
         ]
-        if not moved:
-            return [f"{text}; the order is the same"]
-        more = f" (and {len(moved) - 4} more)" if len(moved) > 4 else ""
-        return [f"{text}; the places differ: {'; '.join(moved[:4])}{more}"]
+        order = f"the places differ: {listed(moved, 3)}" if moved else "the order is the same"
+        return [f"means of segments are not the official scores of '{data.name}'; {order}"]
 
 
-def compare_scores(  # noqa: PLR0913 - every option has a default
-    es: Source,
-    scores: Sequence[str],
-    *,
-    by: By | None = None,
-    autorank: AutoRankForm = "wmt25",
-    tests: TestName | Sequence[str] | None = None,
-    tolerance: float = 0.0,
-    alternative: Alternative = "two-sided",
-    correction: Correction = "holm",
-    alpha: float = 0.05,
-    unit: str = "auto",
-    intervals: str | None = "unit",
-    n_bootstrap: int = 1000,
-    rng: Rng = 0,
+@keywords(CompareOptions, hidden=RANKED)
+def compare_scores(
+    es: Source, scores: Sequence[str], *, options: CompareOptions, rng: Rng = 0
 ) -> ManyScores | AutoRanking:
     """Compare systems by several scores, and say where the scores disagree.
 
@@ -509,7 +462,6 @@ def compare_scores(  # noqa: PLR0913 - every option has a default
     >>> result.ranking("autorank")[:3]
     ['Kaolin', 'Dolomite', 'Jasper']
     """
-    options = CompareOptions.of(locals())
     es = as_evalset(es, unit=options.unit)
     check_names(scores=scores)
     if options.by == (AUTORANK,):

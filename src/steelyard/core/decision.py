@@ -20,8 +20,8 @@ def shown_p(p: float) -> str:
     """Write a p-value with two digits: ``p = 0.0052``, ``p < 0.0001``."""
     if p < 1e-4:
         return "p < 0.0001"
-    digits = max(2, 1 - math.floor(math.log10(p))) if p < 1 else 0
-    return f"p = {p:.{digits}f}".rstrip("0") if p < 1 else f"p = {p:g}"
+    digits = max(2, 1 - math.floor(math.log10(p)))
+    return f"p = {p:.{digits}f}" if p < 0.995 else "p = 1"
 
 
 def shown_interval(value: float, low: float, high: float, level: float = 0.95) -> tuple[str, str]:
@@ -70,6 +70,14 @@ class Decision:
     def significant(self) -> bool:
         """Whether the pair is significant after correction for all pairs."""
         return self.enough_units and self.p_adjusted <= self.alpha
+
+    def cells(self) -> tuple[str, str, str]:
+        """Return the lead with its interval, p and corrected p, as a terminal shows them."""
+        amount, interval = shown_interval(self.difference, self.low, self.high, self.level)
+        ends = "" if math.isnan(self.low) else f" ({interval.partition('CI ')[2]})"
+        numbers = ("" if math.isnan(p) else shown_p(p) for p in (self.p, self.p_adjusted))
+        p, adjusted = (text.removeprefix("p ").removeprefix("= ") for text in numbers)
+        return f"{amount}{ends}", p, adjusted
 
     def evidence(self) -> str:
         """Return the interval and the p-values: ``95% CI 0.2 to 1.2; p = 0.005 alone, ...``."""

@@ -349,21 +349,29 @@ def _is_default(value: Any, default: Any) -> bool:
     return value is default or (simple and value == default)
 
 
-def keywords(cls: type[Options]) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Let a function that takes ``options`` of a class take their fields as keywords instead."""
+def keywords(
+    cls: type[Options], hidden: Collection[str] = ()
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """Let a function that takes ``options`` of a class take its fields as keywords instead.
+
+    Fields that are ``hidden`` are no keywords.
+    """
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
         @wraps(function)
         def call(*args: Any, **settings: Any) -> R:
             if "options" not in settings:
-                settings["options"] = cls.take(settings)
+                shown = {name: settings.pop(name) for name in tuple(settings) if name not in hidden}
+                settings["options"] = cls.take(shown)
+                settings |= shown
             return function(*args, **settings)
 
         signature, options = inspect.signature(function), inspect.signature(cls)
         parameters: list[inspect.Parameter] = []
         for parameter in signature.parameters.values():
             is_options = parameter.name == "options"
-            parameters += options.parameters.values() if is_options else [parameter]
+            fields_shown = [p for p in options.parameters.values() if p.name not in hidden]
+            parameters += fields_shown if is_options else [parameter]
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return call
 

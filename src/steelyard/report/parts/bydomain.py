@@ -39,7 +39,7 @@ def domain_blocks(
         lines.append(f"Too small to be looked at: {all_of(left_out)}.")
     if len(ranked.systems) < len(found.systems):
         lines.append(f"The best {len(ranked.systems)} of {len(found.systems)} systems are shown.")
-    turns = [turn.sentence() for turn in ranked.turns()]
+    turns = ranked.turns()
     caption = (
         f"Rank and mean {found.score} of each system in each domain. A dot is the mean, its line "
         "the 95 % interval; each domain has a scale of its own, better is "

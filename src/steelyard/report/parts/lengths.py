@@ -41,7 +41,7 @@ def length_blocks(es: EvalSet, found: Comparison, writer: Writer) -> tuple[Marku
         return ()
     ranked = compare_groups(es, found, groups, _MOST)
     lines = [*length_sentences(es, found, groups, part), ranked.led("part")]
-    turns = [turn.sentence() for turn in ranked.turns()]
+    turns = ranked.turns()
     lines += turns or ["No two systems change places between lengths by more than noise explains."]
     if len(ranked.systems) < len(found.systems):
         lines.append(f"The best {len(ranked.systems)} of {len(found.systems)} systems are shown.")

@@ -23,10 +23,13 @@ from steelyard.stats.permutation.tails import quick_p
 
 Singles = NDArray[np.float32]
 Bools = NDArray[np.bool_]
+Draws = NDArray[np.int32]
 
 _DRAWN = 1 << 15  # units drawn at a time
 _HELD = 1 << 20  # differences that are held at a time
 _LARGE = 1 << 26  # counts from which on they are held in a byte each
+_MANY, _NEAR = 20_000, 8.0  # segments whose medians are looked for so many roots from the middle
+_ROWS = 16  # rows whose medians are looked for together
 _PAIRED = 1 << 24  # pairs of systems x resamples at a time
 _BLOCK = 1 << 16  # counts of many units drawn at a time
 _UNDECIDED = 255  # marks bytes that leave a count open
@@ -205,24 +208,54 @@ def row_medians(scores: Floats) -> Floats:
 def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
     """Return medians of each row over its resampled known segments: resamples x rows.
 
-    The counts of a row, in the order of its scores, are added up until half of them is reached.
+    The counts of a row, in the order of its scores, are added up until half of them is reached: of
+    many segments only near the middle, with the sums below from a matrix product.
     """
     result = np.full((len(segments), len(scores)), np.nan)
     order = np.argsort(scores, axis=1, kind="stable")  # NaN last
     n = (~np.isnan(scores)).sum(axis=1)
-    step = max(1, _HELD // max(1, scores.shape[1]))
+    near = np.where(n < _MANY, n, _NEAR * np.sqrt(n)).astype(np.int64)
+    first, last = np.maximum(n // 2 - near, 0), np.minimum(n // 2 + near, n)
+    for top in range(0, len(scores), _ROWS):
+        rows = range(top, min(top + _ROWS, len(scores)))
+        sides = np.zeros((scores.shape[1], len(rows), 2))
+        for k, r in enumerate(rows):
+            sides[order[r, : first[r]], k, 0] = sides[order[r, : n[r]], k, 1] = 1
+        sums = weighted_sums(segments, sides.reshape(len(sides), -1)).astype(np.int32)
+        for k, r in enumerate(rows):
+            below, total = sums[:, 2 * k, None], sums[:, 2 * k + 1, None]
+            places = order[r, first[r] : last[r]]
+            medians = _medians(scores[r], places, segments, below, total) if n[r] else None
+            if n[r] and medians is None:  # large units: some are far from the middle
+                medians = _medians(scores[r], order[r, : n[r]], segments, 0 * below, total)
+            result[:, r] = np.nan if medians is None else medians
+    return result
+
+
+def _medians(
+    scores: Floats, places: Counts, segments: Floats, below: Draws, total: Draws
+) -> Floats | None:
+    """Return resampled medians from counts at some places, in the order of their scores.
+
+    ``below`` and ``total`` are the draws below these places, and in all; None where the middle of
+    some resample is elsewhere.
+    """
+    parts = []
+    step = max(1, _HELD // len(places))
     for start in range(0, len(segments), step):
         rows = slice(start, start + step)
-        counts = segments[rows].astype(np.int32)
-        for r in np.flatnonzero(n):
-            places = order[r, : n[r]]
-            reached = np.cumsum(counts.take(places, axis=1), axis=1, dtype=np.int32)
-            total = reached[:, -1:]
-            # The two middle values, one and the same for an odd number.
-            ends = (total + 1) // 2, total // 2 + 1
-            low, high = (scores[r, places[(reached >= end).argmax(axis=1)]] for end in ends)
-            result[rows, r] = np.where(total[:, 0] > 0, (low + high) / 2, np.nan)
-    return result
+        counts = segments[rows].take(places, axis=1)
+        reached = np.cumsum(counts, axis=1, dtype=np.int32)
+        reached += below[rows]
+        # The two middle values, one and the same for an odd number.
+        ends = (total[rows] + 1) // 2, total[rows] // 2 + 1
+        drawn = total[rows, 0] > 0
+        inside = (below[rows] < ends[0]) & (reached[:, -1:] >= ends[1])
+        if not inside[drawn].all():
+            return None
+        low, high = (scores[places[(reached >= end).argmax(axis=1)]] for end in ends)
+        parts.append(np.where(drawn, (low + high) / 2, np.nan))
+    return np.concatenate(parts)
 
 
 def interval(replicates: Floats, level: float = 0.95) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Counts, Floats, group_sums, ratio, row_means
+from steelyard.stats.arrays import Counts, Floats, group_sums, ratio, row_means, weighted_sums
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_array
@@ -24,6 +24,7 @@ Codes = NDArray[np.integer[Any]]
 Bools = NDArray[np.bool_]
 _EXACT = 2**24  # single precision counts exactly up to here
 _SLACK = 1 + 1e-9  # a difference that equals the tolerance but for rounding is a tie
+_TOGETHER = 8  # systems whose wins are counted in one pass over many counts
 _MOST_TABLED = 2_000  # systems up to which the pairs of a log are counted in a table
 MOST_WEIGHT = 1e12  # of a battle: larger weights would drown battles that count once
 
@@ -143,21 +144,29 @@ def resampled_wins(scores: Floats, counts: Floats | None, *, tolerance: float = 
     """
     n, size = scores.shape
     bar, present = margins(scores, tolerance), ~np.isnan(scores)
-    total = np.full(1, size) if counts is None else counts.sum(axis=1)
+    total = np.full(1, size) if counts is None else counts.sum(axis=1, dtype=np.int64)
+    in_bytes = counts is not None and counts.dtype == np.uint8
     kind: Any = np.float32 if total.max(initial=0) < _EXACT else np.float64
-    weights = None if counts is None else counts.astype(kind)
+    weights = None if counts is None or in_bytes else counts.astype(kind)
 
     def add_up(segments: NDArray[np.bool_]) -> Floats:
-        if weights is None:
-            return np.asarray(np.count_nonzero(segments, axis=1)[None], dtype=np.float64)
-        return np.asarray(weights @ segments.T.astype(kind))
+        flat = segments.reshape(len(segments) * n, size)
+        if counts is not None and in_bytes:
+            sums = weighted_sums(counts, flat.T.view(np.uint8))
+        elif weights is None:
+            sums = np.asarray(np.count_nonzero(flat, axis=1), dtype=np.float64)
+        else:
+            sums = weights @ flat.T.astype(kind)
+        return np.asarray(sums).reshape(len(total), len(segments), n)
 
     wins, met = np.empty((2, len(total), n, n))
     met[:] = total[:, None, None]
-    for i in range(n):
-        wins[:, i] = add_up(scores[i] > bar)  # a comparison with NaN is no win
+    step = _TOGETHER if in_bytes else 1  # a pass over many counts costs more than a sum
+    for i in range(0, n, step):
+        rows = slice(i, i + step)
+        wins[:, rows] = add_up(scores[rows, None] > bar)  # a comparison with NaN is no win
         if not present.all():
-            met[:, i] = add_up(present & present[i])
+            met[:, rows] = add_up(present[rows, None] & present)
     ties = met - wins - np.swapaxes(wins, 1, 2)
     ties[:, np.arange(n), np.arange(n)] = 0
     return WinCounts(wins, ties)
