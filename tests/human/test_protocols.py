@@ -53,7 +53,7 @@ def test_options_belong_to_a_protocol():
     with pytest.raises(TypeError, match="unexpected"):
         sy.human_scores(embedded.ERRORS, capp=3)  # type: ignore[call-arg]
     with pytest.raises(UsageError, match="did you mean 'neighbours'"):
-        sy.da(clusters="neighbour")
+        sy.da(clusters="neighbour")  # type: ignore[arg-type]
 
 
 def printed(*arguments: str) -> str:
