@@ -34,6 +34,8 @@ from steelyard.stats.arrays import Floats, ratio
 
 MOST_RATERS = 20  # that a table shows
 MOST_WARNINGS, MOST_WORDS = 3, 25  # that a terminal shows, and the words of each
+MOST_RULES = 5  # lines between clusters, which the ranks show anyway
+READING = "reading"  # the code of notes on how files were read
 MOST_PAIRS = 3  # examples of identical outputs that a table shows
 #: Coefficients of agreement by what a reader calls them, in the order in which they are preferred.
 COEFFICIENTS = {
@@ -166,21 +168,21 @@ class HumanScores(Result):
         result |= {**self.more, **origin(self.provenance), "warnings": list(self.warnings)}
         return result
 
-    def main_warnings(self) -> tuple[str, ...]:
+    def main_warnings(self, every: str = "warnings") -> tuple[str, ...]:
         """Return what a terminal shows: the warnings that call for action, none of them long.
 
-        Raters who fail the quality control are named in the words.
+        Raters who fail the quality control are named in the words. ``every`` has the others.
         """
-        texts = [
-            text
-            for text in self.warnings
-            if not isinstance(text, Remark) and code_of(text) != "quality-control"
-        ]
+        reading = [text for text in self.warnings if code_of(text) == READING]
+        hidden = ("quality-control", READING)
+        texts = [_shortened(text) for text in self.warnings
+                 if not isinstance(text, Remark) and code_of(text) not in hidden]  # fmt: skip
+        if len(reading) > 1:
+            texts.append(f"{len(reading)} notes on how the files were read: {every}")
+        texts += [_shortened(text) for text in reading] if len(reading) == 1 else []
         left = len(texts) - MOST_WARNINGS
-        shown = [_shortened(text) for text in texts[:MOST_WARNINGS]]
-        if left > 0:
-            shown[-1] += f" (and {plural(left, 'more warning')}: details)"
-        return tuple(shown)
+        more = [f"{left + 1} more warnings: {every}"] if left > 0 else []
+        return (*texts[: MOST_WARNINGS - len(more)], *more)
 
     # Words.
 
@@ -267,7 +269,8 @@ class HumanScores(Result):
         if between:
             yield "sureness", self._verdict(between[0])
         elif further and further[0].enough_units:
-            yield "sureness", too_close([further[0].leader, *(d.other for d in self.decisions)])
+            close = [decision.other for decision in self.decisions if not decision.significant]
+            yield "sureness", too_close([further[0].leader, *close])
         rests = self.rests_on()
         if rests:
             yield "sureness", f"{rests}."
@@ -369,6 +372,7 @@ class HumanScores(Result):
             return table
         clusters = [s.cluster for s in systems]
         rules = frozenset(i for i in range(1, len(systems)) if clusters[i] != clusters[i - 1])
+        rules = rules if len(rules) <= MOST_RULES else frozenset()
         bold = frozenset((i, j) for i in range(len(systems)) if clusters[i] == 1 for j in (1, 2))
         return replace(table, rules=rules, bold=bold)
 
