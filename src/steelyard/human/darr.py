@@ -179,26 +179,24 @@ def identical_table(sets: Sequence[Pairs], threshold: float) -> Table | None:
     """
     if all(pairs.identical is None for pairs in sets):
         return None
-    several = len(sets) > 1
-    rows: list[tuple[float, tuple[Cell, ...]]] = []
+    rows: list[tuple[Cell, ...]] = []
     for pairs in sets:
-        keep = pairs.at_least(threshold) & (pairs.gap != 0)
+        decided = pairs.at_least(threshold) & (pairs.gap != 0)
         for k, text in pairs.same.items():
-            if keep[k]:
-                order = (0, 1) if pairs.gap[k] > 0 else (1, 0)
+            if decided[k]:
+                better, worse = (0, 1) if pairs.gap[k] > 0 else (1, 0)
                 sides = [pairs.systems[side[k]] for side in (pairs.left, pairs.right)]
-                row: list[Cell] = [pairs.name] if several else []
-                row += [pairs.segments[pairs.segment[k]], *(sides[i] for i in order)]
-                scores = pairs.scores
-                row += [None if scores is None else float(scores[i, k]) for i in order]
-                rows.append((-abs(float(pairs.gap[k])), (*row, text)))
-    rows.sort(key=lambda row: (row[0], [str(cell) for cell in row[1]]))
-    names = ["set"] if several else []
-    names += ["segment", "better", "worse", "score_better", "score_worse", "text"]
+                scores = (None, None) if pairs.scores is None else pairs.scores[:, k].tolist()
+                rows.append((-abs(float(pairs.gap[k])), pairs.name,
+                             pairs.segments[pairs.segment[k]], sides[better], sides[worse],
+                             scores[better], scores[worse], text))  # fmt: skip
+    rows.sort(key=lambda row: (row[0], *map(str, row[1:])))
+    names = ["set", "segment", "better", "worse", "score_better", "score_worse", "text"]
+    first = 0 if len(sets) > 1 else 1  # the column of the set
     n = sum(len(pairs.same) for pairs in sets)
     title = f"Identical outputs of which people decided: {len(rows):,} of {plural(n, 'pair')}"
-    columns = tuple(Column(name, mixed=name.startswith("score")) for name in names)
-    return Table(title, columns, tuple(row for _, row in rows))
+    columns = tuple(Column(name, mixed=name.startswith("score")) for name in names[first:])
+    return Table(title, columns, tuple(row[first + 1 :] for row in rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -487,27 +485,18 @@ def _equals(
 
 def _chosen(read: Mapping[str, Inputs], options: HumanOptions) -> dict[str, HumanOptions]:
     """Let each set keep or drop the systems that it has; a name that no set has is an error."""
-    judged = {name: _systems(inputs) for name, inputs in read.items()}
+    judged: dict[str, tuple[str, ...]] = {}
+    for name, inputs in read.items():
+        source = inputs.scores if inputs.judgements is None else inputs.judgements
+        # In a list of pairs there are none to choose from.
+        judged[name] = source.systems if isinstance(source, (Ratings, EvalSet)) else ()
     check_systems(options, {system for systems in judged.values() for system in systems})
-
-    def there(wanted: Collection[str], systems: Collection[str]) -> tuple[str, ...]:
-        return tuple(system for system in wanted if system in systems)
-
-    return {
-        name: replace(
-            options,
-            systems=None if options.systems is None else there(options.systems, systems),
-            drop_systems=there(options.drop_systems, systems),
-        )
-        for name, systems in judged.items()
-    }
-
-
-def _systems(inputs: Inputs) -> tuple[str, ...]:
-    """Systems that were judged; in a list of pairs there are none to choose from."""
-    if isinstance(inputs.judgements, Ratings):
-        return inputs.judgements.systems
-    return inputs.scores.systems if inputs.judgements is None and inputs.scores else ()
+    chosen = {}
+    for name, systems in judged.items():
+        keep, drop = options.systems, tuple(s for s in options.drop_systems if s in systems)
+        keep = None if keep is None else tuple(system for system in keep if system in systems)
+        chosen[name] = replace(options, systems=keep, drop_systems=drop)
+    return chosen
 
 
 def _metrics(es: EvalSet | None, human: str | None, metrics: Collection[str] | None) -> list[str]:

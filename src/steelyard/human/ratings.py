@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -420,41 +420,35 @@ def describe(
     at = positions(segments, () if about is None else about.ids)
     absent = [segments[k] for k in np.flatnonzero(at < 0)]
     if about is not None and len(absent) == len(segments):
-        ids = listed(about.ids, 3)
-        raise InputError(f"the texts share no segment with the ratings: {ids} against "
-                         f"{listed(absent, 3)}")  # fmt: skip
+        both = f"{listed(about.ids, 3)} against {listed(absent, 3)}"
+        raise InputError(f"the texts share no segment with the ratings: {both}")
     if about is not None and absent:
         verb = "is" if len(absent) == 1 else "are"
-        warnings.append(
-            f"{plural(len(absent), 'segment')} of the ratings {verb} not in the texts: "
-            f"{listed(absent, 5)}"
-        )
+        count = f"{plural(len(absent), 'segment')} of the ratings {verb} not in the texts"
+        warnings.append(f"{count}: {listed(absent, 5)}")
 
     def in_texts(name: str) -> list[str | None]:
         column: Texts | None = getattr(about, name, None)
         return [None if column is None or k < 0 else column[k] for k in at]
 
-    def either(first: Iterable[str | None], second: Iterable[str | None]) -> Texts | None:
+    def either(first: Sequence[str | None], second: Sequence[str | None]) -> Texts | None:
         column = tuple(a or b for a, b in zip(first, second, strict=True))
         return column if any(column) else None
 
     of_texts, of_ratings = in_texts("documents"), [documents.get(name) for name in segments]
-    both = zip(segments, of_texts, of_ratings, strict=True)
-    differ = [row for row in both if row[1] and row[2] and row[1] != row[2]]
+    rows = zip(segments, of_texts, of_ratings, strict=True)
+    differ = [row for row in rows if row[1] and row[2] and row[1] != row[2]]
     if named_unit and documents:
         of_texts = of_ratings
     elif differ:
-        first, name, other = differ[0]
-        warnings.append(
-            f"{plural(len(differ), 'segment')} with another document in the texts than in the "
-            f"ratings (first: {first}, '{name}' and '{other}'): those of the texts count"
-        )
-    sources = in_texts("sources")
+        first = "{} ('{}' and '{}')".format(*differ[0])
+        count = f"{plural(len(differ), 'segment')} with another document in the ratings"
+        warnings.append(f"{count}, first {first}: those of the texts count")
     return replace(
         averages,
         documents=either(of_texts, of_ratings),
-        domains=either(in_texts("domains"), (domains.get(name) for name in segments)),
-        sources=either(sources, sources),
+        domains=either(in_texts("domains"), [domains.get(name) for name in segments]),
+        sources=either(in_texts("sources"), [None] * len(segments)),
     ), warnings
 
 

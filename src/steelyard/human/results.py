@@ -12,9 +12,11 @@ import numpy as np
 
 from steelyard.core.decision import Decision, first_place, shown_p, too_close
 from steelyard.core.display import (
+    PLAIN,
     RankingRow,
     Record,
     Result,
+    Screen,
     Statement,
     Summary,
     named,
@@ -183,6 +185,10 @@ class HumanScores(Result):
         left = len(texts) - MOST_WARNINGS
         more = [f"{left + 1} more warnings: {every}"] if left > 0 else []
         return (*texts[: MOST_WARNINGS - len(more)], *more)
+
+    def text(self, screen: Screen = PLAIN) -> str:
+        """Return what the command prints: the answer in words, the ranking, main warnings."""
+        return Result.text(replace(self, warnings=self.main_warnings()), screen)
 
     # Words.
 
