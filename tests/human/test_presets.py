@@ -50,8 +50,8 @@ def found(shared):
                 esa,
                 text,
                 protocol="esa",
-                preset=preset,
-                n_bootstrap=0,  # type: ignore[arg-type]
+                preset=preset,  # type: ignore[arg-type]
+                n_bootstrap=0,
             )
         results[pair, "wmt24", "raw"] = human_scores(
             *raw, text, protocol="esa", preset="wmt24", n_bootstrap=0

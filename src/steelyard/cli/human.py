@@ -116,7 +116,7 @@ def human(
         raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
     output = write_figures(plots, result.plot, output)
     wrote = [path for path in (pairs, ranks) if path is not None]
-    if pairs is not None:
+    if pairs is not None and result.battles is not None:
         save(result.battles, pairs)
     if ranks is not None:
         tables.write(ranks, result.rank_table().to_columns())

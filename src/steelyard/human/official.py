@@ -57,7 +57,7 @@ def counted(ratings: Ratings, preset: Preset) -> tuple[Ratings, list[str]]:
     return (ratings if keep.all() else ratings.take(keep)), remarks
 
 
-def place(
+def rank_systems(
     ratings: Ratings,
     averages: Averages,
     name: str,

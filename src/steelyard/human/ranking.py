@@ -63,6 +63,12 @@ class Remark(TypedWarning):
     __slots__ = ()
 
 
+class ReadingNote(Remark):
+    """What a reader says of a file."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Averages:
     """Mean ratings of outputs, a row each (most cells of systems x segments may be empty).
@@ -382,7 +388,7 @@ class Placement:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def place(averages: Averages, name: str, rule: Rule, units: Independent) -> Placement:
+def rank_systems(averages: Averages, name: str, rule: Rule, units: Independent) -> Placement:
     """Rank systems by the mean of a score, with the verdicts on the first one."""
     ordering = order_systems(averages, name, rule, units)
     overall, errors = averages.means(name), units.errors(averages, name)

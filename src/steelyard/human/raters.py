@@ -56,8 +56,8 @@ def rater_scale(ratings: Ratings) -> RaterScale:
     Attention tests are no ratings: passed or missed is not on the scale.
     """
     size = len(ratings.raters)
-    known = ~np.isnan(ratings.value) & ~ratings.is_item("attention")
-    rater, value = ratings.rater[known], ratings.value[known]
+    rated = ~np.isnan(ratings.value) & ~ratings.is_item("attention")
+    rater, value = ratings.rater[rated], ratings.value[rated]
     n = np.bincount(rater, minlength=size).astype(np.int64)
     mean = ratio(group_sums(rater, value, size), n)
     gap = value - mean[rater]
@@ -173,11 +173,11 @@ def quality_control(
 def _control(ratings: Ratings, item: str, alternative: str) -> Control:
     """Pair control items with the real rows of the same rater, system and segment; test each."""
     size, key = len(ratings.raters), by_rater(ratings)
-    known = ~np.isnan(ratings.value)
-    real = known & ratings.is_item("system")
+    rated = ~np.isnan(ratings.value)
+    real = rated & ratings.is_item("system")
     keys, position, counts = np.unique(key[real], return_inverse=True, return_counts=True)
     means = group_sums(position, ratings.value[real], len(keys)) / counts
-    rows = np.flatnonzero(known & ratings.is_item(item))
+    rows = np.flatnonzero(rated & ratings.is_item(item))
     at = np.searchsorted(keys, key[rows])
     paired = np.zeros(len(rows), dtype=bool)
     if len(keys):
@@ -199,11 +199,11 @@ def _control(ratings: Ratings, item: str, alternative: str) -> Control:
 def _each_rater(n: int, rater: Codes, values: Floats, summary: Callable[[Floats], float]) -> Floats:
     """Summarise the known values of each of n raters, in their order; NaN without any."""
     result = np.full(n, np.nan)
-    known = np.flatnonzero(~np.isnan(values))
-    known = known[np.argsort(rater[known], kind="stable")]
-    codes, starts = np.unique(rater[known], return_index=True)
+    rated = np.flatnonzero(~np.isnan(values))
+    rated = rated[np.argsort(rater[rated], kind="stable")]
+    codes, starts = np.unique(rater[rated], return_index=True)
     if len(codes):
-        result[codes] = [summary(part) for part in np.split(values[known], starts[1:])]
+        result[codes] = [summary(part) for part in np.split(values[rated], starts[1:])]
     return result
 
 
@@ -268,8 +268,8 @@ def _range_use(ratings: Ratings, rows: NDArray[np.bool_]) -> Floats:
         return float(high - low)
 
     value = np.where(rows, ratings.value, np.nan)
-    known = value[~np.isnan(value)]
-    whole = width(known) if known.size else 0.0
+    rated = value[~np.isnan(value)]
+    whole = width(rated) if rated.size else 0.0
     return ratio(_each_rater(len(ratings.raters), ratings.rater, value, width), whole)
 
 

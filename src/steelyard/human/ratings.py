@@ -34,7 +34,7 @@ from steelyard.human.ranking import (
     independent,
     named_column,
     order_systems,
-    place,
+    rank_systems,
 )
 from steelyard.human.results import HumanScores, place_systems
 from steelyard.human.run import Inputs, Scorer
@@ -268,11 +268,13 @@ class _DirectAssessment(Scorer):
             most = f"more than {MAX_SYSTEMS} systems"
             warnings.append(f"{most}: pairs are not tested, and there are no clusters")
         if options.preset is None:
-            return replace(place(averages, name, rule, units), warnings=tuple(warnings))
+            return replace(rank_systems(averages, name, rule, units), warnings=tuple(warnings))
         plain = order_systems(averages, name, rule, units)
         beside = f"{test} test by {units.name}"
         beside += "" if averages.documents else " (documents are not known)"
-        return official.place(ratings, averages, name, PRESETS[options.preset], plain, beside)
+        return official.rank_systems(
+            ratings, averages, name, PRESETS[options.preset], plain, beside
+        )
 
     def _excluded(self, ratings: Ratings, scale: raters.RaterScale, *, z: bool) -> list[str]:
         """Say which rows are excluded, and which are there twice."""

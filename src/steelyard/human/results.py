@@ -31,13 +31,20 @@ from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.data.units import UnitEffect
-from steelyard.human.ranking import UNKNOWN, Averages, Ordering, Remark, Rule, shown_range
+from steelyard.human.ranking import (
+    UNKNOWN,
+    Averages,
+    Ordering,
+    ReadingNote,
+    Remark,
+    Rule,
+    shown_range,
+)
 from steelyard.stats.arrays import Floats, ratio
 
 MOST_RATERS = 20  # that a table shows
 MOST_WARNINGS, MOST_WORDS = 3, 25  # that a terminal shows, and the words of each
 MOST_RULES = 5  # lines between clusters, which the ranks show anyway
-READING = "reading"  # the code of notes on how files were read
 MOST_PAIRS = 3  # examples of identical outputs that a table shows
 #: Coefficients of agreement by what a reader calls them, in the order in which they are preferred.
 COEFFICIENTS = {
@@ -175,13 +182,11 @@ class HumanScores(Result):
 
         Raters who fail the quality control are named in the words. ``every`` has the others.
         """
-        reading = [text for text in self.warnings if code_of(text) == READING]
-        hidden = ("quality-control", READING)
+        reading = [_shortened(text) for text in self.warnings if isinstance(text, ReadingNote)]
         texts = [_shortened(text) for text in self.warnings
-                 if not isinstance(text, Remark) and code_of(text) not in hidden]  # fmt: skip
-        if len(reading) > 1:
-            texts.append(f"{len(reading)} notes on how the files were read: {every}")
-        texts += [_shortened(text) for text in reading] if len(reading) == 1 else []
+                 if not isinstance(text, Remark) and code_of(text) != "quality-control"]  # fmt: skip
+        notes = [f"{len(reading)} notes on how the files were read: {every}"]
+        texts += reading if len(reading) < 2 else notes
         left = len(texts) - MOST_WARNINGS
         more = [f"{left + 1} more warnings: {every}"] if left > 0 else []
         return (*texts[: MOST_WARNINGS - len(more)], *more)

@@ -16,7 +16,7 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed, plural
-from steelyard.core.warnings import TypedWarning
+from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
@@ -42,8 +42,8 @@ from steelyard.human.options import (
     parts_of_scale,
     protocols_with,
 )
-from steelyard.human.ranking import named_column
-from steelyard.human.results import READING, HumanScores
+from steelyard.human.ranking import ReadingNote, named_column
+from steelyard.human.results import HumanScores
 
 Judgements = Ratings | Rankings | BattleLog
 #: The modules that score each protocol, loaded when asked for.
@@ -254,7 +254,7 @@ def _finished(
         **({"quality-control": True} if options.quality_control else {}),
     }  # fmt: skip
     notes = [f'read as protocol {scorer.name} ({why}); protocol="NAME" changes it'] if why else []
-    notes += [TypedWarning(note, READING) for part in inputs.values() for note in part.notes]
+    notes += [ReadingNote(note, code_of(note)) for part in inputs.values() for note in part.notes]
     files = tuple(file for part in inputs.values() for file in part.files)
     return replace(
         result,
