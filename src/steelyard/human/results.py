@@ -183,8 +183,11 @@ class HumanScores(Result):
         Raters who fail the quality control are named in the words. ``every`` has the others.
         """
         reading = [_shortened(text) for text in self.warnings if isinstance(text, ReadingNote)]
-        texts = [_shortened(text) for text in self.warnings
-                 if not isinstance(text, Remark) and code_of(text) != "quality-control"]  # fmt: skip
+        texts = [
+            _shortened(text)
+            for text in self.warnings
+            if not isinstance(text, Remark) and code_of(text) != "quality-control"
+        ]
         notes = [f"{len(reading)} notes on how the files were read: {every}"]
         texts += reading if len(reading) < 2 else notes
         left = len(texts) - MOST_WARNINGS
