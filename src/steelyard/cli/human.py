@@ -97,8 +97,6 @@ def human(
     .jsonl or .parquet writes the scores of single outputs, which meta reads; with .png, .svg or
     .pdf figures; otherwise the ranking.
     """
-    from steelyard.formats import tables
-    from steelyard.formats.save import save
     from steelyard.human.run import score_judgements
 
     # Whoever asks for thresholds wants to see them.
@@ -116,6 +114,9 @@ def human(
         raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
     output = write_figures(plots, result.plot, output)
     wrote = [path for path in (pairs, ranks) if path is not None]
+    if wrote or output.out is not None:
+        from steelyard.formats import tables
+        from steelyard.formats.save import save
     if pairs is not None and result.battles is not None:
         save(result.battles, pairs)
     if ranks is not None:
@@ -153,14 +154,14 @@ def _guessed(result: HumanScores) -> bool:
 
 def _next(result: HumanScores, scores: Path | None, pairs: Path | None) -> str | None:
     """Keep the scores of outputs, or the pairs; once they are kept, compare systems by them."""
-    es = result.evalset
-    if es is not None and scores is not None:
-        score = result.score if result.score in es.scores else next(iter(es.scores))
+    means = result.averages
+    if means is not None and scores is not None:
+        score = result.score if result.score in means.values else next(iter(means.values))
         named = following.option("--score", following.names(score))
         return following.command("compare", str(scores), *named)
-    if es is None and pairs is not None:
+    if means is None and pairs is not None:
         return following.command("compare", "--battles", str(pairs))
-    if es is None and result.battles is None:
+    if means is None and result.battles is None:
         return None
-    kept = ("--pairs", "pairs.csv") if es is None else ("--out", "scores.csv")
+    kept = ("--pairs", "pairs.csv") if means is None else ("--out", "scores.csv")
     return following.again(*kept, without={"plot", "pairs", "ranks", "details"})
