@@ -155,7 +155,7 @@ def test_another_name_of_a_protocol_is_understood(capsys):
     assert run(["human", RATINGS, "--protocol", "direct-assessment"]) == 2
     assert "did you mean 'da'?" in capsys.readouterr().err
     with pytest.raises(UsageError, match="did you mean 'rr'"):
-        sy.human_scores(RATINGS, protocol="Relative Ranking")
+        sy.human_scores(RATINGS, protocol="Relative Ranking")  # type: ignore[arg-type]
 
 
 def test_a_negative_weight_is_refused_as_it_was_written(capsys):

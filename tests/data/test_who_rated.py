@@ -89,10 +89,8 @@ def test_teams_that_share_nobody_keep_the_level():
     for _ in range(n):
         ratings = pooled(rng, 24, overlap=False)
         for unit in wrong:
-            test = "t" if unit == "rater" else None
-            found = sy.human_scores(ratings,
-                                    protocol=sy.da(standardised=False, test=test), unit=unit,
-                                    n_bootstrap=0)  # fmt: skip
+            da = sy.da(standardised=False, test="t" if unit == "rater" else None)
+            found = sy.human_scores(ratings, protocol=da, unit=unit, n_bootstrap=0)
             assert found.p is not None
             wrong[unit] += bool(np.nanmin(found.p) < 0.025)
     assert wrong["rater"] <= 0.09 * n

@@ -161,7 +161,7 @@ def test_own_weights(tmp_path):
         ),
         (
             "[severity]\nmajor = 1\n[[rule]]\ncategory = ['x', 'X']\nweight = 1",
-            "2 rules for category 'x'",
+            "several rules for category 'x'",
         ),
         (
             "[severity]\nmajor = 1\n[[rule]]\ncategory = 'x'\nwieght = 2\nweight = 1",

@@ -47,7 +47,11 @@ def found(shared):
         esa = read([folder / f"{pair}.esa.jsonl.gz"]).parts[0].value
         for preset in TABLES:
             results[pair, preset, "list"] = human_scores(
-                esa, text, protocol="esa", preset=preset, n_bootstrap=0
+                esa,
+                text,
+                protocol="esa",
+                preset=preset,  # type: ignore[arg-type]
+                n_bootstrap=0,
             )
         results[pair, "wmt24", "raw"] = human_scores(
             *raw, text, protocol="esa", preset="wmt24", n_bootstrap=0

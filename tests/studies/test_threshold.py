@@ -147,7 +147,7 @@ def test_thresholds_of_darr_are_found():
     assert found["threshold"] == pytest.approx(27.7, abs=4)
     assert found["provenance"]["options"]["threshold"] == found["threshold"]
     with pytest.raises(UsageError, match="threshold"):
-        sy.human_scores(ratings, protocol=sy.darr(threshold="own"))
+        sy.human_scores(ratings, protocol=sy.darr(threshold="own"))  # type: ignore[arg-type]
 
 
 def test_real_repeats_and_raters(shared, capsys):

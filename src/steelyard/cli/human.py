@@ -101,8 +101,7 @@ def human(
 
     # Whoever asks for thresholds wants to see them.
     first = ("thresholds",) if settings["thresholds"] else ()
-    known = tuple(dict.fromkeys((*first, *PLOTS)))
-    plots = wanted_figures(settings.pop("plot"), output, known)
+    plots = wanted_figures(settings.pop("plot"), output, tuple(dict.fromkeys((*first, *PLOTS))))
     if "thresholds" in plots and not settings["thresholds"]:
         raise UsageError("--plot thresholds draws the curve of --thresholds, for example 1,5,10,25")
     written = [path for path in (output.out, pairs, ranks) if path is not None]
@@ -114,57 +113,55 @@ def human(
     if pairs is not None and result.battles is None:
         raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
     output = write_figures(plots, result.plot, output)
-    wrote: list[Path] = []
-    if pairs is not None and result.battles is not None:
-        from steelyard.formats.save import save
-
-        save(result.battles, pairs)
-        wrote.append(pairs)
-    if ranks is not None:
+    wrote = [path for path in (pairs, ranks) if path is not None]
+    if wrote or output.out is not None:
         from steelyard.formats import tables
-
+        from steelyard.formats.save import save
+    if pairs is not None and result.battles is not None:
+        save(result.battles, pairs)
+    if ranks is not None:
         tables.write(ranks, result.rank_table().to_columns())
-        wrote.append(ranks)
     scores = None
-    if output.out is not None and _written(result, output.out):
-        scores = output.out
+    if output.out is not None and files.suffix(output.out) in TABLES:
+        scores, output = output.out, replace(output, out=None)
         wrote.append(scores)
-        output = replace(output, out=None)
+        if result.evalset is not None:
+            save(result.evalset, scores)
+        else:
+            tables.write(scores, result.parts.get("models", result.table()).to_columns())
     brief = not (details or output.json)
     emit(
-        replace(result, warnings=result.main_warnings()) if brief else result,
+        replace(result, warnings=result.main_warnings("--details")) if brief else result,
         [result.table()],
         output,
         shown=result.details("--json") if details else result.pieces(),
-        says_read=False if details else None,
+        says_read=brief and not _guessed(result),
         wrote=wrote,
-        then=_next(result, scores),
+        then=_next(result, scores, pairs),
         table_file="FILE.md",
     )
 
 
-def _next(result: HumanScores, scores: Path | None) -> str | None:
-    """Keep the scores of outputs; once they are kept, compare systems by them."""
-    if result.evalset is None:
+def _guessed(result: HumanScores) -> bool:
+    """Tell whether a plain table calls its scores by a name that is not one of ours."""
+    from steelyard.formats.columns import RATING
+    from steelyard.formats.judged.ratings import FORMAT
+
+    inputs = () if result.provenance is None else result.provenance.inputs
+    columns = (column for file in inputs if file.format == FORMAT.name for column in file.columns)
+    return any(role == "score" and not {*names} <= {*RATING} for role, names in columns)
+
+
+def _next(result: HumanScores, scores: Path | None, pairs: Path | None) -> str | None:
+    """Keep the scores of outputs, or the pairs; once they are kept, compare systems by them."""
+    means = result.averages
+    if means is not None and scores is not None:
+        score = result.score if result.score in means.values else next(iter(means.values))
+        named = following.option("--score", following.names(score))
+        return following.command("compare", str(scores), *named)
+    if means is None and pairs is not None:
+        return following.command("compare", "--battles", str(pairs))
+    if means is None and result.battles is None:
         return None
-    if scores is not None:
-        return following.command(
-            "compare", str(scores), *following.option("--score", following.names(result.score))
-        )
-    return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks", "details"})
-
-
-def _written(result: Any, out: Path) -> bool:
-    """Write scores of outputs, or of systems where there are none; False for the ranking."""
-    from steelyard.formats import tables
-    from steelyard.formats.save import save
-
-    if files.suffix(out) not in TABLES:
-        return False
-    if result.evalset is not None:
-        save(result.evalset, out)
-    elif "models" in result.parts:
-        tables.write(out, result.parts["models"].to_columns())
-    else:
-        return False
-    return True
+    kept = ("--pairs", "pairs.csv") if means is None else ("--out", "scores.csv")
+    return following.again(*kept, without={"plot", "pairs", "ranks", "details"})

@@ -7,6 +7,7 @@ the same text. The threshold of a tie is the difference that at most 5% of them 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,13 +21,13 @@ from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings, Ratings
-from steelyard.data.segments import Segments
+from steelyard.data.segments import Segments, Texts, positions
 from steelyard.data.selection import need_moments
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
-from steelyard.human.ranking import UNKNOWN, Averages, best_first, outputs
+from steelyard.human.ranking import UNKNOWN, Averages, best_first, by_rater, outputs
 from steelyard.human.raters import opinions, standardise
 from steelyard.human.ratings import DA, check_systems
 from steelyard.human.results import HumanScores, SystemScore, place_systems
@@ -53,8 +54,8 @@ class Pairs:
     ``gap`` is the human score of ``left`` minus that of ``right``; ``decided`` says that there are
     only better and worse, without a score (an official list of pairs). ``identical`` is None where
     texts are not known, and ``same`` holds the text of those that are. ``metric_gap`` holds the
-    same difference for every metric, ``scores`` the human scores of both sides as they are, and
-    ``about`` what is known of the segments.
+    same difference for every metric, ``scores`` the human scores of both sides as they are (2 x
+    pairs), and ``about`` what is known of the segments.
     """
 
     name: str
@@ -68,7 +69,7 @@ class Pairs:
     metric_gap: Mapping[str, Floats] = field(default_factory=dict)
     decided: bool = False
     same: Mapping[int, str] = field(default_factory=dict)
-    scores: Floats | None = None  # 2 x pairs
+    scores: Floats | None = None
     about: Segments | None = None
 
     def __len__(self) -> int:
@@ -89,14 +90,11 @@ def pairs_of_scores(
     """List all pairs of systems on the segments that people scored for both."""
     need_moments(es, (human, *metrics))
     values = es[human].oriented
-    first, second = np.triu_indices(len(values), 1)
-    sides = []
-    for i, j in zip(first.tolist(), second.tolist(), strict=True):
+    sides = [np.empty((3, 0), np.int64)]
+    for i, j in itertools.combinations(range(len(values)), 2):
         shared = np.flatnonzero(~np.isnan(values[i] - values[j]))
         sides.append(np.stack([np.full(len(shared), i), np.full(len(shared), j), shared]))
-    sides.append(np.empty((3, 0), np.int64))
-    left, right, segment = np.concatenate(sides, axis=1).astype(np.int32)
-    identical = _identical(es, left, right, segment)
+    left, right, segment = cells = np.concatenate(sides, axis=1).astype(np.int32)
     return Pairs(
         name=name,
         systems=es.systems,
@@ -104,12 +102,10 @@ def pairs_of_scores(
         left=left,
         right=right,
         segment=segment,
-        gap=_gap(values, left, right, segment),
-        identical=identical,
-        metric_gap={m: _gap(es[m].oriented, left, right, segment) for m in metrics},
-        same=_texts(es, left, segment, identical),
+        gap=values[left, segment] - values[right, segment],
         scores=np.stack([es[human].values[side, segment] for side in (left, right)]),
         about=es.segments,
+        **_beside(es, cells, metrics),
     )
 
 
@@ -119,27 +115,22 @@ def pairs_of_battles(
     """Take a list of pairs as it stands; texts and metrics come from a set, by name of segment."""
     segments = log.units or ("",)
     unit = np.zeros(len(log), dtype=np.int32) if log.unit is None else log.unit
-    identical: Bools | None = None
-    gaps: dict[str, Floats] = {}
-    same: dict[int, str] = {}
-    about: Segments | None = None
+    beside: dict[str, Any] = {}
     if es is not None:
-        row = {system: i for i, system in enumerate(es.systems)}
-        column = {segment: i for i, segment in enumerate(es.segments.ids)}
-        to_system = np.array([row.get(s, -1) for s in log.systems], dtype=np.int32)
-        to_segment = np.array([column.get(s, -1) for s in segments], dtype=np.int32)
-        left, right, segment = to_system[log.left], to_system[log.right], to_segment[unit]
-        scored = (left >= 0) & (right >= 0) & (segment >= 0)
-        if es.outputs:
-            identical = np.zeros(len(log), dtype=bool)
-            same_text = _identical(es, left[scored], right[scored], segment[scored])
-            identical[scored] = False if same_text is None else same_text
-            same = _texts(es, left, segment, identical)
-        for metric in metrics:
-            gaps[metric] = np.full(len(log), np.nan)
-            values = es[metric].oriented
-            gaps[metric][scored] = _gap(values, left[scored], right[scored], segment[scored])
-        about = _described(segments, to_segment, es.segments)
+        row, column = positions(log.systems, es.systems), positions(segments, es.segments.ids)
+        beside = _beside(es, np.stack([row[log.left], row[log.right], column[unit]]), metrics)
+
+        def texts(names: Texts | None) -> Texts | None:
+            return None if names is None else tuple(names[k] if k >= 0 else None for k in column)
+
+        about = es.segments
+        beside["about"] = Segments(
+            tuple(segments),
+            texts(about.documents),
+            texts(about.domains),
+            texts(about.sources),
+            document_column=about.document_column,
+        )
     return Pairs(
         name=name,
         systems=log.systems,
@@ -148,52 +139,37 @@ def pairs_of_battles(
         right=log.right,
         segment=unit,
         gap=np.asarray(log.outcome) * 2 - 1,
-        identical=identical,
-        metric_gap=gaps,
         decided=True,
-        same=same,
-        about=about,
+        **beside,
     )
 
 
-def _gap(values: Floats, left: Codes, right: Codes, segment: Codes) -> Floats:
-    gap: Floats = values[left, segment] - values[right, segment]
-    return gap
+def _beside(es: EvalSet, cells: Codes | Counts, metrics: Sequence[str]) -> dict[str, Any]:
+    """Return which pairs (systems and segment, -1: not in the set) are the same text, and gaps.
 
-
-def _identical(es: EvalSet, left: Codes, right: Codes, segment: Codes) -> Bools | None:
-    """Compare the texts of every pair; a text that is missing is like no other."""
+    A text that is missing is like no other.
+    """
+    there = np.flatnonzero((cells >= 0).all(axis=0))
+    left, right, segment = cells[:, there]
+    gaps: dict[str, Floats] = {}
+    for metric in metrics:
+        values = es[metric].oriented
+        gaps[metric] = np.full(cells.shape[1], np.nan)
+        gaps[metric][there] = values[left, segment] - values[right, segment]
     if not es.outputs:
-        return None
+        return {"metric_gap": gaps}
     code: dict[str, int] = {}
     blank = (None,) * es.n_segments
-    rows = [es.outputs.get(name, blank) for name in es.systems]
-    codes = [[-1 if t is None else code.setdefault(t, len(code)) for t in row] for row in rows]
-    texts = np.array(codes, dtype=np.int64)
-    first, second = texts[left, segment], texts[right, segment]
-    same: Bools = (first == second) & (first >= 0)
-    return same
-
-
-def _texts(es: EvalSet, left: Codes, segment: Codes, identical: Bools | None) -> dict[int, str]:
-    """Return the text of every pair of identical ones."""
-    rows = () if identical is None else np.flatnonzero(identical).tolist()
-    return {k: str(es.outputs[es.systems[left[k]]][segment[k]]) for k in rows}
-
-
-def _described(names: Sequence[str], at: Codes, about: Segments) -> Segments:
-    """Return what a set knows of the segments of a list of pairs."""
-
-    def column(texts: Sequence[str | None] | None) -> tuple[str | None, ...] | None:
-        return None if texts is None else tuple(texts[k] if k >= 0 else None for k in at)
-
-    return Segments(
-        tuple(names),
-        column(about.documents),
-        column(about.domains),
-        column(about.sources),
-        document_column=about.document_column,
+    outputs = [es.outputs.get(name, blank) for name in es.systems]
+    codes = np.array(
+        [[-1 if t is None else code.setdefault(t, len(code)) for t in row] for row in outputs]
     )
+    first, second = codes[left, segment], codes[right, segment]
+    identical = np.zeros(cells.shape[1], dtype=bool)
+    identical[there] = (first == second) & (first >= 0)
+    rows = np.flatnonzero(identical).tolist()
+    same = {k: str(outputs[cells[0, k]][cells[2, k]]) for k in rows}
+    return {"metric_gap": gaps, "identical": identical, "same": same}
 
 
 def identical_table(sets: Sequence[Pairs], threshold: float) -> Table | None:
@@ -203,34 +179,31 @@ def identical_table(sets: Sequence[Pairs], threshold: float) -> Table | None:
     """
     if all(pairs.identical is None for pairs in sets):
         return None
-    several = len(sets) > 1
-    rows: list[tuple[float, tuple[Cell, ...]]] = []
+    rows: list[tuple[Cell, ...]] = []
     for pairs in sets:
-        keep = pairs.at_least(threshold) & (pairs.gap != 0)
+        decided = pairs.at_least(threshold) & (pairs.gap != 0)
         for k, text in pairs.same.items():
-            if keep[k]:
-                order = (0, 1) if pairs.gap[k] > 0 else (1, 0)
+            if decided[k]:
+                better, worse = (0, 1) if pairs.gap[k] > 0 else (1, 0)
                 sides = [pairs.systems[side[k]] for side in (pairs.left, pairs.right)]
-                row: list[Cell] = [pairs.name] if several else []
-                row += [pairs.segments[pairs.segment[k]], *(sides[i] for i in order)]
-                scores = pairs.scores
-                row += [None if scores is None else float(scores[i, k]) for i in order]
-                rows.append((-abs(float(pairs.gap[k])), (*row, text)))
-    rows.sort(key=lambda row: (row[0], [str(cell) for cell in row[1]]))
-    names = ["set"] if several else []
-    names += ["segment", "better", "worse", "score_better", "score_worse", "text"]
+                scores = (None, None) if pairs.scores is None else pairs.scores[:, k].tolist()
+                rows.append((-abs(float(pairs.gap[k])), pairs.name,
+                             pairs.segments[pairs.segment[k]], sides[better], sides[worse],
+                             scores[better], scores[worse], text))  # fmt: skip
+    rows.sort(key=lambda row: (row[0], *map(str, row[1:])))
+    names = ["set", "segment", "better", "worse", "score_better", "score_worse", "text"]
+    first = 0 if len(sets) > 1 else 1  # the column of the set
     n = sum(len(pairs.same) for pairs in sets)
     title = f"Identical outputs of which people decided: {len(rows):,} of {plural(n, 'pair')}"
-    columns = tuple(Column(name, mixed=name.startswith("score")) for name in names)
-    return Table(title, columns, tuple(row for _, row in rows))
+    columns = tuple(Column(name, mixed=name.startswith("score")) for name in names[first:])
+    return Table(title, columns, tuple(row[first + 1 :] for row in rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Equals:
     """Differences between numbers that people gave to the same thing, and where each is from.
 
-    ``segment``, ``rater`` and, where two raters differ, ``other`` are codes of the ratings or the
-    set that they are from.
+    ``segment``, ``rater`` and, where two raters differ, ``other`` are codes of their source.
     """
 
     kind: str
@@ -244,7 +217,7 @@ class Equals:
 
     @property
     def threshold(self) -> float:
-        """The smallest difference that at most 5 % of these reach; NaN where that can't be told."""
+        """The smallest difference that at most 5% of these reach; NaN where that can't be told."""
         if len(self) < FEWEST_PAIRS:
             return float("nan")
         sizes = SizeCounts.of(self.difference, np.zeros(len(self), dtype=np.int64), 1)
@@ -257,8 +230,7 @@ def of_ratings(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> list
     if ratings.raters == (UNKNOWN,):
         a, b = (kept[side] for side in pairs_within(outputs(ratings)[kept]))
         return [Equals("raters", value[a] - value[b], ratings.segment[a].astype(np.int64))]
-    by_rater = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
-    a, b = (kept[side] for side in pairs_within(by_rater))
+    a, b = (kept[side] for side in pairs_within(by_rater(ratings)[kept]))
     segment, rater = (codes[a].astype(np.int64) for codes in (ratings.segment, ratings.rater))
     repeats = Equals("repeats", value[a] - value[b], segment, rater)
     views = opinions(ratings, value, rows)
@@ -276,10 +248,7 @@ def of_pairs(pairs: Pairs) -> list[Equals]:
 
 
 def tie_threshold(parts: Sequence[Equals]) -> tuple[float, str]:
-    """Return the width of a tie of people, from what is most like a comparison, and its origin.
-
-    Refused where nothing is known to be equal.
-    """
+    """Return the width of a tie of people, from what is most like a comparison, and its origin."""
     counts = []
     for kind, noun in KINDS.items():
         gaps = [part.difference for part in parts if part.kind == kind and len(part)]
@@ -293,11 +262,10 @@ def tie_threshold(parts: Sequence[Equals]) -> tuple[float, str]:
             share = f"at most {100 * SHARE:g}% of {what} differ {far}"
             return threshold, f"threshold {threshold:.4g}: {share}"
         counts.append(f"{len(gap):,} of {noun}")
-    found = ", ".join(counts) or "none"
     raise UsageError(
         'threshold="auto" is taken from what is known to be equal (identical texts, outputs with '
         f"two raters, repeats): expected at least {FEWEST_PAIRS} pairs that do not all differ "
-        f"most, found {found}"
+        f"most, found {', '.join(counts) or 'none'}"
     )
 
 
@@ -337,28 +305,32 @@ def count_table(sets: Sequence[Pairs], rules: Rules) -> Table:
     """
     metrics = list(dict.fromkeys(m for pairs in sets for m in pairs.metric_gap))
     texts = any(pairs.identical is not None for pairs in sets)
-    names = ["set", "pairs", "human_ties", "below_threshold", "decided"]
-    names += ["identical", "identical_decided", "decided_not_identical"] if texts else []
-    names += ["kept", "kept_ties", *(f"ties:{metric}" for metric in metrics)]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[dict[str, Cell]] = []
     for pairs in sets:
-        decided = pairs.at_least(rules.threshold)
-        outcome = rules.outcome(pairs)
-        row: list[Cell] = [pairs.name, len(pairs), int((pairs.gap == 0).sum())]
-        row += [int((~decided).sum()), int(decided.sum())]
-        if texts:
-            same = pairs.identical
-            counts = None if same is None else (same, same & decided, decided & ~same)
-            row += [None] * 3 if counts is None else [int(count.sum()) for count in counts]
-        row += [int((~np.isnan(outcome)).sum()), int((outcome == 0.5).sum())]
+        decided, outcome, same = (
+            pairs.at_least(rules.threshold),
+            rules.outcome(pairs),
+            pairs.identical,
+        )
+        counts: dict[str, Bools | None] = {
+            "human_ties": pairs.gap == 0, "below_threshold": ~decided, "decided": decided,
+        }  # fmt: skip
+        if texts and same is None:
+            counts |= dict.fromkeys(("identical", "identical_decided", "decided_not_identical"))
+        elif same is not None:
+            counts |= {"identical": same, "identical_decided": same & decided,
+                       "decided_not_identical": decided & ~same}  # fmt: skip
+        counts |= {"kept": ~np.isnan(outcome), "kept_ties": outcome == 0.5}
         for metric in metrics:
             gap = pairs.metric_gap.get(metric)
-            row.append(None if gap is None else int((gap[decided] == 0).sum()))
-        rows.append(tuple(row))
+            counts[f"ties:{metric}"] = None if gap is None else decided & (gap == 0)
+        cells = {name: None if rows is None else int(rows.sum()) for name, rows in counts.items()}
+        rows.append({"set": pairs.name, "pairs": len(pairs), **cells})
     notes = [f"decided: human scores differ by {rules.threshold:g} or more; human_ties: by nothing"]
     notes += ["identical: both outputs are the same text"] if texts else []
     notes += ["ties:METRIC: decided pairs that the metric scores alike"] if metrics else []
-    return Table("Pairs", tuple(Column(name) for name in names), tuple(rows), tuple(notes))
+    columns = tuple(Column(name) for name in rows[0])
+    return Table("Pairs", columns, tuple(tuple(row.values()) for row in rows), tuple(notes))
 
 
 def threshold_table(sets: Sequence[Pairs], thresholds: Sequence[float]) -> Table:
@@ -382,7 +354,6 @@ def threshold_table(sets: Sequence[Pairs], thresholds: Sequence[float]) -> Table
 class _Darr(Scorer):
     name = "darr"
     expected = "judgements of direct assessment, a table of scores, or pairs (better, worse)"
-    controlled = True
 
     def takes(self, form: TableFormat, table: RawTable) -> bool:
         del table
@@ -393,69 +364,68 @@ class _Darr(Scorer):
         if options.threshold is None and options.standardised:
             raise UsageError("name the threshold (threshold=X): 25 is for raw scores")
 
-    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
-        return {
-            "threshold": result.more["threshold"],
-            "identical-ties": options.identical_ties,
-            "keep-ties": options.keep_ties,
-            "score": "z" if options.standardised else "raw",
-        }
-
     def score(
         self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
     ) -> HumanScores:
         """Run the protocol on one set or several: pairs, their counts, and win rates of systems."""
         chosen = _chosen(read, options)
-        of_sets: dict[str, tuple[Pairs, HumanScores | None]] = {}
-        equal: list[Equals] = []
+        sets: list[Pairs] = []
+        scored: list[HumanScores | None] = []
         for (name, inputs), stream in zip(read.items(), rng.spawn(len(read)), strict=True):
-            of_sets[name] = self._pairs(name, inputs, chosen[name], stream)
-            if isinstance(options.threshold, str):
-                equal += _equals(inputs, options, *of_sets[name])
+            pairs, scores = self._pairs(name, inputs, chosen[name], stream)
+            sets.append(pairs)
+            scored.append(scores)
         threshold, warnings = options.threshold, []
         if isinstance(threshold, str):
-            threshold, origin = tie_threshold(equal)
+            parts = zip(read.values(), sets, scored, strict=True)
+            threshold, origin = tie_threshold([e for p in parts for e in _equals(options, *p)])
             warnings.append(origin)
         threshold = CUSTOMARY if threshold is None else threshold
         rules = Rules(threshold, options.identical_ties, options.keep_ties)
-        sets = [pairs for pairs, _ in of_sets.values()]
-        scored = [scores for _, scores in of_sets.values() if scores is not None]
-        systems: list[SystemScore] = []
-        for name, (pairs, scores) in of_sets.items():
-            systems += _win_rates(pairs, rules, scores, f"{name}:" if len(read) > 1 else "")
         if rules.identical_ties and all(pairs.identical is None for pairs in sets):
             raise UsageError(
                 "identical outputs need texts: give a file with the outputs of systems"
             )
+        if options.thresholds and all(pairs.decided for pairs in sets):
+            raise UsageError("a list of pairs holds no scores: thresholds can't be varied")
+        if not any(len(pairs) for pairs in sets):
+            raise DegenerateError("no two systems were scored on the same segment")
+        systems = [
+            system
+            for pairs, scores in zip(sets, scored, strict=True)
+            for system in _win_rates(pairs, rules, scores, several=len(sets) > 1)
+        ]
         tables: dict[str, Table] = {"pairs": count_table(sets, rules)}
         identical = identical_table(sets, rules.threshold)
         tables |= {} if identical is None else {"identical": identical}
         if options.thresholds:
-            if all(pairs.decided for pairs in sets):
-                raise UsageError("a list of pairs holds no scores: thresholds can't be varied")
             tables["thresholds"] = threshold_table(sets, options.thresholds)
-        if not any(len(pairs) for pairs in sets):
-            raise DegenerateError("no two systems were scored on the same segment")
+        notes = (note for scores in scored if scores is not None for note in scores.warnings)
         result = HumanScores(
             protocol=self.name,
             systems=tuple(systems),
             score="win_rate",
             parts=tables,
             battles=battle_log(sets[0], rules) if len(sets) == 1 else None,
-            warnings=(*warnings, *dict.fromkeys(w for scores in scored for w in scores.warnings)),
+            warnings=(*warnings, *dict.fromkeys(notes)),
             more={"threshold": rules.threshold},
+            settings={
+                "threshold": rules.threshold,
+                "identical-ties": options.identical_ties,
+                "keep-ties": options.keep_ties,
+                "score": "z" if options.standardised else "raw",
+            },
             counted="pairs",
         )
-        if len(sets) > 1 or not scored:
+        if len(sets) > 1 or scored[0] is None:
             return result
-        (single,) = scored
-        tables |= {"raters": single.parts["raters"]} if "raters" in single.parts else {}
+        tables |= {name: table for name, table in scored[0].parts.items() if name == "raters"}
         return replace(
             result,
-            averages=single.averages,
-            agreement=single.agreement,
-            failed_raters=single.failed_raters,
-            removed_raters=single.removed_raters,
+            averages=scored[0].averages,
+            agreement=scored[0].agreement,
+            failed_raters=scored[0].failed_raters,
+            removed_raters=scored[0].removed_raters,
         )
 
     def _pairs(
@@ -488,15 +458,20 @@ class _Darr(Scorer):
             es = es.select(systems=options.systems)
         if options.drop_systems:
             es = es.drop(systems=options.drop_systems)
-        scores = HumanScores(self.name, (), human, _averages(es, human))
-        return pairs_of_scores(es, human, _metrics(es, human, metrics), name), scores
+        matrix = es[human].oriented
+        system, segment = (x.astype(np.int32) for x in np.nonzero(~np.isnan(matrix)))
+        values = {human: matrix[system, segment]}
+        n = np.ones(len(system), dtype=np.int64)
+        averages = Averages(es.systems, es.segments.ids, system, segment, n, values)
+        pairs = pairs_of_scores(es, human, _metrics(es, human, metrics), name)
+        return pairs, HumanScores(self.name, (), human, averages)
 
 
 DARR = _Darr()
 
 
 def _equals(
-    inputs: Inputs, options: HumanOptions, pairs: Pairs, scores: HumanScores | None
+    options: HumanOptions, inputs: Inputs, pairs: Pairs, scores: HumanScores | None
 ) -> list[Equals]:
     """List what is known to be equal in a set: by its texts, and by its ratings."""
     equals, ratings = of_pairs(pairs), inputs.judgements
@@ -510,27 +485,18 @@ def _equals(
 
 def _chosen(read: Mapping[str, Inputs], options: HumanOptions) -> dict[str, HumanOptions]:
     """Let each set keep or drop the systems that it has; a name that no set has is an error."""
-    judged = {name: _systems(inputs) for name, inputs in read.items()}
+    judged: dict[str, tuple[str, ...]] = {}
+    for name, inputs in read.items():
+        source = inputs.scores if inputs.judgements is None else inputs.judgements
+        # In a list of pairs there are none to choose from.
+        judged[name] = source.systems if isinstance(source, (Ratings, EvalSet)) else ()
     check_systems(options, {system for systems in judged.values() for system in systems})
-
-    def there(wanted: Collection[str], systems: Collection[str]) -> tuple[str, ...]:
-        return tuple(system for system in wanted if system in systems)
-
-    return {
-        name: replace(
-            options,
-            systems=None if options.systems is None else there(options.systems, systems),
-            drop_systems=there(options.drop_systems, systems),
-        )
-        for name, systems in judged.items()
-    }
-
-
-def _systems(inputs: Inputs) -> tuple[str, ...]:
-    """Systems that were judged; in a list of pairs there are none to choose from."""
-    if isinstance(inputs.judgements, Ratings):
-        return inputs.judgements.systems
-    return inputs.scores.systems if inputs.judgements is None and inputs.scores else ()
+    chosen = {}
+    for name, systems in judged.items():
+        keep, drop = options.systems, tuple(s for s in options.drop_systems if s in systems)
+        keep = None if keep is None else tuple(system for system in keep if system in systems)
+        chosen[name] = replace(options, systems=keep, drop_systems=drop)
+    return chosen
 
 
 def _metrics(es: EvalSet | None, human: str | None, metrics: Collection[str] | None) -> list[str]:
@@ -544,17 +510,8 @@ def _metrics(es: EvalSet | None, human: str | None, metrics: Collection[str] | N
     return sorted(metrics)
 
 
-def _averages(es: EvalSet, human: str) -> Averages:
-    matrix = es[human].oriented
-    system, segment = (x.astype(np.int32) for x in np.nonzero(~np.isnan(matrix)))
-    n = np.ones(len(system), dtype=np.int64)
-    return Averages(
-        es.systems, es.segments.ids, system, segment, n, {human: matrix[system, segment]}
-    )
-
-
 def _win_rates(
-    pairs: Pairs, rules: Rules, scores: HumanScores | None, prefix: str
+    pairs: Pairs, rules: Rules, scores: HumanScores | None, *, several: bool
 ) -> tuple[SystemScore, ...]:
     """Share of kept pairs that each system wins, ties as a half; best first."""
     outcome = rules.outcome(pairs)
@@ -562,17 +519,18 @@ def _win_rates(
     size = len(pairs.systems)
     points = group_sums(pairs.left[kept], outcome[kept], size)
     points += group_sums(pairs.right[kept], 1 - outcome[kept], size)
-    sides = np.concatenate([pairs.left[kept], pairs.right[kept]])
-    met = np.bincount(sides, minlength=size)
+    met = np.bincount(np.concatenate([pairs.left[kept], pairs.right[kept]]), minlength=size)
     share = ratio(points, met)
-    raw = np.full(size, np.nan)
-    segments = np.zeros(size, dtype=np.int64)
     by_name = {} if scores is None else {system.system: system for system in scores.systems}
-    for i, name in enumerate(pairs.systems):
-        if name in by_name:
-            raw[i], segments[i] = by_name[name].raw, by_name[name].n_segments
+    rated = [by_name.get(name) for name in pairs.systems]
+    columns = {
+        "score": share,
+        "raw": np.array([np.nan if system is None else system.raw for system in rated]),
+        "n_segments": np.array([0 if system is None else system.n_segments for system in rated]),
+        "n_ratings": met,
+    }
     judged = np.flatnonzero(met > 0)
-    columns = {"score": share, "raw": raw, "n_segments": segments, "n_ratings": met}
-    base = best_first(share[judged])
-    placed = replace(base, order=judged[base.order])
+    placed = best_first(share[judged])
+    placed = replace(placed, order=judged[placed.order])
+    prefix = f"{pairs.name}:" if several else ""
     return place_systems([prefix + name for name in pairs.systems], columns, placed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.table import Cell, Column, Table
+from steelyard.core.table import Column, Table
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.formats import toml
 from steelyard.formats.judged import errors as errorlists
@@ -23,29 +23,17 @@ from steelyard.human.ranking import Averages, average, outputs
 FOLDER = Path(__file__).parent / "weights"
 NAMED = ("wmt", "wmt21")
 MAX_CATEGORIES = 8  # columns of the error profile; the rest are added up
-_BLANK = "(no category)"
-
-
-@dataclass(frozen=True, slots=True)
-class WeightRule:
-    """A weight for a category and all below it, at one severity or at any (None)."""
-
-    category: tuple[str, ...]
-    severity: str | None
-    weight: Fraction
-
-    def fits(self, category: tuple[str, ...], severity: str) -> bool:
-        """Tell whether an error falls under the rule."""
-        same = category[: len(self.category)] == self.category
-        return same and self.severity in (None, severity)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What errors cost: a weight per severity, and rules for categories that differ."""
+    """What errors cost: a weight per severity, and rules for categories that differ.
+
+    A rule is a category with all below it and a severity, or None for any, with its weight.
+    """
 
     severities: dict[str, Fraction]
-    rules: tuple[WeightRule, ...] = ()
+    rules: Mapping[tuple[tuple[str, ...], str | None], Fraction]
     name: str = "wmt"
 
     def weight(self, error: ErrorSpan) -> Fraction:
@@ -54,14 +42,11 @@ class Weights:
         if severity not in self.severities:
             raise UsageError(errorlists.no_weight({error.severity: 1}, self.severities))
         category = _parts(error.category)
-        fitting = [rule for rule in self.rules if rule.fits(category, severity)]
-        if not fitting:
-            return self.severities[severity]
-        return max(fitting, key=lambda r: (len(r.category), r.severity is not None)).weight
-
-    def cover(self, errors: Iterable[ErrorSpan]) -> bool:
-        """Tell whether every error has a weight."""
-        return all(errorlists.severity(error.severity) in self.severities for error in errors)
+        for depth in range(len(category), 0, -1):
+            for of_severity in (severity, None):
+                if (category[:depth], of_severity) in self.rules:
+                    return self.rules[category[:depth], of_severity]
+        return self.severities[severity]
 
     def unknown(self, ratings: Ratings) -> dict[str, int]:
         """Count the errors of outputs whose severity has no weight, by severity."""
@@ -70,22 +55,13 @@ class Weights:
         counts: Counter[str] = Counter()
         for row in np.flatnonzero(ratings.is_item("system", "repeat")):
             counts.update(error.severity for error in ratings.errors[row] or ())
-        return {
-            name: n
-            for name, n in sorted(counts.items())
-            if errorlists.severity(name) not in self.severities
-        }
+        weighed = self.severities
+        return {s: n for s, n in sorted(counts.items()) if errorlists.severity(s) not in weighed}
 
     def widened(self, more: Mapping[str, float]) -> Weights:
         """Add weights of severities."""
         added = {errorlists.severity(name): Fraction(repr(float(x))) for name, x in more.items()}
         return replace(self, severities={**self.severities, **added})
-
-    @property
-    def scale(self) -> int:
-        """The smallest number that makes every weight whole."""
-        every = [*self.severities.values(), *(rule.weight for rule in self.rules)]
-        return math.lcm(*(weight.denominator for weight in every))
 
 
 def _parts(category: str) -> tuple[str, ...]:
@@ -126,12 +102,11 @@ def read_weights(path: str | Path = "wmt") -> Weights:
     severities = {name.casefold(): _weight(value, name, file) for name, value in listed.items()}
     severities.setdefault("no-error", Fraction(0))  # what raters write where nothing is wrong
     rules = [rule for section in file.sections("rule") for rule in _rules(section, severities)]
-    seen = Counter((rule.category, rule.severity) for rule in rules)
-    for (category, severity), count in seen.items():
-        if count > 1:
-            named = f"category '{'/'.join(category)}', severity {severity or 'any'}"
-            raise file.error(f"{count} rules for {named}")
-    return Weights(severities, tuple(rules), str(path) if path in NAMED else file.path.name)
+    repeated = [rule for rule, count in Counter(rule for rule, _ in rules).items() if count > 1]
+    for category, severity in repeated:
+        named = f"category '{'/'.join(category)}', severity {severity or 'any'}"
+        raise file.error(f"several rules for {named}")
+    return Weights(severities, dict(rules), str(path) if path in NAMED else file.path.name)
 
 
 def _weight(value: Any, name: str, section: Section) -> Fraction:
@@ -141,7 +116,9 @@ def _weight(value: Any, name: str, section: Section) -> Fraction:
     return Fraction(repr(value))
 
 
-def _rules(rule: Section, severities: Collection[str]) -> Iterator[WeightRule]:
+def _rules(
+    rule: Section, severities: Collection[str]
+) -> Iterator[tuple[tuple[tuple[str, ...], str | None], Fraction]]:
     rule.only(("category", "severity", "weight"))
     if not {"category", "weight"} <= rule.keys.keys():
         raise rule.error("a rule needs category and weight")
@@ -153,43 +130,52 @@ def _rules(rule: Section, severities: Collection[str]) -> Iterator[WeightRule]:
     for name in categories if isinstance(categories, list) else [categories]:
         if not isinstance(name, str) or not name.strip():
             raise rule.error(f"category {name!r}, expected a name")
-        yield WeightRule(_parts(name), folded, _weight(rule.keys["weight"], name, rule))
+        yield (_parts(name), folded), _weight(rule.keys["weight"], name, rule)
 
 
 @dataclass(frozen=True, slots=True)
 class Penalties:
-    """The cost of each rating in whole units of 1 / ``scale``, NaN where no errors were asked for.
+    """The cost of each rating, and of its worst error, in whole units of 1 / ``scale``.
 
-    ``heaviest`` is the cost of the worst error of each rating. Whole numbers add up without
-    rounding, so equal costs stay equal whatever the order of the errors.
+    NaN where no errors were asked for. Whole numbers add up without rounding, so that equal costs
+    stay equal whatever the order of the errors.
     """
 
     units: Floats
     heaviest: Floats
     scale: int
 
+    @property
+    def values(self) -> Floats:
+        """What each rating is worth: minus its cost."""
+        return np.asarray(-self.units / self.scale + 0.0)  # no error is 0, not -0
+
 
 def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> Penalties:
-    """Add up the weights of the errors of each rating, at most ``cap``.
-
-    Control items need no weights: where one is unknown, so is their cost.
-    """
-    limit = None if cap is None else Fraction(repr(float(cap)))
-    scale = math.lcm(weights.scale, 1 if limit is None else limit.denominator)
-    known: dict[tuple[str, str], int] = {}
+    """Add up the weights of the errors of each rating, at most ``cap``."""
+    limit = Fraction(0 if cap is None else repr(float(cap)))
+    fractions = (limit, *weights.severities.values(), *weights.rules.values())
+    scale = math.lcm(*(weight.denominator for weight in fractions))
+    prices: dict[tuple[str, str], int] = {}
     units, heaviest = np.full(len(ratings), np.nan), np.full(len(ratings), np.nan)
     judged = ratings.is_item("system", "repeat")
     for row, errors in enumerate(ratings.errors or ()):
-        if errors is None or not (judged[row] or weights.cover(errors)):
+        if errors is None:
             continue
         costs = []
         for error in errors:
             key = (error.category, error.severity)
-            if key not in known:
-                known[key] = int(weights.weight(error) * scale)
-            costs.append(known[key])
-        units[row], heaviest[row] = sum(costs), max(costs, default=0)
-    if limit is not None:
+            if key not in prices:
+                if (
+                    not judged[row]
+                    and errorlists.severity(error.severity) not in weights.severities
+                ):
+                    break  # a control item needs no weights
+                prices[key] = int(weights.weight(error) * scale)
+            costs.append(prices[key])
+        else:
+            units[row], heaviest[row] = sum(costs), max(costs, default=0)
+    if cap is not None:
         units = np.minimum(units, int(limit * scale))
     return Penalties(units, heaviest, scale)
 
@@ -198,8 +184,7 @@ def mqm_averages(ratings: Ratings, costs: Penalties, name: str = "mqm") -> Avera
     """Return minus the mean cost over the ratings of each output; control items are excluded."""
     rows = ratings.is_item("system", "repeat") & ~np.isnan(costs.units)
     whole = average(ratings, {name: -costs.units}, rows)
-    scaled = whole.values[name] / costs.scale + 0.0  # no error is 0, not -0
-    return replace(whole, values={name: scaled})
+    return replace(whole, values={name: whole.values[name] / costs.scale + 0.0})
 
 
 def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
@@ -214,67 +199,59 @@ def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
     rows = np.flatnonzero(ratings.is_item("system", "repeat") & asked)
     cells, cell, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
     sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
-    number: Counter[tuple[int, str, str]] = Counter()
+    counts: Counter[tuple[int, str, str]] = Counter()
     cost: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
     share: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
     for row, size in zip(rows.tolist(), n[cell].tolist(), strict=True):
         for error in ratings.errors[row] or ():
-            category = "/".join(_parts(error.category)) or _BLANK
+            category = "/".join(_parts(error.category)) or "(no category)"
             key = (int(ratings.system[row]), category, errorlists.severity(error.severity))
-            number[key] += 1
+            counts[key] += 1
             share[key] += Fraction(1, size)
             cost[key] += weights.weight(error) / size
     return [
         {
-            "system": ratings.systems[system],
-            "category": category,
-            "severity": severity,
-            "n_errors": number[key],
-            "errors_per_output": float(share[key] / int(sizes[system])),
-            "cost_per_output": float(cost[key] / int(sizes[system])),
+            "system": ratings.systems[key[0]],
+            "category": key[1],
+            "severity": key[2],
+            "n_errors": counts[key],
+            "errors_per_output": float(share[key] / int(sizes[key[0]])),
+            "cost_per_output": float(cost[key] / int(sizes[key[0]])),
         }
-        for key in sorted(number)
-        for system, category, severity in [key]
+        for key in sorted(counts)
     ]
 
 
 def profile(rows: list[dict[str, Any]], systems: Collection[str]) -> Table:
     """Show what the errors of each system cost per output, by the first part of the category."""
-    cost: dict[str, dict[str, float]] = {}
+    cost: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     errors: defaultdict[str, float] = defaultdict(float)
     for row in rows:
-        top = row["category"].partition("/")[0]
-        of_top = cost.setdefault(top, {})
-        of_top[row["system"]] = of_top.get(row["system"], 0.0) + row["cost_per_output"]
+        cost[row["category"].partition("/")[0]][row["system"]] += row["cost_per_output"]
         errors[row["system"]] += row["errors_per_output"]
     heaviest = sorted(cost, key=lambda top: (-sum(cost[top].values()), top))
-    shown = [top for top in heaviest if any(cost[top].values())][:MAX_CATEGORIES]
-    rest = [top for top in heaviest if top not in shown and any(cost[top].values())]
-    columns = [Column("system"), Column("errors", digits=2)]
-    columns += [Column(top, digits=3) for top in shown]
-    columns += [Column("others", digits=3)] if rest else []
-    body: list[tuple[Cell, ...]] = []
-    for name in systems:
-        cells: list[Cell] = [name, errors[name]]
-        cells += [cost[top].get(name, 0.0) for top in shown]
-        cells += [sum(cost[top].get(name, 0.0) for top in rest)] if rest else []
-        body.append(tuple(cells))
+    heaviest = [top for top in heaviest if any(cost[top].values())]
+    groups = {top: [top] for top in heaviest[:MAX_CATEGORIES]}
+    groups |= {"others": heaviest[MAX_CATEGORIES:]} if heaviest[MAX_CATEGORIES:] else {}
+    columns = (Column("system"), Column("errors", digits=2),
+               *(Column(name, digits=3) for name in groups))  # fmt: skip
+    body = tuple(
+        (name, errors[name],
+         *(sum(cost[top][name] for top in tops) for tops in groups.values()))
+        for name in systems
+    )  # fmt: skip
     notes = ("errors per output, and what they cost per output by category",)
-    return Table("Error profile", tuple(columns), tuple(body), notes)
+    return Table("Error profile", columns, body, notes)
 
 
 def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
-    """Return what each rating is worth, and a note where that is minus the cost of its errors.
-
-    Whether a rater passed an attention test is no rating.
-    """
-    value = np.where(ratings.is_item("attention"), np.nan, ratings.value)
+    """Return what each rating is worth, and a note where that is minus the cost of its errors."""
+    value = np.where(ratings.is_item("attention"), np.nan, ratings.value)  # a test is no rating
     if ratings.errors is None or not np.isnan(value).all():
         return value, []
     weights = fitting_weights(ratings)
     unknown = weights.unknown(ratings)
     if unknown:
         raise UsageError(errorlists.no_weight(unknown, weights.severities))
-    costs = penalties(ratings, weights)
     note = "ratings are lists of errors: a value is minus their cost, as for MQM"
-    return np.asarray(-costs.units / costs.scale + 0.0), [note]
+    return penalties(ratings, weights).values, [note]

@@ -4,6 +4,7 @@ A protocol has a class with its options: ``sy.mqm(cap=25)``. :class:`HumanOption
 all protocols side by side, as the flags of the command line are. No NumPy is imported here, because
 ``--help`` reads this module.
 """
+# ruff: noqa: RUF009 - fields are made by functions
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar, Literal, TypedDict, get_args
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
@@ -31,33 +32,36 @@ from steelyard.core.options import (
     unit,
 )
 
+ProtocolName = Literal["da", "mqm", "esa", "rr", "darr"]
+Presets = Literal["wmt22", "wmt24", "wmt24-micro", "wmt25"]
+Clusters = Literal["wmt", "strict", "neighbours", "none"]
+Correction = Literal["none", "bonferroni", "holm", "benjamini-hochberg"]
+Test = Literal["rank-sum", "permutation", "t"]
+Model = Literal["trueskill", "bt", "expected-wins"]
+Scale = str | Sequence[str] | Sequence[float]
+Raters = str | Path | Mapping[str, Sequence[str]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """How the organisers of one campaign rank systems.
-
-    ``kinds`` are the items that count, and ``latest`` keeps the last judgement of a login on an
-    output. ``by_domain`` averages the means of domains and combines their tests. ``paired`` tests
-    segment by segment with Wilcoxon's signed ranks, else by rank sums; ``each_rating`` takes every
-    rating as an item. ``ranges`` are ``wins`` (from losses + 1 to N - wins), ``walk`` (up to the
-    first better system, down to the first worse) or ``cluster``. ``clusters`` are ``together``
-    (systems that do not differ are never split), ``ranges`` (no range crosses a line) or ``wins``
-    (a line after the k-th of N systems if it beats N - k others). With fewer than ``fewest``
-    annotations the organisers publish no ranking.
-    """
+    """How the organisers of one campaign rank systems."""
 
     name: str
     protocols: tuple[str, ...] = ("esa",)
-    kinds: tuple[str, ...] = ("system",)
-    latest: bool = True
-    by_domain: bool = False
-    paired: bool = True
+    kinds: tuple[str, ...] = ("system",)  # the items that count
+    latest: bool = True  # only the last judgement of a login on an output counts
+    each_rating: bool = False  # every rating is an item
+    by_domain: bool = False  # means and tests of domains are combined
+    paired: bool = True  # Wilcoxon's signed ranks, else rank sums
     alternative: str = "two-sided"
+    #: ``wins``: from losses + 1 to N - wins; ``walk``: up to the first better system, down to the
+    #: first worse; or ``cluster``.
     ranges: str = "wins"
+    #: ``together``: systems that do not differ are never split; ``ranges``: no range crosses a
+    #: line; ``wins``: a line after the k-th of N systems if it beats N - k others.
     clusters: str = "together"
     alpha: float = 0.05
-    each_rating: bool = False
-    fewest: int = 0
+    fewest: int = 0  # annotations without which the organisers publish no ranking
 
     @property
     def test(self) -> str:
@@ -101,35 +105,27 @@ class Protocol(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Clusters(Options):
-    """How systems are put into clusters."""
-
-    clusters: str = choice(
-        "wmt", ("wmt", "strict", "neighbours", "none"), "Rule that cuts the ranking into clusters."
+class _Clustered(Options):
+    clusters: Clusters = choice(
+        "wmt", get_args(Clusters), "Rule that cuts the ranking into clusters."
     )
     alpha: float = fraction(0.05, "Level of the tests.")
-    correction: str = choice(
-        "none",
-        ("none", "bonferroni", "holm", "benjamini-hochberg"),
-        "Correct p-values for the number of pairs.",
+    correction: Correction = choice(
+        "none", get_args(Correction), "Correct p-values for the number of pairs."
     )
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Tests(_Clusters):
-    """How pairs of systems are tested."""
-
-    test: str | None = choice(
+class _Tested(_Clustered):
+    test: Test | None = choice(
         None,
-        ("rank-sum", "permutation", "t"),
+        get_args(Test),
         "Test of two systems; rank-sum for da, else permutation (t for raters as units).",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Standardised(Options):
-    """Whether scores are standardised by rater."""
-
     standardised: bool | None = flag(
         "Standardise scores by rater, or not; by default z for da only.", default=None,
         flag="--z/--raw",
@@ -138,13 +134,11 @@ class _Standardised(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class _Scaled(Options):
-    """Scores on a scale, and the checks of those who gave them."""
-
     quality_control: bool = flag("Remove raters that fail the checks, and show what changed.")
     min_seconds: float = number(
         2.0, "Least median time per rating, where times are known.", least=0
     )
-    scale: Any = source(  # noqa: RUF009
+    scale: Scale = source(
         "0,100",
         "Ends of the scale, or its words from the worst to the best (da, esa).",
         metavar="LOW,HIGH|WORST,...,BEST",
@@ -157,9 +151,7 @@ class _Scaled(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class _Weighted(Options):
-    """What marked errors cost."""
-
-    weights: str | Path | None = source(  # noqa: RUF009
+    weights: str | Path | None = source(
         None, "What errors cost (mqm, esa): a file, wmt or wmt21.", metavar="FILE.toml"
     )
     severity: Mapping[str, float] | Iterable[tuple[str, float]] = amounts(
@@ -175,7 +167,7 @@ class _Weighted(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DirectAssessment(_Scaled, _Standardised, _Tests, Protocol):
+class DirectAssessment(_Scaled, _Standardised, _Tested, Protocol):
     """Direct assessment: a score per output, by default standardised by rater (z).
 
     Parameters
@@ -188,15 +180,15 @@ class DirectAssessment(_Scaled, _Standardised, _Tests, Protocol):
         The ends of the scale, beyond which a score is an error; or its words from the worst to the
         best (``["bad", "ok", "good"]``), which count 1, 2, 3.
     clusters, alpha, correction, test
-        Rule of the clusters (``wmt``, ``strict``, ``neighbours``, ``none``), level and correction
-        of the tests, and the test: ``rank-sum``, ``permutation`` (paired) or ``t``.
+        Rule of the clusters, level and correction of the tests, and the test: ``rank-sum``,
+        ``permutation`` (paired) or ``t``.
     """
 
     name: ClassVar[str] = "da"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mqm(_Weighted, _Standardised, _Tests, Protocol):
+class Mqm(_Weighted, _Standardised, _Tested, Protocol):
     """MQM: an output is worth minus what its marked errors cost.
 
     Parameters
@@ -215,7 +207,7 @@ class Mqm(_Weighted, _Standardised, _Tests, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Esa(_Weighted, _Scaled, _Standardised, _Tests, Protocol):
+class Esa(_Weighted, _Scaled, _Standardised, _Tested, Protocol):
     """ESA: a score and marked errors per output, of which the score counts.
 
     Options are those of ``sy.da`` and ``sy.mqm``; by default raw scores and the paired permutation
@@ -226,7 +218,7 @@ class Esa(_Weighted, _Scaled, _Standardised, _Tests, Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelativeRanking(_Clusters, Protocol):
+class RelativeRanking(_Clustered, Protocol):
     """Relative ranking: judges put several outputs of a segment in order.
 
     Parameters
@@ -240,10 +232,8 @@ class RelativeRanking(_Clusters, Protocol):
     """
 
     name: ClassVar[str] = "rr"
-    by: str = choice(
-        "trueskill", ("trueskill", "bt", "expected-wins"), "Model that systems are ordered by (rr)."
-    )
-    held_back: Any = source(  # noqa: RUF009
+    by: Model = choice("trueskill", get_args(Model), "Model that systems are ordered by (rr).")
+    held_back: object = source(
         None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
     )
 
@@ -266,7 +256,7 @@ class Darr(_Scaled, _Standardised, Protocol):
     """
 
     name: ClassVar[str] = "darr"
-    threshold: float | str | None = number(
+    threshold: float | Literal["auto"] | None = number(
         None, "Difference that decides a pair (darr); 25 for raw scores; auto: what at most 5% of "
         "pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
     )  # fmt: skip
@@ -284,15 +274,15 @@ CLASSES: dict[str, type[Protocol]] = {kind.name: kind for kind in (da, mqm, esa,
 PROTOCOLS = tuple(CLASSES)
 #: Other names that people have for protocols (as core.errors.plain_word gives them).
 OTHER_PROTOCOLS = {
-    **dict.fromkeys(
-        ("direct-assessment", "sqm", "da-sqm", "da+sqm", "scalar", "likert", "ratings"), "da"
-    ),
-    **dict.fromkeys(
-        ("multidimensional-quality-metrics", "google-mqm", "errors", "error-list"), "mqm"
-    ),
-    **dict.fromkeys(("error-span-annotation", "error-spans", "appraise"), "esa"),
-    **dict.fromkeys(("relative-ranking", "ranking", "rankings", "ranks"), "rr"),
-    **dict.fromkeys(("pairs", "pairwise", "da-rr", "relative-da"), "darr"),
+    name: protocol
+    for protocol, names in {
+        "da": "direct-assessment sqm da-sqm da+sqm scalar likert ratings",
+        "mqm": "multidimensional-quality-metrics google-mqm errors error-list",
+        "esa": "error-span-annotation error-spans appraise",
+        "rr": "relative-ranking ranking rankings ranks",
+        "darr": "pairs pairwise da-rr relative-da",
+    }.items()
+    for name in names.split()
 }
 
 
@@ -331,7 +321,7 @@ class HumanOptions(Darr, RelativeRanking, Esa):
                      "ten or more are known, else segments; also rater and document+rater.",
                      metavar="auto|segment|document|prompt|COLUMN|N")  # fmt: skip
     n_bootstrap: int = bootstraps(least=0)
-    raters: Any = source(  # noqa: RUF009
+    raters: Raters | None = source(
         None,
         "Who has which logins: JSON {person: [logins]}, or columns login, person.",
         metavar="FILE",
@@ -345,8 +335,8 @@ class HumanOptions(Darr, RelativeRanking, Esa):
     lp: str | None = text(None, "Language pair.", metavar="SRC-TGT")
     systems: Collection[str] | None = names(None, "Keep only these systems.")
     drop_systems: Collection[str] = names((), "Leave out these systems.")
-    where: Any = ()
-    columns: Any = ()
+    where: tuple[tuple[str, str], ...] = ()
+    columns: tuple[tuple[str, str], ...] = ()
     ignore: Collection[str] = names((), "Skip these columns.")
     format: str | None = text(
         None,
@@ -357,8 +347,8 @@ class HumanOptions(Darr, RelativeRanking, Esa):
     def __post_init__(self) -> None:
         check_text(protocol=self.protocol)
         if self.protocol not in PROTOCOLS:
-            known = hint(self.protocol, PROTOCOLS, OTHER_PROTOCOLS)
-            raise UsageError(f"unknown protocol '{self.protocol}'; {known}")
+            names = hint(self.protocol, PROTOCOLS, OTHER_PROTOCOLS)
+            raise UsageError(f"unknown protocol '{self.protocol}'; {names}")
         super().__post_init__()
 
     def changed(self) -> list[str]:
@@ -377,21 +367,20 @@ class HumanOptions(Darr, RelativeRanking, Esa):
                 raise UsageError(f"{name}=... applies to protocol {' or '.join(protocols)}")
 
 
-def parts_of_scale(scale: Any) -> tuple[tuple[str, ...], tuple[float, float]]:
+def parts_of_scale(scale: Scale) -> tuple[tuple[str, ...], tuple[float, float]]:
     """Return the words of a scale, from the worst to the best, and its ends; words count from 1."""
     wrong = UsageError(
         f"scale=... takes its two ends, or words from the worst to the best; got {scale!r:.60}"
     )
-    if isinstance(scale, str):
-        scale = [part.strip() for part in scale.split(",")]
-    if not isinstance(scale, (list, tuple)) or len(scale) < 2:
+    parts = [part.strip() for part in scale.split(",")] if isinstance(scale, str) else scale
+    if not isinstance(parts, (list, tuple)) or len(parts) < 2:
         raise wrong
-    if any(isinstance(part, bool) or part == "" for part in scale):
+    if any(isinstance(part, bool) or part == "" for part in parts):
         raise wrong
     try:
-        low, high, *more = map(float, scale)
+        low, high, *more = map(float, parts)
     except (TypeError, ValueError):
-        words = tuple(map(str, scale))
+        words = tuple(map(str, parts))
         if len({word.casefold() for word in words}) < len(words):
             raise wrong from None
         return words, (1.0, float(len(words)))

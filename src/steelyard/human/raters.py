@@ -5,30 +5,29 @@ Quality control is as WMT does it: damaged references, repeats, speed, flat scor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.table import Cell, Column, Table
+from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.judgements import Codes, Floats, Ratings
-from steelyard.human.ranking import UNKNOWN, Remark, outputs
+from steelyard.human.ranking import UNKNOWN, Remark, by_rater
 from steelyard.stats import agreement
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
 from steelyard.stats.paired.tests import wilcoxon_test
 
 _MOST_PAIRS = 20_000_000  # comparisons of systems by one rater above which none are listed
-#: Columns of the table of raters, and their digits: what all have, and what the checks say.
-_COLUMNS = {"rater": None, "n_ratings": None, "mean": 1, "sd": 1, "low": 1, "high": 1,
-            "range_use": 2, "n_shared": None, "bias": 2, "r": 2}  # fmt: skip
-_CHECKS = {"bad_ref_n": None, "bad_ref_gap": 1, "bad_ref_p": 3, "repeat_n": None, "repeat_gap": 1,
-           "repeat_p": 3, "seconds": 1, "verdict": None, "reason": None}  # fmt: skip
-_TESTS = {"attention_found": None, "attention_n": None, "attention": None}
+_DIGITS = {"mean": 1, "sd": 1, "low": 1, "high": 1, "range_use": 2, "bias": 2, "r": 2,
+           "bad_ref_gap": 1, "bad_ref_p": 3, "repeat_gap": 1, "repeat_p": 3,
+           "seconds": 1}  # fmt: skip
+#: On a narrow screen whether a rater is to be believed stays, and why.
+_IMPORTANCE = {"verdict": 8, "reason": 7, "n_shared": 2, "range_use": 2, "sd": 3}
 _NOTES = (
     "n_shared: outputs that others rated too; bias: mean difference to them; r: correlation",
     "range_use: width of the middle 90% of the ratings, to that of all raters together",
@@ -57,8 +56,8 @@ def rater_scale(ratings: Ratings) -> RaterScale:
     Attention tests are no ratings: passed or missed is not on the scale.
     """
     size = len(ratings.raters)
-    known = ~np.isnan(ratings.value) & ~ratings.is_item("attention")
-    rater, value = ratings.rater[known], ratings.value[known]
+    rated = ~np.isnan(ratings.value) & ~ratings.is_item("attention")
+    rater, value = ratings.rater[rated], ratings.value[rated]
     n = np.bincount(rater, minlength=size).astype(np.int64)
     mean = ratio(group_sums(rater, value, size), n)
     gap = value - mean[rater]
@@ -90,25 +89,11 @@ def standardise(ratings: Ratings, scale: RaterScale | None = None) -> Floats:
     return np.where(ratings.is_item("attention"), np.nan, z)
 
 
-def attention(ratings: Ratings) -> tuple[Counts, Counts] | None:
-    """Count the attention tests of each rater that were passed, and all; None without any."""
-    tests = ratings.is_item("attention") & ~np.isnan(ratings.value)
-    if not tests.any():
-        return None
-    size = len(ratings.raters)
-    passed = tests & (ratings.value > 0)
-    return (
-        np.bincount(ratings.rater[passed], minlength=size).astype(np.int64),
-        np.bincount(ratings.rater[tests], minlength=size).astype(np.int64),
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What one kind of control item says of each rater.
+    """What one kind of control item says of each rater: pairs, mean difference, p-value.
 
-    ``n`` counts the pairs, ``gap`` is the mean difference (for repeats without sign), ``p`` the
-    p-value of the test, NaN where a rater has no pair. ``n_alone`` counts items without a partner.
+    ``n_alone`` counts items without a rating of the real output by the same rater.
     """
 
     n: Counts
@@ -119,10 +104,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class QualityControl:
-    """The checks of every rater, in the order of ``Ratings.raters``.
-
-    ``reasons`` says for each rater what failed; ``tested`` whether there was anything to test.
-    """
+    """The checks of every rater: what failed, and whether there was anything to test."""
 
     bad_reference: Control
     repeat: Control
@@ -190,13 +172,12 @@ def quality_control(
 
 def _control(ratings: Ratings, item: str, alternative: str) -> Control:
     """Pair control items with the real rows of the same rater, system and segment; test each."""
-    size = len(ratings.raters)
-    known = ~np.isnan(ratings.value)
-    key = outputs(ratings) * size + ratings.rater
-    real = known & ratings.is_item("system")
+    size, key = len(ratings.raters), by_rater(ratings)
+    rated = ~np.isnan(ratings.value)
+    real = rated & ratings.is_item("system")
     keys, position, counts = np.unique(key[real], return_inverse=True, return_counts=True)
     means = group_sums(position, ratings.value[real], len(keys)) / counts
-    rows = np.flatnonzero(known & ratings.is_item(item))
+    rows = np.flatnonzero(rated & ratings.is_item(item))
     at = np.searchsorted(keys, key[rows])
     paired = np.zeros(len(rows), dtype=bool)
     if len(keys):
@@ -218,20 +199,17 @@ def _control(ratings: Ratings, item: str, alternative: str) -> Control:
 def _each_rater(n: int, rater: Codes, values: Floats, summary: Callable[[Floats], float]) -> Floats:
     """Summarise the known values of each of n raters, in their order; NaN without any."""
     result = np.full(n, np.nan)
-    known = np.flatnonzero(~np.isnan(values))
-    known = known[np.argsort(rater[known], kind="stable")]
-    codes, starts = np.unique(rater[known], return_index=True)
+    rated = np.flatnonzero(~np.isnan(values))
+    rated = rated[np.argsort(rater[rated], kind="stable")]
+    codes, starts = np.unique(rater[rated], return_index=True)
     if len(codes):
-        result[codes] = [summary(part) for part in np.split(values[known], starts[1:])]
+        result[codes] = [summary(part) for part in np.split(values[rated], starts[1:])]
     return result
 
 
 @dataclass(frozen=True, slots=True)
 class Opinions:
-    """What each rater thinks of each output: repeats averaged, control items left out.
-
-    ``unit`` is the output (a code), ``n`` how many rows stand behind the value.
-    """
+    """What each rater thinks of each output (``unit``), as the mean of ``n`` rows."""
 
     rater: Counts
     system: Counts
@@ -244,21 +222,15 @@ class Opinions:
 def opinions(ratings: Ratings, value: Floats, rows: NDArray[np.bool_]) -> Opinions:
     """Average the rows of each rater on each output."""
     kept = np.flatnonzero(rows & ~np.isnan(value))
-    key = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
-    keys, position, n = np.unique(key, return_inverse=True, return_counts=True)
+    keys, position, n = np.unique(by_rater(ratings)[kept], return_inverse=True, return_counts=True)
     unit, rater = np.divmod(keys, max(1, len(ratings.raters)))
     system, segment = np.divmod(unit, max(1, len(ratings.segments)))
     mean = group_sums(position, value[kept], len(keys)) / n
     return Opinions(rater, system, segment, unit, mean, n.astype(np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class WithOthers:
-    """Each rater against the mean of the others on the same outputs.
-
-    ``n`` outputs are shared; ``bias`` is the mean difference (below 0: severe), ``r`` Pearson's
-    correlation.
-    """
+class WithOthers(NamedTuple):
+    """Each rater against the mean of the others on ``n`` shared outputs; bias below 0: severe."""
 
     n: Counts
     bias: Floats
@@ -296,8 +268,8 @@ def _range_use(ratings: Ratings, rows: NDArray[np.bool_]) -> Floats:
         return float(high - low)
 
     value = np.where(rows, ratings.value, np.nan)
-    known = value[~np.isnan(value)]
-    whole = width(known) if known.size else 0.0
+    rated = value[~np.isnan(value)]
+    whole = width(rated) if rated.size else 0.0
     return ratio(_each_rater(len(ratings.raters), ratings.rater, value, width), whole)
 
 
@@ -337,51 +309,51 @@ def rater_table(
     rows = ratings.is_item("system", "repeat")
     others = with_others(opinions(ratings, ratings.value, rows), size)
     alike = with_others(opinions(ratings, comparable, rows), size)
-    used = _range_use(ratings, rows)
-    tests = attention(ratings)
-    cells: list[tuple[Cell, ...]] = []
-    for code, name in enumerate(ratings.raters):
-        row: list[Cell] = [name, int(scale.n[code])]
-        row += [float(x[code]) for x in (scale.mean, scale.sd, scale.low, scale.high, used)]
-        row += [int(others.n[code]), float(others.bias[code]), float(alike.r[code])]
-        if tests is not None:
-            passed, n = (int(counts[code]) for counts in tests)
-            row += [passed, n, f"{passed}/{n}" if n else None]
-        if checks is not None:
-            for control in (checks.bad_reference, checks.repeat):
-                row += [int(control.n[code]), float(control.gap[code]), float(control.p[code])]
-            row += [float(checks.seconds[code]), checks.verdict(code)]
-            row.append("; ".join(checks.reasons[code]) or None)
-        cells.append(tuple(row))
-    failed = set() if checks is None else set(checks.failed)
+    columns: dict[str, Any] = {
+        "rater": ratings.raters, "n_ratings": scale.n, "mean": scale.mean, "sd": scale.sd,
+        "low": scale.low, "high": scale.high, "range_use": _range_use(ratings, rows),
+        "n_shared": others.n, "bias": others.bias, "r": alike.r,
+    }  # fmt: skip
+    notes = [*_NOTES]
+    tests = ratings.is_item("attention") & ~np.isnan(ratings.value)
+    if tests.any():
+        n = np.bincount(ratings.rater[tests], minlength=size)
+        passed = np.bincount(ratings.rater[tests & (ratings.value > 0)], minlength=size)
+        shares = [f"{k}/{of}" if of else None for k, of in zip(passed, n, strict=True)]
+        columns |= {"attention_found": passed, "attention_n": n, "attention": shares}
+        notes.append("attention: tests that were passed, of all")
+    failed: Collection[int] = ()
+    if checks is not None:
+        failed = checks.failed
+        for name, control in (("bad_ref", checks.bad_reference), ("repeat", checks.repeat)):
+            columns |= {f"{name}_n": control.n, f"{name}_gap": control.gap, f"{name}_p": control.p}
+        columns |= {
+            "seconds": checks.seconds,
+            "verdict": [checks.verdict(code) for code in range(size)],
+            "reason": ["; ".join(reasons) or None for reasons in checks.reasons],
+        }
+    cells = list(zip(*(x.tolist() if isinstance(x, np.ndarray) else x for x in columns.values()),
+                     strict=True))  # fmt: skip
     order = sorted(
         range(size),
         key=lambda i: (i not in failed, np.nan_to_num(alike.r[i], nan=2.0), ratings.raters[i]),
     )
-    digits = _COLUMNS | (_TESTS if tests is not None else {})
-    digits |= _CHECKS if checks is not None else {}
-    # On a narrow screen whether a rater is to be believed stays, and why.
-    kept = {"verdict": 8, "reason": 7, "n_shared": 2, "range_use": 2, "sd": 3}
-    columns = tuple(
-        Column(name, digits=n, importance=kept.get(name, 5)) for name, n in digits.items()
+    shown = tuple(
+        Column(name, digits=_DIGITS.get(name), importance=_IMPORTANCE.get(name, 5))
+        for name in columns
     )
-    notes = _NOTES + (("attention: tests that were passed, of all",) if tests is not None else ())
-    return Table("Raters", columns, tuple(cells[i] for i in order), notes)
+    return Table("Raters", shown, tuple(cells[i] for i in order), tuple(notes))
 
 
 def agreements(
     ratings: Ratings,
-    scores: dict[str, Floats],
+    scores: Mapping[str, Floats],
     rows: NDArray[np.bool_],
     *,
     n_resamples: int,
     rng: np.random.Generator,
 ) -> dict[str, Any]:
-    """Agreement of raters on every kind of score; empty where raters are not known.
-
-    For each: Krippendorff's alpha of values (``interval``) and of their order (``ordinal``), the
-    agreement of orderings of two systems (``ranking``), and of a rater's repeats with each other.
-    """
+    """Agreement of raters on every kind of score; empty where raters are not known."""
     if ratings.raters == (UNKNOWN,):
         return {}
     result: dict[str, Any] = {}
@@ -398,8 +370,7 @@ def agreements(
         if pairs is not None:
             entry["ranking"] = order(pairs, rng=streams[2]).to_dict()
         kept = np.flatnonzero(rows & ~np.isnan(value))
-        unit = (outputs(ratings) * len(ratings.raters) + ratings.rater)[kept]
-        again = value[kept]
+        unit, again = by_rater(ratings)[kept], value[kept]
         first, second = pairs_within(unit)
         gap = np.abs(again[first] - again[second])
         entry["repeats_alpha_interval"] = alpha(unit, again, rng=streams[3]).to_dict()

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.decision import Decision, first_place, shown_interval, too_close
+from steelyard.core.decision import Decision, first_place, shown_p, too_close
 from steelyard.core.display import (
+    PLAIN,
     RankingRow,
     Record,
     Result,
+    Screen,
     Statement,
     Summary,
     named,
@@ -29,11 +31,20 @@ from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.data.units import UnitEffect
-from steelyard.human.ranking import UNKNOWN, Averages, Ordering, Remark, Rule, shown_range
+from steelyard.human.ranking import (
+    UNKNOWN,
+    Averages,
+    Ordering,
+    ReadingNote,
+    Remark,
+    Rule,
+    shown_range,
+)
 from steelyard.stats.arrays import Floats, ratio
 
 MOST_RATERS = 20  # that a table shows
-MOST_WARNINGS = 3  # that a terminal shows
+MOST_WARNINGS, MOST_WORDS = 3, 25  # that a terminal shows, and the words of each
+MOST_RULES = 5  # lines between clusters, which the ranks show anyway
 MOST_PAIRS = 3  # examples of identical outputs that a table shows
 #: Coefficients of agreement by what a reader calls them, in the order in which they are preferred.
 COEFFICIENTS = {
@@ -48,6 +59,7 @@ COEFFICIENTS = {
     "repeats_ranking": "same order by the same rater",
     "repeats_kappa": "kappa of orders by the same rater",
 }
+_HEADLINES = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "fleiss_kappa", "kappa")
 _SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
           "attention", "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
 _TESTS = {
@@ -115,6 +127,7 @@ class HumanScores(Result):
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     more: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     counted: str = "ratings"
     notes: tuple[str, ...] = ()
     rated: Mapping[str, Ratings] = field(default_factory=dict)
@@ -140,14 +153,12 @@ class HumanScores(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
+        rows = (RankingRow(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems)
         result: dict[str, Any] = {
             "protocol": self.protocol,
             "score": self.score,
             "systems": [system.to_dict() for system in self.systems],
-            "ranking": ranking(
-                "system",
-                (RankingRow(s.system, s.rank, s.score, tier=s.cluster) for s in self.systems),
-            ),
+            "ranking": ranking("system", rows),
             "raters": [],
             "failed_raters": list(self.failed_raters),
             "removed_raters": list(self.removed_raters),
@@ -163,26 +174,29 @@ class HumanScores(Result):
             result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
             result["ranks"] = self.rank_table().records()
         result |= {name: table.records() for name, table in self.parts.items()}
-        result |= self.more
-        result |= origin(self.provenance)
-        result["warnings"] = list(self.warnings)
+        result |= {**self.more, **origin(self.provenance), "warnings": list(self.warnings)}
         return result
 
-    def main_warnings(self) -> tuple[str, ...]:
-        """Return the warnings that call for action, as many as a terminal shows.
+    def main_warnings(self, every: str = "warnings") -> tuple[str, ...]:
+        """Return what a terminal shows: the warnings that call for action, none of them long.
 
-        Raters who fail the quality control are named in the words.
+        Raters who fail the quality control are named in the words. ``every`` has the others.
         """
+        reading = [_shortened(text) for text in self.warnings if isinstance(text, ReadingNote)]
         texts = [
-            text
+            _shortened(text)
             for text in self.warnings
             if not isinstance(text, Remark) and code_of(text) != "quality-control"
         ]
+        notes = [f"{len(reading)} notes on how the files were read: {every}"]
+        texts += reading if len(reading) < 2 else notes
         left = len(texts) - MOST_WARNINGS
-        if left > 0:
-            texts = texts[:MOST_WARNINGS]
-            texts[-1] += f" (and {plural(left, 'more warning')}: details)"
-        return tuple(texts)
+        more = [f"{left + 1} more warnings: {every}"] if left > 0 else []
+        return (*texts[: MOST_WARNINGS - len(more)], *more)
+
+    def text(self, screen: Screen = PLAIN) -> str:
+        """Return what the command prints: the answer in words, the ranking, main warnings."""
+        return Result.text(replace(self, warnings=self.main_warnings()), screen)
 
     # Words.
 
@@ -191,49 +205,57 @@ class HumanScores(Result):
         return Summary.of([*self._first(), *self._sureness()])
 
     def _first(self) -> Iterator[Statement]:
+        """Say who is first, who shares its cluster, and how far it leads the second."""
         top = [system for system in self.systems if system.rank == 1]
         names, n = [system.system for system in top], len(self.systems)
         if not top:
             yield "undecided", f"No system has a score by {self.score}."
-        elif n == 1:
-            yield "undecided", first_place(names, n, self.score)
-        elif len({system.score for system in top}) > 1:  # of several sets, each with a first system
+            return
+        if len({system.score for system in top}) > 1:  # of several sets, each with a first system
             yield "settled", f"First in their sets by {self.score} are {all_of(names)}."
             yield "undecided", "No pair was tested: their leads may be chance."
-        elif len(top) > 1:
+            return
+        if len(top) > 1:
             yield "settled", first_place(names, n, self.score)
             yield "undecided", f"{all_of(names)} have the same score."
-        else:
-            yield from self._leader(top[0])
-
-    def _leader(self, best: SystemScore) -> Iterator[Statement]:
-        """Say who is first, who shares its cluster, and how far it leads the second."""
-        name = best.system
-        is_reference = re.match(r"ref", name, re.IGNORECASE) is not None
-        who = f"The human reference {name}" if is_reference else name
-        text = first_place([who], len(self.systems), self.score)
-        if self.rule is None or best.cluster is None:
-            yield "settled", text
-            yield "undecided", f"No pair was tested: the lead of {name} may be chance."
             return
-        others = [s.system for s in self.systems if s.cluster == best.cluster and s.system != name]
-        if not others:
-            shared = "it is alone in the first cluster"
-        elif len(others) <= 2:
-            verb = "shares" if len(others) == 1 else "share"
-            shared = f"{all_of(others)} {verb} its cluster"
+        is_reference = re.match(r"ref", names[0], re.IGNORECASE) is not None
+        who = f"The human reference {names[0]}" if is_reference else names[0]
+        text = first_place([who], n, self.score)
+        if n == 1:
+            yield "undecided", text
+        elif self.rule is None or top[0].cluster is None:
+            yield "settled", text
+            yield "undecided", f"No pair was tested: the lead of {names[0]} may be chance."
         else:
-            shared = f"{len(others) + 1} systems share the first cluster"
-        test = _TESTS.get(self.rule.test, f"one-sided {self.rule.test} test")
-        how = f"{test}, p < {self.rule.alpha:g}"
-        yield "settled", f"{text.removesuffix('.')}; {shared} ({how})."
+            test = _TESTS.get(self.rule.test, f"one-sided {self.rule.test} test")
+            shared = f"{self._cluster()} ({test}, p < {self.rule.alpha:g})"
+            yield "settled", f"{text.removesuffix('.')}; {shared}."
+            yield from self._close()
+
+    def _cluster(self) -> str:
+        """Say who is in the first cluster."""
+        first, *systems = self.systems
+        others = [system.system for system in systems if system.cluster == first.cluster]
+        if not others:
+            return "it is alone in the first cluster"
+        if len(others) > 2:
+            return f"{len(others) + 1} systems share the first cluster"
+        return f"{all_of(others)} {'shares' if len(others) == 1 else 'share'} its cluster"
+
+    def _close(self) -> Iterator[Statement]:
+        """Say how far the first system leads the second, or who is too close to it."""
         if self.decisions:
-            yield "undecided", self._verdict(self.decisions[0])
-        elif self.p is not None:
+            text = self._verdict(self.decisions[0])
+            if self.by_document is not None:
+                documents = f"with {plural(self.by_document.n_units, 'document')} as units"
+                text = f"{text.removesuffix('.')}; {documents}, {shown_p(self.by_document.p)}."
+            yield "undecided", text
+        elif self.p is not None and self.rule is not None:
             behind = zip(self.systems[1:], self.p[0, 1:], strict=True)
             close = [s.system for s, p in behind if s.rank is not None and not p < self.rule.alpha]
             if close:
-                yield "undecided", too_close([name, *close])
+                yield "undecided", too_close([self.systems[0].system, *close])
 
     def _verdict(self, decision: Decision) -> str:
         """Return the verdict on a pair; one that the rule separates is not called too close."""
@@ -243,29 +265,26 @@ class HumanScores(Result):
         separated = self.p[0, names.index(decision.other)] < self.rule.alpha
         if decision.significant or not decision.enough_units or not separated:
             return decision.words()
-        return f"{_lead(decision)}."
+        return f"{decision.lead()}."
 
     def _sureness(self) -> Iterator[Statement]:
         """Say who fails the checks, who else is not separated, and what the ranking rests on."""
         failed = self.removed_raters or self.failed_raters
         if failed:
-            n = len(failed)
             outcome = "excluded" if self.removed_raters else "counted"
-            verb = "was" if n == 1 else "were"
-            text = f"{plural(n, 'rater')} failed the quality control and {verb} {outcome}"
+            verb = "was" if len(failed) == 1 else "were"
+            text = f"{plural(len(failed), 'rater')} failed the quality control and {verb} {outcome}"
             text += f" ({all_of(failed)})"
             if not self.removed_raters and "preset" not in self.more:
                 text += "; quality_control=True excludes them"
             yield "sureness", f"{text}."
-        if self.by_document is not None:
-            units = plural(self.by_document.n_units, "document")
-            yield "sureness", f"With {units} as units, {_lead(self.by_document)}."
         further = self.decisions[1:]
         between = [decision for decision in further if decision.significant_alone]
         if between:
             yield "sureness", self._verdict(between[0])
         elif further and further[0].enough_units:
-            yield "sureness", too_close([further[0].leader, *(d.other for d in self.decisions)])
+            close = [decision.other for decision in self.decisions if not decision.significant]
+            yield "sureness", too_close([further[0].leader, *close])
         rests = self.rests_on()
         if rests:
             yield "sureness", f"{rests}."
@@ -280,23 +299,18 @@ class HumanScores(Result):
         if not total:
             return ""
         text = f"Rests on {plural(total, self.counted.removesuffix('s'))}"
+        text += f" of {self.more['n_pairs']:,}" if "n_pairs" in self.more else ""
         if self.unit is not None:
             text += f" in {self.unit.counted()}"
         raters = [row[0] for row in self.parts["raters"].rows] if "raters" in self.parts else []
         text += f" by {plural(len(raters), 'rater')}" if raters not in ([], [UNKNOWN]) else ""
-        agreed = self._agreement()
-        return text if agreed is None else f"{text}; rater agreement: {agreed[0]} {agreed[1]:.2f}"
-
-    def _agreement(self) -> tuple[str, float] | None:
-        """Return how far raters agree, by the score that systems are ordered by if known."""
-        scored = [entry for name, entry in self.agreement.items() if name == self.score]
-        for entry in (*scored, *self.agreement.values()):
-            for name in ("alpha_interval", "alpha_ordinal", "alpha_nominal", "fleiss_kappa",
-                         "cohen_kappa", "kappa"):  # fmt: skip
-                value = entry.get(name, entry.get("ranking", {}).get(name))
-                if isinstance(value, Mapping) and not math.isnan(value["value"]):
-                    return COEFFICIENTS[name].partition(" (")[0], value["value"]
-        return None
+        # How far they agree is by the score that systems are ordered by, if known.
+        for entry in (self.agreement.get(self.score, {}), *self.agreement.values()):
+            for name in _HEADLINES:
+                if name in entry and not math.isnan(value := entry[name]["value"]):
+                    label = COEFFICIENTS[name].partition(" (")[0]
+                    return f"{text}; rater agreement: {label} {value:.2f}"
+        return text
 
     # Tables.
 
@@ -304,9 +318,9 @@ class HumanScores(Result):
         """Return (threshold, pairs kept) of every set, and of their mean, for a figure."""
         if "thresholds" not in self.parts:
             raise UsageError("no thresholds were asked for")
-        columns = self.parts["thresholds"].to_columns()
-        at = [float(x) for x in columns.pop("threshold") if isinstance(x, float)]
-        columns.pop("share")
+        columns: dict[str, Any] = self.parts["thresholds"].to_columns()
+        at = columns.pop("threshold")
+        del columns["share"]
         return {
             name: [(x, float(y)) for x, y in zip(at, cells, strict=True) if y is not None]
             for name, cells in columns.items()
@@ -343,38 +357,38 @@ class HumanScores(Result):
 
     def table(self) -> Table:
         """Return the ranking, a line between clusters."""
-        score = Column(self.score, "higher", digits=self._digits(), importance=9)
-        columns = [Column("rank"), Column("system", importance=9), score]
-        raw = any(s.raw != s.score for s in self.systems)
-        columns += [Column("raw", digits=2, importance=4)] if raw else []
-        tested = any(s.range_from is not None for s in self.systems)
-        official = "preset" in self.more  # the rank is the range
-        columns += [Column("cluster" if official else "range", importance=8)] if tested else []
-        columns += [Column("segments"), Column(self.counted)]
-        rows: list[tuple[Cell, ...]] = []
-        for s in self.systems:
-            row: list[Cell] = [shown_range(s.rank_from or s.rank, s.rank_to or s.rank), s.system]
-            row += [s.score, s.raw] if raw else [s.score]
-            range_ = shown_range(s.range_from or s.rank, s.range_to or s.rank)
-            row += [s.cluster if official else range_] if tested else []
-            rows.append((*row, s.n_segments, s.n_ratings))
+        systems = self.systems
+        tested = any(s.range_from is not None for s in systems)
+        error = np.zeros(0) if self.errors is None else self.errors
+        error = error[np.isfinite(error) & (error > 0)]
+        scores = [s.score for s in systems]
+        digits = decimals(scores, float(np.median(error))) if error.size else 3
+        cells: dict[Column, list[Any]] = {
+            Column("rank"): [shown_range(s.rank_from or s.rank, s.rank_to or s.rank)
+                             for s in systems],
+            Column("system", importance=9): [s.system for s in systems],
+            Column(self.score, "higher", digits=digits, importance=9): scores,
+        }  # fmt: skip
+        if any(s.raw != s.score for s in systems):
+            cells[Column("raw", digits=2, importance=4)] = [s.raw for s in systems]
+        if tested and "preset" in self.more:  # the rank is the range
+            cells[Column("cluster", importance=8)] = [s.cluster for s in systems]
+        elif tested:
+            ranges = [shown_range(s.range_from or s.rank, s.range_to or s.rank) for s in systems]
+            cells[Column("range", importance=8)] = ranges
+        cells[Column("segments")] = [s.n_segments for s in systems]
+        cells[Column(self.counted)] = [s.n_ratings for s in systems]
         rests = self.rests_on()
-        said = f"{rests}." in self.words().brief()
-        notes = (rests,) if rests and not said else ()
+        table = Table("", tuple(cells), tuple(zip(*cells.values(), strict=True)))
+        if rests and f"{rests}." not in self.words().brief():
+            table = replace(table, notes=(rests,))
         if not tested:
-            return Table("", tuple(columns), tuple(rows), notes)
-        starts = [s.cluster for s in self.systems]
-        rules = frozenset(i for i in range(1, len(rows)) if starts[i] != starts[i - 1])
-        bold = frozenset((i, j) for i in range(len(rows)) if starts[i] == 1 for j in (1, 2))
-        return Table("", tuple(columns), tuple(rows), notes, rules, bold)
-
-    def _digits(self) -> int:
-        """Digits of the score: they follow its standard error where that is known."""
-        error = self.errors
-        usual = np.zeros(0) if error is None else error[np.isfinite(error) & (error > 0)]
-        if not usual.size:
-            return 3
-        return decimals([s.score for s in self.systems], float(np.median(usual)))
+            return table
+        clusters = [s.cluster for s in systems]
+        rules = frozenset(i for i in range(1, len(systems)) if clusters[i] != clusters[i - 1])
+        rules = rules if len(rules) <= MOST_RULES else frozenset()
+        bold = frozenset((i, j) for i in range(len(systems)) if clusters[i] == 1 for j in (1, 2))
+        return replace(table, rules=rules, bold=bold)
 
     def tables(self, every: str = "to_dict()") -> list[Table]:
         """Return the ranking, the verdicts, and what the protocol adds.
@@ -382,50 +396,49 @@ class HumanScores(Result):
         ``every`` names what lists all rows of long tables.
         """
         first = self.table()
-        first = replace(first, notes=(*first.notes, *self.notes))
+        tables = [replace(first, notes=(*first.notes, *self.notes))]
+        if self.decisions:
+            tables.append(_decision_table(self.decisions))
         brief = {"raters": _brief_raters, "identical": brief_pairs}
-        return [
-            first,
-            *([_decision_table(self.decisions)] if self.decisions else []),
-            *(
-                brief[name](table, every) if name in brief else table
-                for name, table in self.parts.items()
-                if table.rows or name != "identical"
-            ),
-        ]
+        for name, table in self.parts.items():
+            if table.rows or name != "identical":
+                tables.append(brief[name](table, every) if name in brief else table)
+        return tables
 
     def details(self, every: str = "to_dict()") -> list[Table | str]:
         """Return all tables, and how far raters agree."""
-        parts: list[Table | str] = [*self.tables(every)]
         lines = []
         for label, value in defined_coefficients(self.agreement):
             ends = value["ci"]
             span = "" if ends is None else f" [{ends[0]:.3f}, {ends[1]:.3f}]"
             units = plural(value["n_units"], "unit")
             lines.append(f"  {label} {value['value']:.3f}{span}, {units}")
-        if lines:
-            lines += self._with_more_raters()
-            parts.append("\n".join(["Agreement of raters (95% intervals)", *lines]))
-        return parts
+        if not lines:
+            return [*self.tables(every)]
+        alpha = self.agreement.get(self.score, {}).get("alpha_interval", {}).get("value", math.nan)
+        if 0 < alpha < 1:
+            shown = [f"{k * alpha / (1 + (k - 1) * alpha):.2f} with {k}" for k in (2, 3, 5, 10)]
+            text = f"  Reliability of an output's score: {alpha:.2f} with 1 rater, "
+            lines.append(f"{text}{', '.join(shown)} (Spearman-Brown)")
+        return [*self.tables(every), "\n".join(["Agreement of raters (95% intervals)", *lines])]
 
     def pieces(self) -> list[Table | str]:
-        """Return the ranking, which is printed after the words, and a curve that was asked for."""
-        asked = ("changes", "thresholds", "held_back", "pairs")
+        """Return the ranking, and what was asked for beside it."""
+        asked = ["changes", "thresholds", "held_back"]
+        if "pairs" in self.parts and len(self.parts["pairs"].columns) > 7:  # with texts or metrics
+            asked.append("pairs")
         return [self.table(), *(self.parts[name] for name in asked if name in self.parts)]
 
-    def _with_more_raters(self) -> list[str]:
-        """Say what more raters per output would give, by the formula of Spearman and Brown."""
-        alpha = self.agreement.get(self.score, {}).get("alpha_interval", {}).get("value", math.nan)
-        if not 0 < alpha < 1:
-            return []
-        shown = [f"{k * alpha / (1 + (k - 1) * alpha):.2f} with {k}" for k in (2, 3, 5, 10)]
-        text = f"  Reliability of an output's score: {alpha:.2f} with 1 rater, {', '.join(shown)}"
-        return [f"{text} (Spearman-Brown)"]
 
-
-def _lead(decision: Decision) -> str:
-    amount, _ = shown_interval(decision.difference, decision.low, decision.high, decision.level)
-    return f"{decision.leader} leads {decision.other} by {amount} ({decision.evidence()})"
+def _shortened(warning: str) -> str:
+    """Cut a warning at the last clause that fits."""
+    words = warning.split(" ")
+    if len(words) <= MOST_WORDS:
+        return warning
+    kept = words[: MOST_WORDS - 1]
+    while len(kept) > 5 and kept[-1][-1] not in ",;:)":
+        kept.pop()
+    return f"{' '.join(kept).rstrip(',;:')} ..."
 
 
 def _decision_table(decisions: Sequence[Decision]) -> Table:
@@ -491,7 +504,7 @@ def brief_pairs(table: Table, every: str) -> Table:
 def defined_coefficients(
     agreement: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Go through the coefficients of agreement that have a value, each with what it is called."""
+    """Yield the coefficients of agreement that have a value, each with what it is called."""
     for score, entry in agreement.items():
         for name, value in entry.items():
             if isinstance(value, Mapping):

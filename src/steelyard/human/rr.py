@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
+from steelyard.data.segments import positions
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
@@ -49,7 +50,7 @@ _MOST_RUNS = 100  # resamples of TrueSkill, which plays match after match
 class Duels:
     """Pairs of outputs that a judge put in order, that with the lower code on the left.
 
-    ``outcome`` is 1 (left is better), 0.5 or 0; ``row`` the ranking that a duel comes from;
+    ``outcome`` is 1 (left is better), 0.5 or 0; ``row`` codes the ranking that a duel comes from;
     ``alike`` lists identical texts that a judge put in order.
     """
 
@@ -68,18 +69,14 @@ class Duels:
     def __len__(self) -> int:
         return len(self.outcome)
 
+    @property
+    def pair(self) -> Counts:
+        """The code of the two systems of each duel."""
+        return self.left.astype(np.int64) * len(self.systems) + self.right
+
     def battles(self) -> Battles:
         """Return the duels as statistics read them."""
         return Battles(self.left, self.right, self.outcome, len(self.systems))
-
-    def log(self) -> BattleLog:
-        """Return the duels as a battle log."""
-        sides = self.systems, self.left, self.right, self.outcome
-        return BattleLog(*sides, units=self.segments, unit=self.segment)
-
-    def resampled_units(self) -> Counts:
-        """Return the ranking of each duel as a code, which is resampled as a whole."""
-        return np.asarray(np.unique(self.row, return_inverse=True)[1])
 
 
 def unfold(rankings: Rankings, es: EvalSet | None = None) -> Duels:
@@ -91,32 +88,29 @@ def unfold(rankings: Rankings, es: EvalSet | None = None) -> Duels:
     """
     n_rows, width = rankings.system.shape
     row = np.repeat(np.arange(n_rows), width)
-    code, rank = rankings.system.ravel(), rankings.rank.ravel()
+    rank = rankings.rank.ravel()
+    code: NDArray[np.integer] = rankings.system.ravel()
     ranked = (code >= 0) & ~np.isnan(rank)
-    row, code, rank = row[ranked], code[ranked], rank[ranked]
-    slot = np.arange(len(row))
-    names, row, code, rank, slot = _split_joined(rankings.systems, row, code, rank, slot)
+    names, slot, code = _split_joined(rankings.systems, code[ranked])
+    row, rank = row[ranked][slot], rank[ranked][slot]
     first, second = pairs_within(row)
     same = slot[first] == slot[second]
     segment = rankings.segment[row]
-    columns: list[int | None] = []
+    alike: list[tuple[Cell, ...]] = []
     if es is not None:
-        column = {name: i for i, name in enumerate(es.segments.ids)}
-        columns = [column.get(name) for name in rankings.segments]
-        texts = [es.outputs.get(name) for name in names]
-        sides = (code[first], code[second], segment[first])
-        pairs = zip(*(side.tolist() for side in sides), strict=True)
-        same |= np.fromiter((_alike(texts[a], texts[b], columns[s]) for a, b, s in pairs), bool)
-    alike = []
-    for a, b in zip(first[same].tolist(), second[same].tolist(), strict=True):
-        if rank[a] != rank[b] and es is not None:
-            better, worse = (a, b) if rank[a] < rank[b] else (b, a)
-            at = columns[segment[a]]
-            assert at is not None  # or nobody would know that they are alike
-            where = rankings.segments[segment[a]], rankings.raters[rankings.rater[row[a]]]
-            order = names[code[better]], names[code[worse]], rank[better].item(), rank[worse].item()
-            alike.append((*where, *order, es.outputs[order[0]][at]))
-    n_identical = int(same.sum())
+        column = positions(rankings.segments, es.segments.ids)[segment]
+        blank = (None,) * (es.n_segments + 1)
+        texts = [(*es.outputs.get(name, blank[1:]), None) for name in names]  # the last: nowhere
+        shown = [texts[system][at] for system, at in zip(code, column, strict=True)]
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        same |= np.array([shown[a] is not None and shown[a] == shown[b] for a, b in pairs], bool)
+        for a, b in zip(first[same].tolist(), second[same].tolist(), strict=True):
+            if rank[a] != rank[b]:
+                better, worse = (a, b) if rank[a] < rank[b] else (b, a)
+                where = rankings.segments[segment[a]], rankings.raters[rankings.rater[row[a]]]
+                order = names[code[better]], names[code[worse]]
+                alike.append((*where, *order, rank[better].item(), rank[worse].item(),
+                              shown[better]))  # fmt: skip
     first, second = first[~same], second[~same]
     again = code[first] == code[second]
     if again.any():
@@ -132,36 +126,23 @@ def unfold(rankings: Rankings, es: EvalSet | None = None) -> Duels:
         outcome=0.5 + np.sign(rank[right] - rank[left]) / 2,
         segment=segment[left],
         rater=rankings.rater[row[left]],
-        row=row[left],
-        n_identical=n_identical,
+        row=np.unique(row[left], return_inverse=True)[1],
+        n_identical=int(same.sum()),
         alike=tuple(sorted(alike)),
     )
 
 
 def _split_joined(
-    names: tuple[str, ...], row: Counts, code: Codes, rank: Floats, slot: Counts
-) -> tuple[tuple[str, ...], Counts, NDArray[Any], Floats, Counts]:
-    """Let a row of ``A+B`` be a row of A and a row of B."""
-    single = [n for n in names if not ("+" in n and all(p in names for p in n.split("+")))]
+    names: tuple[str, ...], code: NDArray[np.integer]
+) -> tuple[tuple[str, ...], Counts, NDArray[np.int64]]:
+    """Let a row of ``A+B`` be a row of A and a row of B; returns names, old rows and codes."""
+    parts = [n.split("+") if all(p in names for p in n.split("+")) else [n] for n in names]
+    single = tuple(name for name, part in zip(names, parts, strict=True) if len(part) == 1)
     if len(single) == len(names):
-        return names, row, code, rank, slot
-    codes = {name: i for i, name in enumerate(single)}
-    parts = [
-        [codes[name]] if name in codes else [codes[p] for p in name.split("+")] for name in names
-    ]
-    size = np.array([len(part) for part in parts])[code]
-    flat = np.array([p for c in code.tolist() for p in parts[c]], dtype=np.int32)
-    row, slot = np.repeat(row, size), np.repeat(slot, size)
-    return tuple(single), row, flat, np.repeat(rank, size), slot
-
-
-def _alike(
-    first: Sequence[str | None] | None, second: Sequence[str | None] | None, at: int | None
-) -> bool:
-    """Tell whether two systems wrote the same; a text that is missing is like no other."""
-    if first is None or second is None or at is None:
-        return False
-    return first[at] is not None and first[at] == second[at]
+        return names, np.arange(len(code)), code.astype(np.int64)
+    codes = [positions(part, single) for part in parts]
+    slot = np.repeat(np.arange(len(code)), np.array([len(part) for part in parts])[code])
+    return single, slot, np.concatenate([codes[c] for c in code])
 
 
 def wmt_options(n_battles: int) -> TrueSkillOptions:
@@ -180,23 +161,21 @@ def matches(duels: Duels, n: int, rng: np.random.Generator, *, resample: bool) -
     noise of WMT's constants, a system that plays less would stay near the mean. ``resample`` draws
     the rankings of each run with replacement first.
     """
-    pair = duels.left.astype(np.int64) * len(duels.systems) + duels.right
-    row = duels.resampled_units()
+    pair = duels.pair
     by_pair = np.argsort(pair, kind="stable")
     runs = np.empty((n, len(duels)), dtype=np.int64)
     for run in runs:
         pool = by_pair
         if resample:
-            count = segment_counts(1, int(row.max()) + 1, rng)[0].astype(np.int64)
-            pool = np.repeat(by_pair, count[row[by_pair]])
+            count = segment_counts(1, int(duels.row.max()) + 1, rng)[0].astype(np.int64)
+            pool = np.repeat(by_pair, count[duels.row[by_pair]])
         _, starts, sizes = np.unique(pair[pool], return_index=True, return_counts=True)
         which = rng.integers(0, len(starts), size=len(run))
         run[:] = pool[starts[which] + (rng.random(len(run)) * sizes[which]).astype(np.int64)]
     return runs
 
 
-@dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(NamedTuple):
     """Scores of systems by every model, and by one of them in resamples of the rankings."""
 
     scores: dict[str, Floats]
@@ -224,20 +203,15 @@ def fit(duels: Duels, by: str, n_resamples: int, rng: np.random.Generator) -> Fi
         "bt": bradley_terry(counts.wins, counts.ties).log_strength,
         "expected-wins": expected_wins(counts),
     }
-    if not n_resamples:
-        return Fitted(scores, None, n_runs)
-    draws = mu[n_runs:] if played else _resampled(duels, COUNTED[by], n_resamples, again)
+    draws: Floats | None = None
+    if n_resamples and played:
+        draws = mu[n_runs:]
+    elif n_resamples:
+        units = UnitCounts.of(battles, duels.row)
+        sizes = [min(_BATCH, n_resamples - done) for done in range(0, n_resamples, _BATCH)]
+        drawn = (segment_counts(size, units.n_units, again) for size in sizes)
+        draws = np.concatenate([COUNTED[by](units.resampled(counts)) for counts in drawn])
     return Fitted(scores, draws, n_runs)
-
-
-def _resampled(
-    duels: Duels, model: Callable[[WinCounts], Floats], n: int, rng: np.random.Generator
-) -> Floats:
-    """Score systems by counts of wins in resamples of the rankings: resamples x systems."""
-    units = UnitCounts.of(duels.battles(), duels.resampled_units())
-    sizes = [min(_BATCH, n - done) for done in range(0, n, _BATCH)]
-    drawn = (segment_counts(size, units.n_units, rng) for size in sizes)
-    return np.concatenate([model(units.resampled(counts)) for counts in drawn])
 
 
 def _log_strengths(counts: WinCounts) -> Floats:
@@ -261,24 +235,19 @@ def _ranks(scores: Floats, by: str) -> Floats:
 
 def accuracy(scores: Mapping[str, Floats], systems: Sequence[str], held: Duels) -> Table:
     """Count the held-back duels that each model predicts: the higher score wins."""
-    codes = {name: i for i, name in enumerate(systems)}
-    to = np.array([codes.get(name, -1) for name in held.systems], dtype=np.int64)
+    to = positions(held.systems, systems)
     left, right = to[held.left], to[held.right]
-    scored = (left >= 0) & (right >= 0)
-    decided = scored & (held.outcome != 0.5)
+    scored, tied = (left >= 0) & (right >= 0), held.outcome == 0.5
+    decided = scored & ~tied
     n = int(decided.sum())
     rows: list[tuple[Cell, ...]] = []
     for name, score in scores.items():
         lead = score[left[decided]] - score[right[decided]]
         right_calls = int((np.sign(lead) == np.sign(held.outcome[decided] - 0.5)).sum())
         rows.append((name, right_calls / n if n else float("nan"), right_calls, n))
-    columns = (
-        Column("model"),
-        Column("accuracy", "higher", digits=4),
-        Column("right"),
-        Column("pairs"),
-    )
-    notes = [f"{plural(int((scored & (held.outcome == 0.5)).sum()), 'tied pair')} left out"]
+    shares = Column("accuracy", "higher", digits=4)
+    columns = (Column("model"), shares, Column("right"), Column("pairs"))
+    notes = [f"{plural(int((scored & tied).sum()), 'tied pair')} left out"]
     unknown = int((~scored).sum())
     notes += [f"{plural(unknown, 'pair')} of unknown systems left out"] if unknown else []
     return Table("Held-back pairs", columns, tuple(rows), tuple(notes))
@@ -298,10 +267,6 @@ class _RelativeRanking(Scorer):
         if options.systems is not None or options.drop_systems:
             raise UsageError("systems=... and drop_systems=... do not apply to rankings")
 
-    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
-        del result
-        return {"by": options.by}
-
     def score(
         self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
     ) -> HumanScores:
@@ -316,10 +281,10 @@ class _RelativeRanking(Scorer):
             if not isinstance(kept, Rankings):
                 raise UsageError("the held-back file holds no rankings")
             held = kept
-        rule = Rule(options.clusters, "bootstrap", options.alpha, options.correction)
         duels = unfold(rankings, es)
         if not len(duels):
             raise DegenerateError("no ranking puts two outputs in order")
+        rule = Rule(options.clusters, "bootstrap", options.alpha, options.correction)
         of_fit, of_judges = rng.spawn(2)
         n_resamples = options.n_bootstrap if rule.clusters != "none" else 0
         fitted = fit(duels, by, n_resamples, of_fit)
@@ -334,13 +299,24 @@ class _RelativeRanking(Scorer):
             text = f"no Bradley-Terry strength ({why}): {', '.join(missing)}"
             warnings.append(TypedWarning(text, names=missing))
         placed = _placed(scores[by], draws, by, rule)
-        columns = {"score": scores[by], "raw": scores["expected-wins"], **_counts(duels)}
-        systems = place_systems(duels.systems, columns, placed)
-        tables = {"models": _model_table(duels, fitted, [s.system for s in systems])}
+        size, width = len(duels.systems), len(duels.segments)
+        sides = np.concatenate([duels.left, duels.right])
+        seen = np.unique(sides.astype(np.int64) * width + np.tile(duels.segment, 2)) // width
+        columns = {
+            "score": scores[by],
+            "raw": scores["expected-wins"],
+            "n_segments": np.bincount(seen, minlength=size),
+            "n_ratings": np.bincount(sides, minlength=size),
+        }
+        tables = {"models": _model_table(duels, fitted, placed.order)}
         if held is not None:
             tables["held_back"] = accuracy(scores, duels.systems, unfold(held, es))
         if es is not None and es.outputs:
-            tables["identical"] = _ordered_alike(duels)
+            names = ("segment", "rater", "better", "worse", "rank_better", "rank_worse", "text")
+            shares = f"{len(duels.alike):,} of {plural(duels.n_identical, 'pair')}"
+            title = f"Identical outputs that a judge put in order: {shares}"
+            heads = tuple(Column(name, mixed=True) for name in names)
+            tables["identical"] = Table(title, heads, duels.alike)
         tables["raters"] = _judge_table(duels, rankings)
         share = f"{100 * (1 - rule.alpha):g}%"
         notes = (
@@ -350,18 +326,20 @@ class _RelativeRanking(Scorer):
         )
         return HumanScores(
             protocol=self.name,
-            systems=systems,
+            systems=place_systems(duels.systems, columns, placed),
             score=by,
             parts=tables,
             rule=rule if placed.p is not None else None,
             p=placed.p,
             agreement=_judge_agreement(duels, options.n_bootstrap, of_judges),
-            battles=duels.log(),
+            battles=BattleLog(duels.systems, duels.left, duels.right, duels.outcome,
+                              units=duels.segments, unit=duels.segment),
             warnings=tuple(warnings),
             more={"n_resamples": 0 if draws is None else len(draws)},
+            settings={"by": by},
             counted="battles",
             notes=notes if placed.p is not None else (),
-        )
+        )  # fmt: skip
 
 
 RR = _RelativeRanking()
@@ -386,15 +364,6 @@ def _placed(score: Floats, draws: Floats | None, by: str, rule: Rule) -> Orderin
     return replace(base, p=p, cluster=cut, range=spans)
 
 
-def _counts(duels: Duels) -> dict[str, Counts]:
-    """Count segments and duels of each system."""
-    size, width = len(duels.systems), len(duels.segments)
-    sides = np.concatenate([duels.left, duels.right])
-    seen = np.unique(sides.astype(np.int64) * width + np.tile(duels.segment, 2)) // width
-    counted = {"n_segments": seen, "n_ratings": sides}
-    return {name: np.bincount(codes, minlength=size) for name, codes in counted.items()}
-
-
 def _span(drawn: Floats, tail: float, n: int) -> tuple[int, int]:
     """Return the ranks that a system takes but for the tails; any of n without a resample."""
     if not drawn.size:
@@ -411,12 +380,11 @@ def _apart(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return clusters.spans(np.cumsum(opens))
 
 
-def _model_table(duels: Duels, fitted: Fitted, order: Sequence[str]) -> Table:
+def _model_table(duels: Duels, fitted: Fitted, order: Counts) -> Table:
     scores = fitted.scores
-    codes = {name: i for i, name in enumerate(duels.systems)}
     columns = (Column("system"), *(Column(name, "higher", digits=4) for name in scores))
     rows: list[tuple[Cell, ...]] = [
-        (name, *(float(score[codes[name]]) for score in scores.values())) for name in order
+        (duels.systems[i], *(float(score[i]) for score in scores.values())) for i in order
     ]
     notes = (
         f"{len(duels):,} battles; trueskill: mean over {fitted.n_runs:,} runs",
@@ -425,20 +393,10 @@ def _model_table(duels: Duels, fitted: Fitted, order: Sequence[str]) -> Table:
     return Table("Models", columns, tuple(rows), notes)
 
 
-def _ordered_alike(duels: Duels) -> Table:
-    """List identical outputs of which a judge put one before the other."""
-    names = ("segment", "rater", "better", "worse", "rank_better", "rank_worse", "text")
-    shares = f"{len(duels.alike):,} of {plural(duels.n_identical, 'pair')}"
-    title = f"Identical outputs that a judge put in order: {shares}"
-    return Table(title, tuple(Column(name, mixed=True) for name in names), duels.alike)
-
-
 def _orderings(duels: Duels) -> agreement.Orderings:
-    size = len(duels.systems)
-    pair = duels.left.astype(np.int64) * size + duels.right
     return agreement.Orderings(
         rater=duels.rater.astype(np.int64),
-        unit=duels.segment.astype(np.int64) * size * size + pair,
+        unit=duels.segment.astype(np.int64) * len(duels.systems) ** 2 + duels.pair,
         outcome=np.asarray(duels.outcome * 2 - 1),
         block=duels.segment.astype(np.int64),
     )

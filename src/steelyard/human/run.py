@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -15,10 +16,11 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed, plural
+from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
-from steelyard.data.judgements import BattleLog, Rankings, Ratings, encode
-from steelyard.data.segments import Segments, natural_key
+from steelyard.data.judgements import BattleLog, Rankings, Ratings
+from steelyard.data.segments import Segments
 from steelyard.formats import columns as roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import errors as errorlists
@@ -33,16 +35,20 @@ from steelyard.human.options import (
     PRESETS,
     PROTOCOLS,
     HumanOptions,
+    Presets,
     Protocol,
+    ProtocolName,
     Selection,
     parts_of_scale,
     protocols_with,
 )
+from steelyard.human.ranking import ReadingNote, named_column
 from steelyard.human.results import HumanScores
 
 Judgements = Ratings | Rankings | BattleLog
 #: The modules that score each protocol, loaded when asked for.
 _HOMES = {"da": "ratings", "mqm": "ratings", "esa": "ratings", "rr": "rr", "darr": "darr"}
+_DECIDED = {"standardised", "quality_control", "unit", "clusters", "test", "alpha", "correction"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +66,19 @@ class Inputs:
 
 
 class Scorer(ABC):
-    """What separates one protocol from another.
-
-    ``expected`` says in words what its tables hold, ``rated`` are the formats of ratings that it
-    reads, ``controlled`` tells whether quality control applies, ``scaled`` whether ratings must lie
-    on the scale, and ``of_sets`` whether it takes the ratings that a set carries.
-    """
+    """What separates one protocol from another."""
 
     name: str
-    expected: str
-    rated: tuple[TableFormat, ...] = ()
-    controlled = False
-    scaled = True
-    of_sets = False
+    expected: str  # what its tables hold, in words
+    rated: tuple[TableFormat, ...] = ()  # the formats of ratings that it reads
+    scaled = True  # ratings must lie on the scale
+    of_sets = False  # it takes the ratings that a set carries
 
     @abstractmethod
     def score(
         self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
     ) -> HumanScores:
         """Turn what was read, by the name of its set, into scores."""
-
-    @abstractmethod
-    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
-        """Return the options that belong into the provenance of a result."""
 
     def takes(self, form: TableFormat, table: RawTable) -> bool:
         """Tell whether it has a use for a table of this format."""
@@ -105,11 +101,9 @@ class Scorer(ABC):
         if self.name not in preset.protocols:
             names = ", ".join(preset.protocols)
             raise UsageError(f'preset="{preset.name}" applies to protocol {names}')
-        decided = {"standardised", "quality_control", "unit", "clusters", "test", "alpha",
-                   "correction"}  # fmt: skip
-        for name in options.changed():
+        for name in _DECIDED.intersection(options.changed()):
             value = getattr(options, name)
-            if name in decided and not (name == "standardised" and value is False):
+            if (name, value) != ("standardised", False):
                 shown = f'{name}="{value}"' if isinstance(value, str) else f"{name}={value}"
                 raise UsageError(f'preset="{preset.name}" leaves no choice of {shown}')
 
@@ -141,8 +135,8 @@ def scorer_of(protocol: str) -> Scorer:
 
 def human_scores(
     *sources: object,
-    protocol: str | Protocol | None = None,
-    preset: str | None = None,
+    protocol: ProtocolName | Protocol | None = None,
+    preset: Presets | None = None,
     unit: str = "auto",
     raters: str | Path | Mapping[str, Sequence[str]] | None = None,
     human: str | None = None,
@@ -229,41 +223,24 @@ def score_judgements(
         protocol = "darr"  # whose option it is
     if protocol is None and not sources:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
-    options = _options({**settings, "protocol": "da" if protocol is None else protocol})
-    scorer = scorer_of(options.protocol)
-    if protocol is not None:
-        if not sources:
-            raise scorer.missing("no input")
-        scorer.refuse(options)
-    sets = _groups(sources) if options.each else {"all": list(sources)}
-    reads = {
-        name: _read(some, options, scorer if protocol else None) for name, some in sets.items()
-    }
-    if protocol is None:
-        ((judged, parts, tables),) = reads.values()
-        protocol, why = _protocol_of([*judged, *(read.value for read in parts)], options.human)
-        options = replace(options, protocol=protocol)
-        scorer = scorer_of(protocol)
-        scorer.refuse(options)
-        for form, table in tables:
-            scorer.inspect(form, table, options)
-    inputs = {
-        name: _gathered(judged, found, scorer, options)
-        for name, (judged, found, _) in reads.items()
-    }
-    return _finished(inputs, scorer, options, rng, why)
-
-
-def _options(settings: Mapping[str, Any]) -> HumanOptions:
-    """Check settings; a column that is the unit is read as documents."""
-    from steelyard.human.ranking import named_column
-
-    options = HumanOptions.of(settings)
+    options = HumanOptions.of({**settings, "protocol": "da" if protocol is None else protocol})
     columns = selection(options.columns, "columns", "roles and columns, as {'system': 'model'}")
-    unit_column = named_column(options.unit)
-    columns += () if unit_column is None else (("doc", unit_column),)
-    columns += () if options.score is None else (("score", options.score),)
-    return replace(options, where=selection(options.where), columns=columns)
+    for role, column in (("doc", named_column(options.unit)), ("score", options.score)):
+        columns += () if column is None else ((role, column),)
+    options = replace(options, where=selection(options.where), columns=columns)
+    if protocol is not None:
+        scorer_of(protocol).refuse(options)
+        if not sources:
+            raise scorer_of(protocol).missing("no input")
+    sets = _groups(sources) if options.each else {"all": sources}
+    held = {name: _read(files, options) for name, files in sets.items()}
+    if protocol is None:
+        protocol, why = _protocol_of(held["all"], options.human)
+        options = replace(options, protocol=protocol)
+        scorer_of(protocol).refuse(options)
+    scorer = scorer_of(protocol)
+    inputs = {name: _gathered(part, scorer, options) for name, part in held.items()}
+    return _finished(inputs, scorer, options, rng, why)
 
 
 def _finished(
@@ -273,13 +250,12 @@ def _finished(
     result = scorer.score(inputs, options, generator(rng))
     settings = {
         "protocol": scorer.name, "clusters": options.clusters, "alpha": options.alpha,
-        **scorer.signed(options, result),
+        **result.settings,
         **({"quality-control": True} if options.quality_control else {}),
     }  # fmt: skip
-    files = tuple(file for some in inputs.values() for file in some.files)
-    notes = [note for some in inputs.values() for note in some.notes]
-    if why:
-        notes.insert(0, f'read as protocol {scorer.name} ({why}); protocol="NAME" changes it')
+    notes = [f'read as protocol {scorer.name} ({why}); protocol="NAME" changes it'] if why else []
+    notes += [ReadingNote(note, code_of(note)) for part in inputs.values() for note in part.notes]
+    files = tuple(file for part in inputs.values() for file in part.files)
     return replace(
         result,
         warnings=(*notes, *result.warnings),
@@ -288,30 +264,22 @@ def _finished(
     )
 
 
-Seen = list[tuple[TableFormat, RawTable]]
+class _Held(NamedTuple):
+    """What sources hold: judgements that are objects, inputs, and the tables that these were."""
+
+    judged: list[Judgements]
+    reads: list[Read]
+    tables: list[tuple[TableFormat, RawTable]]
 
 
-def _read(
-    sources: Sequence[object], options: HumanOptions, scorer: Scorer | None, *, whole: bool = True
-) -> tuple[list[Judgements], list[Read], Seen]:
-    """Read sources once: judgements that are objects, inputs, and the tables that nobody checked.
-
-    A scorer refuses tables before they are read; without one they are returned for it. The columns
-    that rows are selected by must be in one of the sources, if these are the ``whole`` input.
-    """
-    tables: Seen = []
-
-    def inspect(form: TableFormat, table: RawTable) -> None:
-        if scorer is None:
-            tables.append((form, table))
-        else:
-            scorer.inspect(form, table, options)
-
+def _read(sources: Sequence[object], options: HumanOptions, *, whole: bool = True) -> _Held:
+    """Read sources; columns that rows are selected by must be there if these are all sources."""
+    tables: list[tuple[TableFormat, RawTable]] = []
     reading = Reading(
         options.where,
         tuple(options.ignore),
         options.lp,
-        inspect,
+        lambda form, table: tables.append((form, table)),
         columns=options.columns,
         form=options.format,
         scale=parts_of_scale(options.scale)[0],
@@ -320,25 +288,24 @@ def _read(
     reads = read_all([s for s in sources if not isinstance(s, Judgements)], reading)
     if whole:
         check_columns(reads, reading)
-    return judged, reads, tables
+    return _Held(judged, reads, tables)
 
 
 @kept()
 def read_inputs(sources: Sequence[object], scorer: Scorer, options: HumanOptions) -> Inputs:
     """Read all sources: judgements of one kind are put together, scores and texts joined."""
-    judged, reads, _ = _read(sources, options, scorer)
-    return _gathered(judged, reads, scorer, options)
+    return _gathered(_read(sources, options), scorer, options)
 
 
-def _gathered(
-    judged: Sequence[Judgements], reads: Sequence[Read], scorer: Scorer, options: HumanOptions
-) -> Inputs:
+def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
     """Sort what was read into judgements, and sets of scores and texts."""
+    for form, table in held.tables:
+        scorer.inspect(form, table, options)
     notes: list[str] = []
-    judgements: list[Judgements] = [*judged]
+    judgements = [*held.judged]
     scores: list[EvalSet] = []
     about: list[EvalSet] = []  # with documents and domains
-    for read in reads:
+    for read in held.reads:
         notes.extend(read.notes)
         es = read.value
         if not isinstance(es, EvalSet):
@@ -346,22 +313,38 @@ def _gathered(
         elif not scorer.of_sets:
             scores.append(es)
         else:
-            described = es.segments.documents is not None or es.segments.domains is not None
-            if es.ratings or not described:
+            if es.ratings or (es.segments.documents is None and es.segments.domains is None):
                 notes.extend(es.notes)
                 judgements.append(ratings_of(es, options.human))
             about.append(es)
+    reads = held.reads
     files = [file for read in reads for file in read.files or getattr(read.value, "inputs", ())]
     together = _together(judgements)
     if options.raters is not None:
-        together, note = _merged(together, raterfile.read(options.raters))
-        notes.append(note)
+        if not isinstance(together, (Ratings, Rankings)):
+            raise UsageError("raters=... merges logins, which these judgements do not have")
+        person, logins = raterfile.read(options.raters), together.raters
+        together = together.renamed_raters(person)
+        notes.append(_merged(person, logins, len(together.raters)))
     joined = join(scores) if scores else None
     return Inputs(together, joined, tuple(files), tuple(notes), _known_segments(about))
 
 
-def _protocol_of(values: Iterable[object], human: str | None) -> tuple[str, str]:
+def _merged(person: Mapping[str, str], logins: Sequence[str], n_raters: int) -> str:
+    """Say how many raters the logins of persons are."""
+    note = f"raters: {plural(len(logins), 'login')} are {plural(n_raters, 'rater')}"
+    alone = len(set(logins) - person.keys())
+    note += f"; {plural(alone, 'login')} not in the file, each a rater" if alone else ""
+    unused = sorted(person.keys() - set(logins))
+    if unused:
+        note += f"; {plural(len(unused), 'login')} of the file without a judgement: "
+        note += listed(unused, 5)
+    return note
+
+
+def _protocol_of(held: _Held, human: str | None) -> tuple[str, str]:
     """Return the protocol that judgements are of, and what shows it."""
+    values = [*held.judged, *(read.value for read in held.reads)]
     protocols = {protocol for value in values for protocol in _shown_by(value, human)}
     if len(protocols) != 1:
         what = "are of several" if protocols else "do not show it"
@@ -370,21 +353,22 @@ def _protocol_of(values: Iterable[object], human: str | None) -> tuple[str, str]
     return protocols.pop()
 
 
-def _shown_by(value: object, human: str | None) -> list[tuple[str, str]]:
-    """Return the protocol of an input; texts and scores show none."""
+def _shown_by(value: object, human: str | None) -> Iterable[tuple[str, str]]:
+    """Yield the protocol of an input; texts and scores show none."""
     if isinstance(value, Rankings):
-        return [("rr", "rankings of systems")]
-    if isinstance(value, BattleLog):
-        return [("darr", "pairs, the better and the worse")]
-    if isinstance(value, EvalSet):
-        return [shown for name, ratings in value.ratings.items() if human in (None, name)
-                for shown in _shown_by(ratings, None)]  # fmt: skip
-    if not isinstance(value, Ratings):
-        return []
-    scored = not np.isnan(value.value).all()
-    if value.errors is None:
-        return [("da", "scores of raters")] if scored else []
-    return [("esa", "scores and marked errors") if scored else ("mqm", "marked errors")]
+        yield "rr", "rankings of systems"
+    elif isinstance(value, BattleLog):
+        yield "darr", "pairs, the better and the worse"
+    elif isinstance(value, EvalSet):
+        for name, ratings in value.ratings.items():
+            if human in (None, name):
+                yield from _shown_by(ratings, None)
+    elif isinstance(value, Ratings):
+        scored = not np.isnan(value.value).all()
+        if value.errors is not None:
+            yield ("esa", "scores and marked errors") if scored else ("mqm", "marked errors")
+        elif scored:
+            yield "da", "scores of raters"
 
 
 def _groups(sources: Sequence[object]) -> dict[str, list[object]]:
@@ -401,39 +385,22 @@ def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
     """Put together what sets say of segments; None where there is no set."""
     if not sets:
         return None
-    kinds = ("document", "domain", "source")
-    known: dict[str, list[str | None]] = {}
-    for es in sets:
-        blank = (None,) * len(es.segments)
-        columns = (es.segments.documents, es.segments.domains, es.segments.sources)
-        rows = zip(es.segments.ids, *(column or blank for column in columns), strict=True)
-        for segment, *names in rows:
-            facts = known.setdefault(segment, [None, None, None])
-            for k, (kind, name) in enumerate(zip(kinds, names, strict=True)):
-                if kind != "source" and name is not None and facts[k] not in (None, name):
+    ids = tuple(dict.fromkeys(name for es in sets for name in es.segments.ids))
+    columns: dict[str, Any] = {}
+    for kind in ("documents", "domains", "sources"):
+        names: dict[str, str] = {}
+        for es in sets:
+            column = getattr(es.segments, kind) or ()
+            for segment, name in zip(es.segments.ids, column, strict=False):
+                if name is None:
+                    continue
+                if names.setdefault(segment, name) != name and kind != "sources":
                     raise InputError(
-                        f"segment '{segment}' is of {kind} '{facts[k]}' in one input, of '{name}' "
-                        "in another"
+                        f"segment '{segment}' is of {kind[:-1]} '{names[segment]}' in one input, "
+                        f"of '{name}' in another"
                     )
-                facts[k] = facts[k] if name is None else name
-    ids = tuple(sorted(known, key=natural_key))
-    documents, domains, sources = (tuple(known[segment][k] for segment in ids) for k in range(3))
-    return Segments(ids, documents, domains, sources)
-
-
-def _merged(judged: Any, person: Mapping[str, str]) -> tuple[Any, str]:
-    """Make the logins of one person one rater, with a note on how many are left."""
-    if not isinstance(judged, (Ratings, Rankings)):
-        raise UsageError("raters=... merges logins, which these judgements do not have")
-    names, codes = encode([person.get(login, login) for login in judged.raters])
-    unused = sorted(person.keys() - set(judged.raters))
-    note = f"raters: {plural(len(judged.raters), 'login')} are {plural(len(names), 'rater')}"
-    alone = len(set(judged.raters) - person.keys())
-    note += f"; {plural(alone, 'login')} not in the file, each a rater" if alone else ""
-    if unused:
-        note += f"; {plural(len(unused), 'login')} of the file without a judgement: "
-        note += listed(unused, 5)
-    return replace(judged, raters=names, rater=codes[judged.rater]), note
+        columns[kind] = tuple(map(names.get, ids))
+    return Segments(ids, **columns)
 
 
 def ratings_of(es: EvalSet, human: str | None) -> Ratings:
@@ -449,6 +416,11 @@ def ratings_of(es: EvalSet, human: str | None) -> Ratings:
     return es.ratings[human]
 
 
+#: Columns of ratings that some files lack, and what their rows then hold.
+_BLANK = {"errors": None, "item": "system", "unit": "", "document": "", "wave": 0, "domain": "",
+          "seconds": np.nan}  # fmt: skip
+
+
 def _together(judged: Sequence[Judgements]) -> Judgements | None:
     """Put several files of judgements together; a rater of the same name is the same person."""
     if len(judged) < 2:
@@ -458,33 +430,20 @@ def _together(judged: Sequence[Judgements]) -> Judgements | None:
     parts = [value for value in judged if isinstance(value, Ratings)]
     if not parts:
         raise UsageError("give one file of rankings or pairs at a time")
-
-    def labels(names: str, codes: str) -> list[str]:
-        return [getattr(part, names)[code] for part in parts for code in getattr(part, codes)]
-
-    def column(name: str, blank: Any) -> tuple[Any, ...] | None:
-        columns = [getattr(part, name) for part in parts]
-        if all(values is None for values in columns):
-            return None
-        rows = zip(parts, columns, strict=True)
-        return tuple(
-            x for part, values in rows for x in ([blank] * len(part) if values is None else values)
-        )
-
-    seconds = column("seconds", np.nan)
-    return Ratings.from_labels(
-        labels("systems", "system"),
-        labels("segments", "segment"),
-        labels("raters", "rater"),
-        np.concatenate([part.value for part in parts]),
-        errors=column("errors", None),
-        item=column("item", "system"),
-        unit=column("unit", ""),
-        document=column("document", ""),
-        wave=column("wave", 0),
-        domain=column("domain", ""),
-        seconds=None if seconds is None else np.array(seconds, dtype=np.float64),
+    system, segment, rater = (
+        [getattr(part, f"{name}s")[code] for part in parts for code in getattr(part, name)]
+        for name in ("system", "segment", "rater")
     )
+    columns: dict[str, Any] = {}
+    for name, blank in _BLANK.items():
+        cells = [getattr(part, name) for part in parts]
+        if any(column is not None for column in cells):
+            blanks = ([blank] * len(part) for part in parts)
+            filled = (b if c is None else c for b, c in zip(blanks, cells, strict=True))
+            columns[name] = list(itertools.chain.from_iterable(filled))
+    value = np.concatenate([part.value for part in parts])
+    columns |= {"seconds": np.array(columns["seconds"])} if "seconds" in columns else {}
+    return Ratings.from_labels(system, segment, rater, value, **columns)
 
 
 def scored_inputs(
@@ -508,22 +467,19 @@ def scored_inputs(
     scorer.refuse(options)
     rated: list[object] = []
     others: list[object] = []
-    reads: list[Read] = []
-    tables: Seen = []
+    held: _Held | None = None
     for source in sources:
-        _, of_source, seen = _read([source], options, None, whole=len(sources) == 1)
-        if of_source and all(isinstance(read.value, Ratings) for read in of_source):
+        part = _read([source], options, whole=len(sources) == 1)
+        if part.reads and all(isinstance(read.value, Ratings) for read in part.reads):
             rated.append(source)
-            reads, tables = of_source, seen
+            held = part
         else:
             others.append(source)
-    if not rated:
+    if held is None:
         raise UsageError(f'protocol="{protocol}": no input holds raw ratings')
     if len(rated) > 1:  # files of one tool are one table, whose rows are settled together
-        _, reads, tables = _read(rated, options, None)
-    for form, table in tables:
-        scorer.inspect(form, table, options)
-    result = _finished({"all": _gathered([], reads, scorer, options)}, scorer, options, rng)
+        held = _read(rated, options)
+    result = _finished({"all": _gathered(held, scorer, options)}, scorer, options, rng)
     es = result.rated_set
     assert es is not None  # protocols of single outputs have scores of them
     return [es, *others], load.human or result.score, result.warnings
