@@ -34,7 +34,7 @@ from steelyard.kobe.options import KobeOptions, LinkOptions
 from steelyard.kobe.run import kobe_metric
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
-from steelyard.metaevaluation.options import MetaOptions, Procedure
+from steelyard.metaevaluation.options import MetaOptions, MetricTest
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.differences import difference_worth
@@ -321,7 +321,7 @@ CASES = [
                       "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
          | {"method": "known name", "k": "above 0"}),
-    Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
+    Case(MetricTest, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),
     Case(presets.Task, {"by": "pa"},
@@ -453,11 +453,13 @@ def _gives_a_study(f: Any, module: str) -> bool:
 
 def test_messages_name_the_option_what_was_expected_and_what_was_given():
     with pytest.raises(UsageError, match=r"^epsilon is a number of at least 0, got -1$"):
-        sy.meta_evaluate(ES, "people", by="acc-eq", epsilon=-1)
+        sy.meta_evaluate(ES, "people", by="acc-eq", rules=sy.meta_rules(epsilon=-1))
     with pytest.raises(UsageError, match=r"^n_resamples is a whole number of at least 1, got 0$"):
-        sy.meta_evaluate(ES, "people", by="pa", significance=True, n_resamples=0)
+        sy.meta_evaluate(ES, "people", by="pa", significance=sy.metric_test(n_resamples=0))
     with pytest.raises(UsageError, match=r"^alpha is a number strictly between 0 and 1, got 7$"):
-        sy.meta_evaluate(ES, "people", by="pa", alpha=7)  # which nothing uses
+        sy.meta_evaluate(
+            ES, "people", by="pa", significance=sy.metric_test(alpha=7)
+        )  # which nothing uses
     with pytest.raises(UsageError, match="whole number between 10 and 1,000,000,000, got 1000"):
         sy.compare(ES, "m", n_bootstrap=10**12)
     with pytest.raises(UsageError, match=r"^systems is a list of names, got 'AB'$"):

@@ -15,7 +15,7 @@ from steelyard.cli.main import run
 from steelyard.cli.meta import read_tie_matrices
 from steelyard.core.errors import InputError, UsageError
 from steelyard.metaevaluation.benchmark import tasks as presets
-from steelyard.metaevaluation.benchmark.parts import pool_draws, split_weights
+from steelyard.metaevaluation.benchmark.run import pool_draws, split_weights
 from steelyard.metaevaluation.benchmark.run import run_benchmark as run_with
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.run import meta_evaluate

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
-from steelyard.metaevaluation.cube import prepare
-from steelyard.metaevaluation.levels import pooled, unit_means
+from steelyard.metaevaluation.data import pooled, prepare, unit_means
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.scoring.surface import surface_table
 

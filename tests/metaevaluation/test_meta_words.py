@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.core.display import Summary
 from steelyard.core.errors import SteelyardError
-from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
-from steelyard.metaevaluation.outliers import Outliers, Without
-from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
+from steelyard.metaevaluation.benchmark.run import BenchmarkResult, Standing
+from steelyard.metaevaluation.results import MetaEvaluation, MetaResult, Outliers, Without
 
 NAN = float("nan")
 
@@ -129,7 +128,13 @@ def test_words_never_fail_on_what_can_be_weighed(seed, n, s):
     tables = {name: sy.ScoreTable(own) for name, own in zip("hxy", values, strict=True)}
     es = sy.EvalSet(tuple("ABCD"[:n]), segments, tables)
     try:
-        made = sy.meta_evaluate(es, "h", by=["spa", "pearson"], n_bootstrap=10, n_resamples=10)
+        made = sy.meta_evaluate(
+            es,
+            "h",
+            by=["spa", "pearson"],
+            n_bootstrap=10,
+            significance=sy.metric_test(n_resamples=10),
+        )
     except SteelyardError:
         return
     checked(made.words())

@@ -24,7 +24,7 @@ from steelyard.demo.embedded import SCORES
 from steelyard.formats.save import save
 from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.metaevaluation.significance import ranked
+from steelyard.metaevaluation.tests import ranked
 from steelyard.stats.arrays import row_means
 from steelyard.stats.metametrics.correlations import chance_level
 from steelyard.stats.metametrics.registry import METAMETRICS
@@ -148,7 +148,7 @@ def test_every_meta_metric_gives_one_to_a_perfect_metric(name):
 def test_identical_metrics_share_value_rank_and_warning():
     es = small()
     es = es.with_scores("copy-src", es["good-src"].values)
-    result = meta_evaluate(es, by="spa", significance=True, n_resamples=100)
+    result = meta_evaluate(es, by="spa", significance=sy.metric_test(n_resamples=100))
     ranks = {r.metric: (r.value, r.rank) for r in result.results}
     assert ranks["copy-src"] == ranks["good-src"]
     assert "'good-src' and 'copy-src' are identical" in result.warnings
@@ -220,7 +220,12 @@ def test_systems_without_a_human_score_and_references_are_left_out():
     assert result.systems == ("C", "D", "E")
     assert "1 system without a 'human' score left out: A" in result.warnings
     assert "left out as the reference of a metric: B (keep_references=True)" in result.warnings
-    assert meta_evaluate(es, by="pa", keep_references=True).systems == ("B", "C", "D", "E")
+    assert meta_evaluate(es, by="pa", rules=sy.meta_rules(keep_references=True)).systems == (
+        "B",
+        "C",
+        "D",
+        "E",
+    )
 
 
 def test_documents_as_units_change_spa_only():
@@ -233,7 +238,9 @@ def test_documents_as_units_change_spa_only():
 
 
 def test_ranks_follow_the_greedy_rule_and_letters_never_lie():
-    result = meta_evaluate(sy.demo_set(), "mqm", by="spa", significance=True, n_resamples=500)
+    result = meta_evaluate(
+        sy.demo_set(), "mqm", by="spa", significance=sy.metric_test(n_resamples=500)
+    )
     test = result.significance["spa"]
     rows = {r.metric: r for r in result.results}
     for i, a in enumerate(test.metrics):
@@ -287,7 +294,7 @@ def test_tests_and_intervals_follow_the_rule_of_human_ties():
     es = es.with_scores("human", human, kind="human")
     options: dict[str, Any] = {"by": "pa", "significance": True, "n_resamples": 50}
     strict = meta_evaluate(es, **options)
-    dropped = meta_evaluate(es, pa_ties="drop-human", **options)
+    dropped = meta_evaluate(es, **options, rules=sy.meta_rules(pa_ties="drop-human"))
     for one, other in zip(strict.results, dropped.results, strict=True):
         assert one.value == pytest.approx(other.value * 9 / 10)
         assert one.ci is not None
@@ -322,7 +329,7 @@ def test_json_contract(capsys):
 
 
 def test_table_and_frame(capsys):
-    result = meta_evaluate(small(), by=["spa", "pa"], significance=True, n_resamples=50)
+    result = meta_evaluate(small(), by=["spa", "pa"], significance=sy.metric_test(n_resamples=50))
     text = result.table().text()
     assert "spa ↑" in text
     assert "human score human: 5 systems, 30 segments" in text
@@ -372,8 +379,14 @@ def test_table_1_of_the_spa_paper(shared, lp, left_out):
     es = es.drop(systems=["refA", "synthetic_ref", *([left_out] if left_out else [])])
     metrics = [name for name in es.metrics if name.endswith("-refA")]
     assert len(metrics) == 25
-    found = meta_evaluate(es, "mqm", by=["pa", "spa"], metrics=metrics, significance=True,
-                          n_resamples=1000, intervals=None)  # fmt: skip
+    found = meta_evaluate(
+        es,
+        "mqm",
+        by=["pa", "spa"],
+        metrics=metrics,
+        intervals=None,
+        significance=sy.metric_test(n_resamples=1000),
+    )
     for by, (distinct, significant, clusters) in TABLE1[lp, left_out].items():
         values = np.array(list(found.values(by).values()))
         assert len(np.unique(values.round(10))) == distinct
@@ -397,7 +410,9 @@ def holed() -> EvalSet:
 
 
 def test_metrics_that_lack_systems_or_scores_are_named_and_counted():
-    result = meta_evaluate(holed(), by=["spa", "pa", "acc-eq"], significance=True, n_resamples=20)
+    result = meta_evaluate(
+        holed(), by=["spa", "pa", "acc-eq"], significance=sy.metric_test(n_resamples=20)
+    )
     hint = "(common=True weighs all metrics on what all of them have)"
     assert f"'no-B' has no score for 1 of 5 systems (B): weighed on the pairs of the others {hint}" in result.warnings  # fmt: skip # noqa: E501
     assert (
@@ -450,13 +465,15 @@ def test_tests_of_a_metric_without_a_system_use_the_means_that_are_shown():
     """What is missing is not taken for an average score."""
     es = holed().drop(scores=["empty"])
     for by in ("pa", "pearson"):
-        result = meta_evaluate(es, by=by, significance=True, n_resamples=50, intervals=None)
+        result = meta_evaluate(
+            es, by=by, intervals=None, significance=sy.metric_test(n_resamples=50)
+        )
         assert not any("tests use means" in text for text in result.warnings)
 
 
 def test_the_common_part_is_what_all_metrics_have():
     es = holed().drop(scores=["empty"])
-    result = meta_evaluate(es, by=["spa", "pa", "pearson"], common=True)
+    result = meta_evaluate(es, by=["spa", "pa", "pearson"], rules=sy.meta_rules(common=True))
     assert "common: 1 system that a metric lacks left out: B" in result.warnings
     assert "common: 5 of 30 segments that a metric lacks left out" in result.warnings
     assert not any("common=True" in text for text in result.warnings)
@@ -482,7 +499,12 @@ def test_a_metric_that_lacks_the_worst_segments_of_a_system():
     plain = meta_evaluate(es, by="pa", intervals=None)
     assert plain.results[0].value == 0
     assert "(A: 12): means of systems are over different segments" in plain.warnings[0]
-    assert meta_evaluate(es, by="pa", intervals=None, common=True).results[0].value == 1
+    assert (
+        meta_evaluate(es, by="pa", intervals=None, rules=sy.meta_rules(common=True))
+        .results[0]
+        .value
+        == 1
+    )
 
 
 def test_official_scores_go_where_the_common_part_has_fewer_segments():
@@ -490,7 +512,9 @@ def test_official_scores_go_where_the_common_part_has_fewer_segments():
     es = es.with_scores("bad-src", es["bad-src"], system_scores=np.arange(5.0))
     values = es["good-src"].values.copy()
     values[2, 3] = NAN
-    result = meta_evaluate(es.with_scores("good-src", values), by="pa", common=True)
+    result = meta_evaluate(
+        es.with_scores("good-src", values), by="pa", rules=sy.meta_rules(common=True)
+    )
     told = "common: official system scores of 'bad-src' are of all segments, so means of those "
     assert any(text.startswith(told) for text in result.warnings)
 
@@ -503,9 +527,9 @@ def test_nothing_in_common_is_an_error():
     for name, values in zip(("one", "two"), halves, strict=True):
         es = es.with_scores(name, values)
     with pytest.raises(UsageError, match="no segment has scores of all metrics: 'one' has 75 of"):
-        meta_evaluate(es, common=True)
+        meta_evaluate(es, rules=sy.meta_rules(common=True))
     with pytest.raises(UsageError, match="no system has scores of all metrics: 'empty' has 0 of"):
-        meta_evaluate(holed(), common=True)
+        meta_evaluate(holed(), rules=sy.meta_rules(common=True))
 
 
 def test_one_segment_has_no_interval():
@@ -586,8 +610,14 @@ def test_values_lie_in_their_intervals_by_document(seed):
 def test_tests_of_metrics_have_the_unit_of_the_values():
     """Ten documents: the exact test of acc-eq is over 2**10 swaps of documents."""
     es = by_document(size=5)
-    result = meta_evaluate(es, by="acc-eq", unit="document", significance=True, intervals=None,
-                           epsilon=0.5)  # fmt: skip
+    result = meta_evaluate(
+        es,
+        by="acc-eq",
+        unit="document",
+        significance=True,
+        intervals=None,
+        rules=sy.meta_rules(epsilon=0.5),
+    )
     i, j = np.triu_indices(6, 1)
     h = es["human"].values
     share = {}
@@ -608,7 +638,7 @@ def test_units_that_do_not_fit():
     with pytest.raises(UsageError, match="values, tests and intervals have one unit"):
         meta_evaluate(es, unit="5", intervals="document")
     with pytest.raises(UsageError, match="method mtme flips single segments"):
-        meta_evaluate(es, unit="document", method="mtme")
+        meta_evaluate(es, unit="document", rules=sy.meta_rules(method="mtme"))
 
 
 def test_a_value_outside_its_interval_is_named():
@@ -641,7 +671,11 @@ def test_words_count_what_a_value_rests_on():
     assert not words.settled  # values of different systems are no ranking
     assert "common=True" in words.undecided[0]
     assert "2 of 3 systems (1 pair)" in words.sureness[0]
-    assert meta_evaluate(es, "people", by="pa", intervals=None, common=True).words().settled
+    assert (
+        meta_evaluate(es, "people", by="pa", intervals=None, rules=sy.meta_rules(common=True))
+        .words()
+        .settled
+    )
 
 
 @pytest.mark.parametrize("shared", [0.0, 3.0])

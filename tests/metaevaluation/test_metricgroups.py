@@ -8,7 +8,7 @@ import pytest
 import steelyard as sy
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.metricgroups import weigh_groups
+from steelyard.metaevaluation.run import weigh_groups
 
 
 def planted(seed: int = 0, *, swap: bool = True) -> EvalSet:

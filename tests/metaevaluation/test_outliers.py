@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -62,7 +63,7 @@ def test_values_without_outliers_are_those_of_fewer_systems(by):
 def test_drop_is_a_set_without_them(by):
     es = make()
     options: dict[str, Any] = {"by": by, "significance": True, "n_resamples": 50, "n_bootstrap": 20}
-    found = meta_evaluate(es, "people", outliers="drop", **options)
+    found = meta_evaluate(es, "people", **options, rules=sy.meta_rules(outliers="drop"))
     alone = meta_evaluate(es.drop(systems=FAR), "people", **options)
     assert found.systems == alone.systems
     assert found.results == alone.results
@@ -74,7 +75,7 @@ def test_drop_is_a_set_without_them(by):
 def test_nothing_else_changes(by):
     es = make()
     options: dict[str, Any] = {"by": by, "significance": True, "n_resamples": 50, "n_bootstrap": 20}
-    kept = meta_evaluate(es, "people", outliers="keep", **options)
+    kept = meta_evaluate(es, "people", **options, rules=sy.meta_rules(outliers="keep"))
     both = meta_evaluate(es, "people", **options)
     assert all(result.without_outliers is None for result in kept.results)
     assert tuple(replace(r, without_outliers=None) for r in both.results) == kept.results
@@ -87,7 +88,12 @@ def test_nothing_else_changes(by):
 def test_where_all_are_outliers_nothing_is_left_to_weigh():
     told = r'8 of 8 systems are outliers by people .*: outliers="drop" leaves no system'
     with pytest.raises(UsageError, match=told):
-        meta_evaluate(make(n=8), "people", by="pa", outliers="drop", outlier_cutoff=1e-300)
+        meta_evaluate(
+            make(n=8),
+            "people",
+            by="pa",
+            rules=sy.meta_rules(outliers="drop", outlier_cutoff=1e-300),
+        )
 
 
 def test_segments_are_not_about_systems():

@@ -17,10 +17,10 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.cube import Run, prepare
+from steelyard.metaevaluation.data import Run, prepare
 from steelyard.metaevaluation.options import MetaOptions
-from steelyard.metaevaluation.raterdraws import judgements, people_behind
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
+from steelyard.metaevaluation.tests import judgements, people_behind
 from steelyard.stats.arrays import row_means
 from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.accuracy import Spa
@@ -101,7 +101,9 @@ def test_values_with_other_human_scores():
     found = own.meta.rejudged(own.view, own.places(["good"]), humans)
     for b, human in enumerate(humans):
         again = replace(es, scores={**es.scores, "people": sy.ScoreTable(human, "human")})
-        result = meta_evaluate(again, "people", by="acc-eq", epsilon=1.0, intervals=None)
+        result = meta_evaluate(
+            again, "people", by="acc-eq", intervals=None, rules=sy.meta_rules(epsilon=1.0)
+        )
         assert found[b, 0] == pytest.approx(result.values("acc-eq")["good"])
     del data
 
@@ -128,8 +130,16 @@ def coverage(runs):
     quality = np.linspace(70, 40, 8)
     for seed in range(runs):
         es = made(np.random.default_rng(seed), n=8, raters=30, quality=quality, bias=8.0)
-        result = meta_evaluate(es, "people", by="pearson", metrics=["good"], intervals="rater",
-                               n_bootstrap=200, outliers="keep", rng=seed)  # fmt: skip
+        result = meta_evaluate(
+            es,
+            "people",
+            by="pearson",
+            metrics=["good"],
+            intervals="rater",
+            n_bootstrap=200,
+            rng=seed,
+            rules=sy.meta_rules(outliers="keep"),
+        )
         ci = result.results[0].ci
         assert ci is not None
         held += ci[0] <= np.corrcoef(quality, row_means(es["good"].values))[0, 1] <= ci[1]
@@ -182,18 +192,31 @@ def test_soft_accuracy_by_rater_is_that_of_human_p_values():
     assert people.p is not None
     order = [es.systems.index(system.system) for system in people.systems]
     for unit in ("rater", "segment+rater"):
-        result = meta_evaluate(es, "people", by="spa", unit=unit, outliers="keep", intervals=None)
-        plain = meta_evaluate(es, "people", by="spa", outliers="keep", intervals=None)
+        result = meta_evaluate(
+            es, "people", by="spa", unit=unit, intervals=None, rules=sy.meta_rules(outliers="keep")
+        )
+        plain = meta_evaluate(
+            es, "people", by="spa", intervals=None, rules=sy.meta_rules(outliers="keep")
+        )
         assert result.values("spa") != plain.values("spa")
         assert result.unit.name == unit
     metric = pair_preferences(es, "people", "good")[2][np.ix_(order, order)]
     i, j = np.triu_indices(5, 1)
     expected = 1 - np.abs(people.p[i, j] - metric[i, j]).mean()
-    result = meta_evaluate(es, "people", by="spa", unit="rater", outliers="keep")
+    result = meta_evaluate(
+        es, "people", by="spa", unit="rater", rules=sy.meta_rules(outliers="keep")
+    )
     assert result.values("spa")["good"] == pytest.approx(expected, abs=1e-6)
     assert any("no interval over raters" in text for text in result.warnings)
-    tested = meta_evaluate(es, "people", by="spa", unit="rater", outliers="keep",
-                           significance=True, intervals=None, n_resamples=50)  # fmt: skip
+    tested = meta_evaluate(
+        es,
+        "people",
+        by="spa",
+        unit="rater",
+        intervals=None,
+        significance=sy.metric_test(n_resamples=50),
+        rules=sy.meta_rules(outliers="keep"),
+    )
     assert tested.significance["spa"].p.shape == (2, 2)
 
 
@@ -223,7 +246,9 @@ def test_refusals():
 
 def test_systems_left_out_take_their_ratings_along():
     es = made(np.random.default_rng(6), quality=[70, 69, 68, 67, 10])
-    result = meta_evaluate(es, "people", by="spa", unit="rater", outliers="drop", intervals=None)
+    result = meta_evaluate(
+        es, "people", by="spa", unit="rater", intervals=None, rules=sy.meta_rules(outliers="drop")
+    )
     assert result.n_systems == 4
     both = meta_evaluate(es, "people", by="spa", unit="rater", intervals=None)
     assert both.results[0].without_outliers is not None

@@ -27,10 +27,7 @@ def results() -> dict[str, Any]:
         "pair": sy.decide(es, ("Dolomite", "Granite"), "learned-refA", n_bootstrap=50),
         "several": sy.compare_scores(es, ["mqm", "learned-refA"], n_bootstrap=50),
         "battles": sy.compare_battles(BATTLES, n_bootstrap=50),
-        "meta": sy.meta_evaluate(
-            es, "mqm", by=["spa", "pa"], metrics=["kin-src", "learned-refA"], n_bootstrap=50,
-            significance=True, n_resamples=20,
-        ),
+        "meta": sy.meta_evaluate(es, "mqm", by=["spa", "pa"], metrics=["kin-src", "learned-refA"], n_bootstrap=50, significance=sy.metric_test(n_resamples=20)),
         "people": sy.human_scores(embedded.RATINGS, protocol="da"),
         "scores": sy.score(embedded.demo_texts("de-en"), ["chrf", "bleu"]),
         "judges": sy.judge(embedded.VERDICTS, **HUMAN),

@@ -14,7 +14,7 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
+from steelyard.metaevaluation.data import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.studies.metrics.discernment import guard
 from steelyard.studies.results import Study
@@ -128,7 +128,7 @@ def test_meta_warns_of_a_sentinel_that_wins():
 
 def test_meta_weighs_sentinels_if_asked():
     es = make_set(5)
-    found = meta_evaluate(es, "people", by=["pa"], sentinels=True)
+    found = meta_evaluate(es, "people", by=["pa"], rules=sy.meta_rules(sentinels=True))
     assert sum(is_sentinel(name) for name in found.values("pa")) == 6
     again = meta_evaluate(es, "people", by=["pa"])
     both = {name: found.values("pa")[name] for name in again.values("pa")}
