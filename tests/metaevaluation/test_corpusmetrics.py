@@ -96,7 +96,7 @@ def test_official_scores_that_are_no_means_are_said_to_be_tested_otherwise():
         intervals=None,
         significance=sy.metric_test(n_resamples=50),
     )
-    assert any("tests use means of segment scores" in w and "'bare'" in w for w in found.warnings)
+    assert any("tests use segment means" in w and "'bare'" in w for w in found.warnings)
 
 
 def test_through_the_command(tmp_path, capsys):

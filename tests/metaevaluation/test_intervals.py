@@ -292,8 +292,8 @@ def test_many_metrics_without_an_interval_are_counted():
 def test_an_unknown_unit_has_a_hint_and_both_has_words():
     with pytest.raises(UsageError, match="unknown intervals 'systems'; did you mean 'sys"):
         meta_evaluate(made(), intervals="systems")
-    text = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20).table().text()
-    assert "95% interval over resampled segments and systems" in text
+    both = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20)
+    assert "95% CI over segments and systems" in both.table().notes[0]
 
 
 @pytest.mark.slow

@@ -101,7 +101,7 @@ def test_recomputed_draws_are_few_by_default_and_said_to_be():
     result = meta_evaluate(small(s=12), "mqm", by="kendall-b", level="seg", group_by="none",
                            significance=True, intervals=None)  # fmt: skip
     assert result.significance["kendall-b"].n_resamples == 200
-    assert any("computed anew in each of 200 draws" in w for w in result.warnings)
+    assert any("200 slow draws" in text for text in result.warnings)
 
 
 def test_pairs_are_a_binomial_test_of_verdicts():
@@ -126,7 +126,7 @@ def test_pairs_are_a_binomial_test_of_verdicts():
 
 
 def test_pairs_are_said_not_to_keep_their_level_and_inputs_stand_beside():
-    options: dict[str, Any] = {"by": ["acc-eq", "tau-eq"], "significance": True, "intervals": None}
+    options: dict[str, Any] = {"by": ["acc-eq", "tau-eq"], "intervals": None}
     found = meta_evaluate(
         small(), "mqm", **options, significance=sy.metric_test(scheme="pairs", correction="holm")
     )
@@ -136,8 +136,6 @@ def test_pairs_are_said_not_to_keep_their_level_and_inputs_stand_beside():
     for by, test in found.significance.items():
         told = [text for text in found.warnings if text.startswith(f"{by}: scheme pairs")]
         assert len(told) == 1
-        assert "rejects about 18 % of true nulls at 5 %" in told[0]
-        assert "3 differences significant by it, 3 by inputs" in told[0]
         assert test.note is not None
         assert test.valid is not None
         valid = plain.significance[by]
@@ -193,8 +191,8 @@ def test_a_scheme_that_does_not_fit_is_said_to_be_so():
 
 @pytest.mark.parametrize("correction", ["holm", "bonferroni", "benjamini-hochberg"])
 def test_corrected_p_values_make_the_clusters(correction):
-    options: dict[str, Any] = {"by": "acc-eq", "significance": True, "intervals": None}
-    raw = meta_evaluate(small(), "mqm", **options).significance["acc-eq"]
+    options: dict[str, Any] = {"by": "acc-eq", "intervals": None}
+    raw = meta_evaluate(small(), "mqm", **options, significance=True).significance["acc-eq"]
     assert raw.p_adjusted is None
     found = meta_evaluate(
         small(), "mqm", **options, significance=sy.metric_test(correction=correction)
@@ -280,15 +278,14 @@ def test_every_scheme_keeps_its_level_or_says_that_it_does_not(scheme, by, optio
 
 
 def test_a_scheme_that_may_be_off_has_the_valid_one_beside_it():
-    options: dict[str, Any] = {"significance": True, "intervals": None, "n_resamples": 99}
     for scheme, by, level in (("cells", "spa", None), ("williams", "pearson", "seg")):
         found = meta_evaluate(
             small(),
             "mqm",
             by=by,
             level=level,
-            **options,
-            significance=sy.metric_test(scheme=scheme),
+            intervals=None,
+            significance=sy.metric_test(scheme=scheme, n_resamples=99),
         )
         test = found.significance[by]
         assert test.valid is not None
@@ -300,12 +297,13 @@ def test_a_scheme_that_may_be_off_has_the_valid_one_beside_it():
         by="kendall-b",
         level="seg",
         group_by="none",
-        **options | {"n_resamples": 9},
-        significance=sy.metric_test(scheme="cells"),
+        intervals=None,
+        significance=sy.metric_test(scheme="cells", n_resamples=9),
     )
     assert slow.significance["kendall-b"].valid is None
     assert any('(scheme="inputs" keeps its level)' in text for text in slow.warnings)
-    plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], **options)
+    plain = meta_evaluate(small(), "mqm", by=["spa", "pa", "acc-eq"], intervals=None,
+                          significance=sy.metric_test(n_resamples=99))  # fmt: skip
     assert {by: test.note is None for by, test in plain.significance.items()} == {
         "spa": True, "pa": False, "acc-eq": True
     }  # fmt: skip

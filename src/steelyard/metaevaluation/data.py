@@ -470,7 +470,9 @@ def sentinel_tables(
         tables[f"name{mark}"] = np.broadcast_to(hashes, shape)
     tables["segment"] = np.broadcast_to(row_means(es[human].oriented.T), shape)
     if es.outputs:
-        lengths = np.array([_lengths(es.outputs.get(name, (None,) * es.n_segments)) for name in es.systems])
+        lengths = np.array(
+            [_lengths(es.outputs.get(name, (None,) * es.n_segments)) for name in es.systems]
+        )
         tables["length"], tables["brevity"] = lengths, -lengths
     if es.segments.sources is not None:
         tables["source"] = np.broadcast_to(-_lengths(es.segments.sources), shape)

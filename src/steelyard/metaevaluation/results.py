@@ -311,7 +311,9 @@ class MetaEvaluation(Result):
         text = f"{best.metric} agrees best with {self.human} ({value})"
         close = [r.metric for r in results[1:] if r.rank == 1]
         test = self.significance.get(best.by)
-        if best.rank is None or test is None:
+        if len({r.n_systems for r in results}) > 1:
+            yield "undecided", f"{text}, but metrics cover different systems (common=True)."
+        elif best.rank is None or test is None:
             yield "settled", f"{text}."
             yield (
                 "undecided",

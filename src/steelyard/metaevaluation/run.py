@@ -171,11 +171,11 @@ def evaluate(
 ) -> MetaEvaluation:
     """Evaluate metrics as :func:`meta_evaluate` does."""
     human = the_human(es, human)
-    metrics = options.metrics
+    metrics: Collection[str] | None = options.metrics
     if options.sentinels:
-        chosen = the_metrics(es, human, metrics)
         tables = sentinel_tables(es, human, generator(rng).spawn(3)[2])
-        es, metrics = replace(es, scores={**es.scores, **tables}), (*chosen, *tables)
+        metrics = (*the_metrics(es, human, metrics), *tables)
+        es = replace(es, scores={**es.scores, **tables})
     data, warnings = prepare(
         es, human, metrics, keep_references=options.keep_references, common=options.common
     )
@@ -187,43 +187,35 @@ def evaluate(
         data, more = pooled(data, human, level)
         warnings += more
     ratings, data = ratings_behind(es, human, options, data)
-    units = data.units(unit)
     if level in POOLED:
         units, options = item_units(data, options)
+    else:
+        units = data.units(unit)
     warnings += _unit_warnings(units, data, options)
     test_draws, resample_draws = streams(rng, 2)
     draws: RaterDraws | Resamples | None = None
     if options.intervals is not None:
         draws = RaterDraws.of(data, human, ratings, options, resample_draws)
         draws = draws or draw_resamples(data, options, units, resample_draws)
+    runs = [Run.of(data, meta, options, units.codes) for meta in metas]
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
-    chance: dict[str, float] = {}
-    p_error: dict[str, float] = {}
-    by_coarser: dict[str, dict[str, float]] = {}
-    coarser = units.coarser if data.raters is None else None
-    for meta in each(metas):
-        run = Run.of(data, meta, options, units.codes)
+    for run in each(runs):
         part = run.results()
-        p_error[meta.name] = meta.p_error(run.view)
         if options.significance:
             test, more = compare_metrics(run, part, options, test_draws)
             warnings += more
             if test is not None:
-                tests[meta.name] = test
+                tests[run.meta.name] = test
                 part = ranked(part, test, options.alpha)
         warnings += _beaten(part)
         part, more = with_intervals(run, part, draws)
         warnings += more
-        by_chance = meta.chance(run.view)
-        chance |= {} if by_chance is None else {meta.name: by_chance}
         if outliers.systems and run.view.level == "sys" and options.outliers == "both":
             part = run.without(part, outliers.systems)
         results += [replace(r, level=level) for r in part] if level in POOLED else part
-        if coarser is not None and coarser.n > 1 and meta.on_cells and run.view.level == "sys":
-            other = Run.of(data, meta, options, coarser.codes).results()
-            by_coarser[meta.name] = {result.metric: result.value for result in other}
     warnings += without_value(results)
+    chance = {run.meta.name: run.meta.chance(run.view) for run in runs}
     worth_draws = streams(rng, 4)[3]
     of_systems = level not in POOLED and any(result.level == "sys" for result in results)
     shown = options.provenance(human, [meta.name for meta in metas])
@@ -236,11 +228,11 @@ def evaluate(
         significance=tests,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("meta", shown, es.inputs, rng, options),
-        chance=chance,
-        p_error=p_error,
+        chance={by: value for by, value in chance.items() if value is not None},
+        p_error={run.meta.name: run.meta.p_error(run.view) for run in runs},
         resampled=RATER if isinstance(draws, RaterDraws) else options.intervals or "",
         unit=people_unit(data, options.unit, units),
-        by_coarser=by_coarser,
+        by_coarser=_by_coarser(runs, options, units),
         n_cells=int(np.count_nonzero(~np.isnan(data.human))),
         outliers=outliers,
         source=es,
@@ -249,6 +241,20 @@ def evaluate(
         if of_systems
         else {},
     )
+
+
+def _by_coarser(
+    runs: Sequence[Run], options: MetaOptions, units: Units
+) -> dict[str, dict[str, float]]:
+    """Return the values that a coarser unit gives where p-values inside them depend on it."""
+    coarser, values = units.coarser, {}
+    for run in runs:
+        if coarser is None or coarser.n < 2 or run.data.raters is not None:
+            return {}
+        if run.meta.on_cells and run.view.level == "sys":
+            results = Run.of(run.data, run.meta, options, coarser.codes).results()
+            values[run.meta.name] = {result.metric: result.value for result in results}
+    return values
 
 
 def _outliers(data: Data, human: str, options: MetaOptions) -> tuple[Outliers, Data]:
