@@ -128,7 +128,8 @@ def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit
 
 def test_ties_of_ones_own_are_resampled_too():
     half = from_matrix("half", TieMatrix(metric_tie=0.5), threshold=1.0)
-    for level, unit in (("sys", "both"), ("seg", "system"), ("seg", "both")):
+    cases: Any = (("sys", "both"), ("seg", "system"), ("seg", "both"))
+    for level, unit in cases:
         rows = meta_evaluate(made(), by=half, level=level, intervals=unit).results
         assert all(row.ci is not None for row in rows)
 
@@ -291,7 +292,7 @@ def test_many_metrics_without_an_interval_are_counted():
 
 def test_an_unknown_unit_has_a_hint_and_both_has_words():
     with pytest.raises(UsageError, match="unknown intervals 'systems'; did you mean 'sys"):
-        meta_evaluate(made(), intervals="systems")
+        meta_evaluate(made(), intervals="systems")  # type: ignore[arg-type]
     both = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20)
     assert "95% CI over segments and systems" in both.table().notes[0]
 

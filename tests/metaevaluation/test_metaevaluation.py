@@ -218,7 +218,7 @@ def test_systems_without_a_human_score_and_references_are_left_out():
     es = es.with_scores("m-B", es["good-src"].values, uses=("B",))
     result = meta_evaluate(es, by="pa")
     assert result.systems == ("C", "D", "E")
-    assert result.warnings == ("excluded A (no human), B (reference: keep_references=True)",)
+    assert "excluded A (no human), B (reference: keep_references=True)" in result.warnings
     kept = meta_evaluate(es, by="pa", rules=sy.meta_rules(keep_references=True))
     assert kept.systems == ("B", "C", "D", "E")
 

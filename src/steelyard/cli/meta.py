@@ -154,8 +154,9 @@ def meta(
         from steelyard.data.selection import chosen_metrics
         from steelyard.report.figures import metaevaluation as figures
 
-        if es is None or not isinstance(result, MetaEvaluation):
+        if not isinstance(result, MetaEvaluation):
             return figures.draw_protocol(name, result, asked.alpha)
+        assert es is not None
         named = () if asked.metrics is None else tuple(
             chosen_metrics(es, asked.metrics, human=options.human)
         )  # fmt: skip

@@ -340,7 +340,7 @@ def _lacking(data: Data) -> list[str]:
         gaps = np.zeros_like(judged) if present is None else judged & ~present & scored[:, None]
         if gaps.any():
             cells.setdefault(np.packbits(gaps).tobytes(), (gaps, []))[1].append(name)
-    warnings = []
+    warnings: list[str] = []
     for lost, names in systems.items():
         lack = "lacks" if len(names) == 1 else "lack"
         shown = f"{len(lost)} of {es.n_systems} systems ({listed(lost, rest='other')})"

@@ -133,17 +133,17 @@ class MetaOptions(MetricTest, MetaRules):
     metrics: Sequence[str] | None = names(
         None, "Only these metrics; patterns such as '*-refA' stand for several."
     )
-    level: Level | None = choice(
+    level: str | None = choice(
         None,
         get_args(Level),
         "Systems, segments, or documents or domains, whose scores are means of segments; by "
         "default each meta-metric's own.",
     )
-    group_by: GroupBy | None = choice(
+    group_by: str | None = choice(
         None, GROUPS, "What segments are grouped by; by default each meta-metric's own."
     )
     significance: bool = flag("Test all pairs of metrics; show which do not differ.")
-    intervals: Intervals | None = choice(
+    intervals: str | None = choice(
         "unit", get_args(Intervals), "What is resampled for intervals of values and ranks: units, "
         "systems, both (document sets the unit, too), or the raters behind the human score.",
         none="none",

@@ -224,8 +224,9 @@ class MetaEvaluation(Result):
         """Return the metrics by the first meta-metric, best first."""
         first = [r for r in self.results if r.by == self.results[0].by] if self.results else []
         rows = [
-            RankingRow(r.metric, rank, r.value, *(r.ci or (None, None)), r.rank)
+            RankingRow(r.metric, rank, r.value, low, high, r.rank)
             for r, rank in zip(first, ranked([r.value for r in first]), strict=True)
+            for low, high in [r.ci or (None, None)]
         ]
         return sorted(rows, key=lambda row: row.rank or len(rows) + 1)
 
@@ -393,17 +394,20 @@ class MetaEvaluation(Result):
             tested = any(r is not None and r.rank for r in results)
             if tested and (details or (first and not self._lettered)):
                 rank = Column("rank", key=f"{by} rank", importance=importance - 1)
-                yield rank, [r and r.rank for r in results]
+                yield rank, [r.rank if r else None for r in results]
             if first and self._lettered:
-                yield Column("group", importance=7), [r and r.letters for r in results]
+                yield Column("group", importance=7), [r.letters if r else None for r in results]
             value = Column(by, "higher", digits=digits, importance=importance)
-            yield value, [r and r.value for r in results]
-            without = [r and r.without_outliers and r.without_outliers.value for r in results]
-            if details and any(x is not None for x in without):
-                yield Column("without", digits=digits, key=f"{by} without", importance=2), without
+            yield value, [r.value if r else None for r in results]
+            rest = [r.without_outliers if r else None for r in results]
+            if details and any(rest):
+                yield (
+                    Column("without", digits=digits, key=f"{by} without", importance=2),
+                    [other.value if other else None for other in rest],
+                )
             if first and any(r and r.ci for r in results):
                 for k, end in enumerate(("low", "high")):
-                    ends = [r and r.ci and r.ci[k] for r in results]
+                    ends: list[Cell] = [r.ci[k] if r and r.ci else None for r in results]
                     yield Column(end, digits=digits, key=f"{by} {end}", importance=8), ends
         gaps = (
             {m: gap.gap.value for m, gap in self.gaps.items() if gap.gap.known} if details else {}

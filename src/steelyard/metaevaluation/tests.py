@@ -24,7 +24,7 @@ from steelyard.data.units import (
     too_few_groups,
 )
 from steelyard.metaevaluation.data import Data, Run
-from steelyard.metaevaluation.options import POOLED, MetaOptions, MetricTest
+from steelyard.metaevaluation.options import POOLED, MetaOptions, MetricTest, Scheme
 from steelyard.metaevaluation.results import MetaResult, Significance, quoted, resampled_units
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, Floats, ratio, row_means, same_digits
@@ -47,7 +47,7 @@ _MEASURED = {
     ("rows+columns", "seg"): "20%",
     ("williams", "seg"): "25%",
 }
-VALID = "inputs"  # the scheme that keeps its level
+VALID: Scheme = "inputs"  # the scheme that keeps its level
 KEEPS = '(scheme="inputs" keeps its level)'
 _WORK = 3e8  # pairs of metrics x pairs of systems x draws that cost some seconds
 _SLOW = 200  # draws of a statistic that is computed anew in each

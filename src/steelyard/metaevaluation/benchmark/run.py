@@ -164,23 +164,24 @@ class BenchmarkResult(Result):
         return Summary.of(self._statements())
 
     def _statements(self) -> Iterator[Statement]:
-        first, *others = [s for s in self.standings if not math.isnan(s.average)] or [None]
-        if first is None:
+        defined = [s for s in self.standings if not math.isnan(s.average)]
+        if not defined:
             yield "undecided", f"No metric has an average over the tasks of {self.benchmark}."
             return
+        first, others = defined[0], defined[1:]
         value = f"average {first.average:.3f}"
         if len(self.standings) == 1:
             yield "settled", f"{first.metric} has an {value} over the tasks of {self.benchmark}."
         else:
             key = "average_rank" if self.order == "rank" else "average"
-            metrics = [s.metric for s in others if s and getattr(s, key) == getattr(first, key)]
+            metrics = [s.metric for s in others if getattr(s, key) == getattr(first, key)]
             n, best = plural(len(self.standings), "metric"), all_of([first.metric, *metrics])
             verb = "share first place" if metrics else "ranks first"
             yield "settled", f"{best} {verb} of {n} on {self.benchmark} ({value})."
-            close = [s.metric for s in others if s and s.rank is not None and s.rank == first.rank]
+            close = [s.metric for s in others if s.rank is not None and s.rank == first.rank]
             if first.rank is None and others and not metrics:
-                lead = f"Its lead over {others[0].metric if others[0] else ''}"
-                yield "undecided", f"{lead} was not tested (significance=True)."
+                other = others[0].metric
+                yield "undecided", f"Its lead over {other} was not tested (significance=True)."
             elif close:
                 names = all_of(close) if len(close) <= 3 else f"{len(close)} other metrics"
                 verb = "is" if len(close) == 1 else "are"
@@ -285,7 +286,7 @@ def run_benchmark(
             parts += more_parts
             summaries.append(summary)
             warnings += more
-    about = {"benchmark": benchmark.name, "method": options.method}
+    about: dict[str, Any] = {"benchmark": benchmark.name, "method": options.method}
     workers = workers or Workers()
     if workers.resume is not None:
         test_facts = {name: getattr(options, name) for name in MetricTest.declared()}
@@ -423,7 +424,7 @@ class _Planner:
             for name in candidates
             if name in added or test.reference is None or set(es[name].uses) <= allowed
         ]
-        warnings = []
+        warnings: list[str] = []
         if len(names) < len(candidates):
             excluded = plural(len(candidates) - len(names), "metric")
             text = f"{test.name}: excluded {excluded} with another reference than {test.reference}"
