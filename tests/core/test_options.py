@@ -34,7 +34,7 @@ from steelyard.kobe.options import KobeOptions, LinkOptions
 from steelyard.kobe.run import kobe_metric
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
-from steelyard.metaevaluation.options import MetaOptions, MetricTest
+from steelyard.metaevaluation.options import MetaOptions, MetaRules, MetricTest
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.differences import difference_worth
@@ -193,11 +193,9 @@ CASES = [
           "alpha": "level", "power": "level", "unit": "unit", "worth": "path?",
           "n_bootstrap": "ten or more", "rng": "rng"}),
     Case(meta_evaluate, {"es": ES, "human": "people", "by": "pa", "n_bootstrap": 10},
-         META | TEST | {"significance": "flag", "scheme": "known name",
-          "n_resamples": "one or more?", "method": "known name", "unit": "unit",
-          "epsilon": "at least 0?", "threshold": "at least 0?", "pa_ties": "known name",
-          "sentinels": "flag", "common": "flag", "outliers": "known name",
-          "outlier_cutoff": "above 0"}),
+         {k: kind for k, kind in META.items() if k != "keep_references"}
+         | {"significance": "flag", "rules": "object?", "unit": "unit",
+            "n_bootstrap": "ten or more", "intervals": "known name?"}),
     Case(pair_preferences, {"es": ES, "human": "people", "metric": "m"},
          {"es": "set", "human": "known name", "metric": "known name", "systems": "known names?",
           "method": "known name", "unit": "unit"}),
@@ -321,6 +319,10 @@ CASES = [
                       "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
          | {"method": "known name", "k": "above 0"}),
+    Case(MetaRules, {}, {"method": "known name", "epsilon": "at least 0?",
+                         "threshold": "at least 0?", "pa_ties": "known name",
+                         "keep_references": "flag", "common": "flag", "sentinels": "flag",
+                         "outliers": "known name", "outlier_cutoff": "above 0"}),
     Case(MetricTest, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -130,7 +130,7 @@ class MetaRules(Options):
 class MetaOptions(MetricTest, MetaRules):
     """All options side by side, as the flags of the command line are."""
 
-    metrics: Sequence[str] | None = names(
+    metrics: Collection[str] | None = names(
         None, "Only these metrics; patterns such as '*-refA' stand for several."
     )
     level: str | None = choice(

@@ -39,7 +39,15 @@ _LETTERS = 6  # more letters than this per metric are for the JSON, not for a ta
 _WARNINGS = 3  # that a terminal shows
 #: Kinds of warnings that the table shows, or that concern columns it does not show.
 _DETAILS = frozenset(
-    ["identical", "level-of-test", "no-interval", "no-value", "official-scores", "sentinel"]
+    [
+        "identical",
+        "kept-outliers",
+        "level-of-test",
+        "no-interval",
+        "no-value",
+        "official-scores",
+        "sentinel",
+    ]
 )
 
 

@@ -152,7 +152,7 @@ def meta_evaluate(  # noqa: PLR0913 - every option has a default
     check_flag(significance=significance)
     check_instance(MetaRules, "a sy.meta_rules(...)", optional=True, rules=rules)
     options = MetaOptions(
-        metrics=None if metrics is None else tuple(metrics),
+        metrics=metrics,
         level=level,
         group_by=group_by,
         significance=significance,

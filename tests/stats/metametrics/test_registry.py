@@ -51,7 +51,7 @@ def test_one_method_is_enough_for_values():
 
 
 def test_intervals_and_tests_of_differences_come_with_it():
-    chosen: dict[str, Any] = {"by": SAME_BEST, "level": "seg", "significance": True, "rng": 1}
+    chosen: dict[str, Any] = {"by": SAME_BEST, "level": "seg", "rng": 1}
     result = sy.meta_evaluate(
         made(), **chosen, n_bootstrap=200, significance=sy.metric_test(n_resamples=200)
     )
