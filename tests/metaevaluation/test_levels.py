@@ -8,8 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.cli.main import run
@@ -48,24 +46,6 @@ def naive(es: sy.EvalSet, score: str, level: str) -> dict[tuple[str, str | None]
             if not np.isnan(es["people"].values[i, k]) and not np.isnan(value):
                 cells[system, name].append(Fraction(str(value)))  # as on paper
     return {key: float(sum(own) / len(own)) for key, own in cells.items()}
-
-
-@pytest.mark.parametrize("level", LEVELS)
-@given(seed=st.integers(0, 10**6), missing=st.sampled_from([0.0, 0.3, 0.9]))
-def test_scores_are_means_of_what_people_scored(level, seed, missing):
-    es = some(seed, missing=missing)
-    if np.isnan(es["people"].values).all(axis=1).any():
-        return
-    data, _ = prepare(es, "people", None, keep_references=True)
-    found, told = pooled(data, "people", level)
-    assert told == []
-    for name in ("people", "m", "less"):
-        expected = naive(es, name, level)
-        values = found.es[name].values
-        for i, system in enumerate(found.es.systems):
-            for k, item in enumerate(found.es.segments.ids):
-                known = expected.get((system, item), np.nan)
-                assert values[i, k] == pytest.approx(known, nan_ok=True, abs=1e-12)
 
 
 @pytest.mark.parametrize("level", LEVELS)

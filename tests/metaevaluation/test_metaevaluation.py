@@ -22,10 +22,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.demo.embedded import SCORES
 from steelyard.formats.save import save
-from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.metaevaluation.tests import ranked
-from steelyard.stats.arrays import row_means
 from steelyard.stats.metametrics.correlations import chance_level
 from steelyard.stats.metametrics.registry import METAMETRICS
 
@@ -246,17 +243,6 @@ def test_ranks_follow_the_greedy_rule_and_letters_never_lie():
     assert [r.rank for r in result.results] == sorted(r.rank or 0 for r in result.results)
 
 
-def test_too_many_groups_to_letter_leave_ranks_and_p_values():
-    (result,) = meta_evaluate(small(), by="spa", metrics=["good-src"]).results
-    names = tuple(f"m{k:02}" for k in range(60))
-    triple = np.arange(60) // 3  # 3 ** 20 groups
-    p = np.where(np.equal.outer(triple, triple), 0.01, 0.5)
-    test = Significance(names, p, "inputs", 20, "greater")
-    rows = ranked([replace(result, metric=name) for name in names], test, 0.05)
-    assert {r.letters for r in rows} == {None}
-    assert all(r.rank for r in rows)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -433,33 +419,6 @@ def test_metrics_that_lack_systems_or_scores_are_named_and_counted():
     whole = meta_evaluate(small(), by="pa")
     assert [c.name for c in whole.table().columns][:2] == ["metric", "pa"]
     assert not whole.warnings
-
-
-def test_what_all_metrics_lack_is_counted_too():
-    """The same gaps in all metrics: no two differ, yet less was used than people judged."""
-    es = small()
-    for name in ("good-src", "bad-src"):
-        values = es[name].values.copy()
-        values[0, :5] = NAN
-        es = es.with_scores(name, values)
-    result = meta_evaluate(es, by="acc-eq")
-    assert result.to_dict()["n_cells"] == 150
-    assert {row[1:3] for row in result.table(details=True).rows} == {(5, 145)}
-    assert any("lack 5 of 150 scores" in text for text in result.warnings)
-    means = {n: row_means(es[n].values) for n in ("good-src", "bad-src")}
-    only = {n: ScoreTable(np.full((5, 30), NAN), system_scores=m) for n, m in means.items()}
-    official = meta_evaluate(replace(es, scores={**es.scores, **only}), by="pa")
-    assert [c.name for c in official.table().columns][:2] == ["metric", "pa"]  # no segments at all
-
-
-def test_tests_of_a_metric_without_a_system_use_the_means_that_are_shown():
-    """What is missing is not taken for an average score."""
-    es = holed().drop(scores=["empty"])
-    for by in ("pa", "pearson"):
-        result = meta_evaluate(
-            es, by=by, intervals=None, significance=sy.metric_test(n_resamples=50)
-        )
-        assert not any("tests use segment means" in text for text in result.warnings)
 
 
 def test_the_common_part_is_what_all_metrics_have():
@@ -678,14 +637,3 @@ def test_tests_by_segment_are_called_too_sure_where_documents_matter(shared):
 
     assert warned() == (shared > 0)
     assert not warned(unit="document")
-
-
-def test_a_table_of_many_metrics_is_read_and_printed(tmp_path):
-    es = small()
-    tables = dict(es.scores) | {f"m{k}": es.scores["good-src"] for k in range(700)}
-    wide = replace(es, scores=tables)
-    path = tmp_path / "scores.parquet"
-    wide.to_frame("polars").write_parquet(path)
-    assert sy.load(path).scores.keys() == tables.keys()
-    result = meta_evaluate(wide, "human", by="pa", intervals=None)
-    assert len(result.table().rows) == len(result.results)

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.cli.main import run
@@ -95,30 +93,6 @@ def test_where_all_are_outliers_nothing_is_left_to_weigh():
             by="pa",
             rules=sy.meta_rules(outliers="drop", outlier_cutoff=1e-300),
         )
-
-
-def test_segments_are_not_about_systems():
-    found = meta_evaluate(make(), "people", by="acc-eq", intervals=None)
-    assert found.results[0].without_outliers is None
-    assert not any("outlier" in text for text in found.warnings)
-
-
-@given(st.integers(0, 50), st.randoms())
-def test_the_order_of_systems_does_not_matter(seed, rng):
-    es = make(seed)
-    order = list(es.systems)
-    rng.shuffle(order)
-    turned = es.select(systems=order)
-    a, b = (meta_evaluate(one, "people", by="pearson", intervals=None) for one in (es, turned))
-    assert json.dumps(a.to_dict(), default=str) == json.dumps(b.to_dict(), default=str)
-
-
-def test_lower_is_better_turns_no_head():
-    es = make()
-    cost = replace(es.scores["people"], values=-es.scores["people"].values, higher_is_better=False)
-    turned = replace(es, scores={**es.scores, "people": cost})
-    a, b = (meta_evaluate(one, "people", by="pearson", intervals=None) for one in (es, turned))
-    assert [r.without_outliers for r in a.results] == [r.without_outliers for r in b.results]
 
 
 @pytest.mark.parametrize(

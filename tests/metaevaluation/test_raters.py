@@ -49,12 +49,6 @@ def made(rng, *, n=5, raters=12, each=6, severity=5.0, quality=None, noise=8.0, 
     return EvalSet(names, Segments(ids), scores, ratings={"people": ratings})
 
 
-def view_of(es, by="pearson", **options):
-    data, _ = prepare(es, "people", None, keep_references=False)
-    asked = MetaOptions(**options)
-    return data, Run.of(data, registry.chosen(by)[0], asked)
-
-
 @given(st.integers(0, 10_000))
 def test_redrawn_scores_against_loops(seed):
     rng = np.random.default_rng(seed)
@@ -80,32 +74,6 @@ def test_redrawn_scores_against_loops(seed):
                 mass = sum(often for _, often in met)
                 expected = sum(v * often for v, often in met) / mass if mass else np.nan
                 assert human[i, k] == pytest.approx(expected, nan_ok=True)
-
-
-def test_values_with_other_human_scores():
-    """Pearson of means, soft accuracy of p-values, acc-eq of pairs: each again by its function."""
-    es = made(np.random.default_rng(0))
-    humans = [es["people"].values + np.random.default_rng(k).normal(0, 9, (5, 72)) for k in (1, 2)]
-    data, own = view_of(es)
-    found = own.meta.rejudged(own.view, own.index(["bad", "good"]), humans)
-    for b, human in enumerate(humans):
-        for m, name in enumerate(("bad", "good")):
-            expected = np.corrcoef(row_means(human), row_means(es[name].values))[0, 1]
-            assert found[b, m] == pytest.approx(expected)
-    data, own = view_of(es, "spa")
-    found = own.meta.rejudged(own.view, own.index(["bad", "good"]), humans)
-    for b, human in enumerate(humans):
-        for m, name in enumerate(("bad", "good")):
-            assert found[b, m] == pytest.approx(sy.spa(human, es[name].values), abs=2e-3)
-    data, own = view_of(es, "acc-eq", epsilon=1.0)
-    found = own.meta.rejudged(own.view, own.index(["good"]), humans)
-    for b, human in enumerate(humans):
-        again = replace(es, scores={**es.scores, "people": sy.ScoreTable(human, "human")})
-        result = meta_evaluate(
-            again, "people", by="acc-eq", intervals=None, rules=sy.meta_rules(epsilon=1.0)
-        )
-        assert found[b, 0] == pytest.approx(result.values("acc-eq")["good"])
-    del data
 
 
 def test_intervals_over_raters():

@@ -157,10 +157,10 @@ def meta(
         if not isinstance(result, MetaEvaluation):
             return figures.draw_protocol(name, result, asked.alpha)
         assert es is not None
-        named = () if asked.metrics is None else tuple(
-            chosen_metrics(es, asked.metrics, human=options.human)
-        )  # fmt: skip
-        return figures.draw(name, figures.MetaInput(result, es, named, asked.alpha))
+        named: list[str] = []
+        if asked.metrics is not None:
+            named = chosen_metrics(es, asked.metrics, human=options.human)
+        return figures.draw(name, figures.MetaInput(result, es, tuple(named), asked.alpha))
 
     if isinstance(result, MetaEvaluation):
         table = shown = result.table(details=request.details)
@@ -168,11 +168,8 @@ def meta(
         table, shown = result.table(), result.table(tasks=request.details or request.by_domain)
     shown = replace(shown, notes=tuple(map(spoken, shown.notes)))
     brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
-    output = write_figures(plots, draw, output)
-    then = _next(asked, es)
-    says_read = None if request.preset is None and request.benchmark is None else True
-    emit(few_warnings(result) if brief else result, [table], output, shown=[shown], then=then,
-         says_read=says_read)  # fmt: skip
+    emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
+         shown=[shown], then=_next(asked, es), says_read=None if es else True)  # fmt: skip
 
 
 def _next(asked: MetaOptions, es: EvalSet | None) -> str | None:
@@ -322,12 +319,9 @@ def _protocol(request: _Request, inputs: tuple[str, ...]) -> tuple[Benchmark, In
         raise UsageError("--preset and --benchmark: expected one of them")
     if len(inputs) > 1 or (request.preset and not inputs):
         raise UsageError(f"expected one folder with the sets, got {len(inputs)} inputs")
-    folder = inputs[0] if inputs else None
-    if request.preset:
-        benchmark = tasks.preset(request.preset)
-    else:
-        benchmark = tasks.read(request.benchmark or Path())
-    return benchmark, tasks.Inputs(folder, add=request.added)
+    path = request.benchmark or Path()
+    benchmark = tasks.preset(request.preset) if request.preset else tasks.read(path)
+    return benchmark, tasks.Inputs(inputs[0] if inputs else None, add=request.added)
 
 
 def _domains(

@@ -3,10 +3,7 @@
 Sections 4.3 and 4.4 of the SPA paper (Table 1) for any data: how many different values metrics get,
 how many pairs of metrics differ significantly, and how many clusters that makes.
 
-Random numbers, names of systems, lengths and segments alone (sentinels: see
-:mod:`steelyard.metaevaluation.data`) are weighed like metrics. The best of them is the floor of a
-meta-metric: a value below says nothing, and a meta-metric with a high floor rewards something other
-than quality.
+Sentinels, which know nothing of quality, are weighed like metrics: the best is the floor.
 """
 
 from __future__ import annotations

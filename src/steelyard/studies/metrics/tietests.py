@@ -65,9 +65,8 @@ def compare_on_pairs(
     ]
     drawn, *streams = rng.spawn(1 + len(matrices))
     resamples = bootstrap.draw_counts(options.n_bootstrap, n, drawn) if n > 1 else None
-    procedure = MetricTest.of(
-        {name: getattr(options, name) for name in ("alternative", "correction")}
-    )
+    asked = {"alternative": options.alternative, "correction": options.correction}
+    procedure = MetricTest.of(asked)
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     for name, stream in zip(matrices if counted else (), streams, strict=False):
