@@ -90,15 +90,7 @@ def open_runs(
     *,
     unit: str = SEGMENT,
 ) -> MetaRuns:
-    """Prepare the data as :func:`steelyard.meta_evaluate` does, and weigh metrics.
-
-    Examples
-    --------
-    >>> import steelyard as sy
-    >>> options = MetaStudyOptions(metrics=["learned-refA"])
-    >>> open_runs(sy.demo_set(), "mqm", "pa", options).results[0][0].metric
-    'learned-refA'
-    """
+    """Prepare the data as :func:`steelyard.meta_evaluate` does, and evaluate metrics."""
     metas = list(dict.fromkeys(registry.chosen(by)))
     weighed = MetaOptions(level=options.level, group_by=options.group_by)
     es = as_evalset(es, human, unit)
