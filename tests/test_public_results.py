@@ -19,7 +19,7 @@ from steelyard.data.overview import overview
 from steelyard.demo import embedded
 from steelyard.judging.bias import judge_bias
 from steelyard.judging.drift import judge_drift
-from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
+from steelyard.metaevaluation.benchmark.run import BenchmarkResult, Standing
 from steelyard.reproduction.reproduction import Reproduction, Row, printed
 from steelyard.studies.planning.power import power_of_effect
 

@@ -18,7 +18,7 @@ import numpy as np
 import steelyard as sy
 from steelyard.cli.study.metricstudies import read_pair_pvalues
 from steelyard.formats.load import systems_by
-from steelyard.metaevaluation.agreement_curve import system_pairs
+from steelyard.metaevaluation.data import system_pairs
 from steelyard.stats.curves import CURVES, AgreementCurve, agreement_curve
 from steelyard.studies.metrics.differences import with_pvalues
 

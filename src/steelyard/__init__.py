@@ -57,8 +57,10 @@ if TYPE_CHECKING:
     from steelyard.judging.plan import plan_labels as plan_labels
     from steelyard.judging.report import JudgeReport as JudgeReport
     from steelyard.judging.report import judge as judge
-    from steelyard.metaevaluation.benchmark.results import BenchmarkResult as BenchmarkResult
+    from steelyard.metaevaluation.benchmark.run import BenchmarkResult as BenchmarkResult
     from steelyard.metaevaluation.benchmark.run import run_benchmark as run_benchmark
+    from steelyard.metaevaluation.options import meta_rules as meta_rules
+    from steelyard.metaevaluation.options import metric_test as metric_test
     from steelyard.metaevaluation.results import MetaEvaluation as MetaEvaluation
     from steelyard.metaevaluation.run import meta_evaluate as meta_evaluate
     from steelyard.report.page import Report as Report
@@ -71,7 +73,7 @@ _HOME = {
     "AutoRanking": "steelyard.comparison.autorank",
     "BattleComparison": "steelyard.comparison.logs",
     "BattleLog": "steelyard.data.judgements",
-    "BenchmarkResult": "steelyard.metaevaluation.benchmark.results",
+    "BenchmarkResult": "steelyard.metaevaluation.benchmark.run",
     "BiasReport": "steelyard.judging.bias",
     "Comparison": "steelyard.comparison.results",
     "Card": "steelyard.comparison.card",
@@ -111,6 +113,8 @@ _HOME = {
     "load": "steelyard.formats.load",
     "make_report": "steelyard.report.page",
     "meta_evaluate": "steelyard.metaevaluation.run",
+    "meta_rules": "steelyard.metaevaluation.options",
+    "metric_test": "steelyard.metaevaluation.options",
     "mqm": "steelyard.human.options",
     "plan_labels": "steelyard.judging.plan",
     "run_benchmark": "steelyard.metaevaluation.benchmark.run",

@@ -33,8 +33,6 @@ def test_the_options_are_there():
         (["compare", *SCORES, "--score", "learned-refA", "--by", "bt",
           "--details"],
          "; --pair A,B compares two systems alone"),
-        (["meta", *SCORES, "--human", "mqm", "--metrics", "kin-src,learned-refA", "--by", "spa"],
-         "; --outliers drop leaves them out"),
     ],
 )  # fmt: skip
 def test_a_command_says_what_to_do(words, said, capsys):

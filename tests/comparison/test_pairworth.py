@@ -21,7 +21,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.formats import files
 from steelyard.formats.worthfiles import read_worths, reference_worth
-from steelyard.metaevaluation.agreement_curve import curve_of_set, system_pairs
+from steelyard.metaevaluation.data import curve_of_set, system_pairs
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.curves import LEAST_SYSTEMS, AgreementCurve, agreement_curve
 from steelyard.studies.metrics.differences import difference_worth

@@ -34,7 +34,7 @@ from steelyard.kobe.options import KobeOptions, LinkOptions
 from steelyard.kobe.run import kobe_metric
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
-from steelyard.metaevaluation.options import MetaOptions, Procedure
+from steelyard.metaevaluation.options import MetaOptions, MetaRules, MetricTest
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
 from steelyard.studies.metrics.differences import difference_worth
@@ -193,11 +193,9 @@ CASES = [
           "alpha": "level", "power": "level", "unit": "unit", "worth": "path?",
           "n_bootstrap": "ten or more", "rng": "rng"}),
     Case(meta_evaluate, {"es": ES, "human": "people", "by": "pa", "n_bootstrap": 10},
-         META | TEST | {"significance": "flag", "scheme": "known name",
-          "n_resamples": "one or more?", "method": "known name", "unit": "unit",
-          "epsilon": "at least 0?", "threshold": "at least 0?", "pa_ties": "known name",
-          "sentinels": "flag", "common": "flag", "outliers": "known name",
-          "outlier_cutoff": "above 0"}),
+         {k: kind for k, kind in META.items() if k != "keep_references"}
+         | {"significance": "flag", "rules": "object?", "unit": "unit",
+            "n_bootstrap": "ten or more", "intervals": "known name?"}),
     Case(pair_preferences, {"es": ES, "human": "people", "metric": "m"},
          {"es": "set", "human": "known name", "metric": "known name", "systems": "known names?",
           "method": "known name", "unit": "unit"}),
@@ -321,7 +319,11 @@ CASES = [
                       "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
          | {"method": "known name", "k": "above 0"}),
-    Case(Procedure, {}, {"scheme": "known name", "alternative": "known name",
+    Case(MetaRules, {}, {"method": "known name", "epsilon": "at least 0?",
+                         "threshold": "at least 0?", "pa_ties": "known name",
+                         "keep_references": "flag", "common": "flag", "sentinels": "flag",
+                         "outliers": "known name", "outlier_cutoff": "above 0"}),
+    Case(MetricTest, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),
     Case(presets.Task, {"by": "pa"},
@@ -453,11 +455,13 @@ def _gives_a_study(f: Any, module: str) -> bool:
 
 def test_messages_name_the_option_what_was_expected_and_what_was_given():
     with pytest.raises(UsageError, match=r"^epsilon is a number of at least 0, got -1$"):
-        sy.meta_evaluate(ES, "people", by="acc-eq", epsilon=-1)
+        sy.meta_evaluate(ES, "people", by="acc-eq", rules=sy.meta_rules(epsilon=-1))
     with pytest.raises(UsageError, match=r"^n_resamples is a whole number of at least 1, got 0$"):
-        sy.meta_evaluate(ES, "people", by="pa", significance=True, n_resamples=0)
+        sy.meta_evaluate(ES, "people", by="pa", significance=sy.metric_test(n_resamples=0))
     with pytest.raises(UsageError, match=r"^alpha is a number strictly between 0 and 1, got 7$"):
-        sy.meta_evaluate(ES, "people", by="pa", alpha=7)  # which nothing uses
+        sy.meta_evaluate(
+            ES, "people", by="pa", significance=sy.metric_test(alpha=7)
+        )  # which nothing uses
     with pytest.raises(UsageError, match="whole number between 10 and 1,000,000,000, got 1000"):
         sy.compare(ES, "m", n_bootstrap=10**12)
     with pytest.raises(UsageError, match=r"^systems is a list of names, got 'AB'$"):

@@ -69,8 +69,9 @@ def test_intervals_and_tests_use_the_corpus_score():
     es = with_corpus_metrics(texts(n=6), ["bleu", "chrf"])
     noise = np.random.default_rng(1).normal(size=(6, 40))
     es = es.with_scores("noise", noise)
-    found = meta_evaluate(es, "people", by=["spa", "pa", "pearson"], significance=True,
-                          n_resamples=200)  # fmt: skip
+    found = meta_evaluate(
+        es, "people", by=["spa", "pa", "pearson"], significance=sy.metric_test(n_resamples=200)
+    )
     for result in found.results:
         assert result.ci is not None, result
         assert result.ci[0] <= result.ci[1]
@@ -87,9 +88,15 @@ def test_official_scores_that_are_no_means_are_said_to_be_tested_otherwise():
 
     bare = replace(es["bleu-refA"], statistics=None)
     es = es.with_scores("bare", bare).with_scores("other", es["people"].values + 0.0)
-    found = meta_evaluate(es, "people", by="pearson", significance=True, metrics=["bare", "other"],
-                          n_resamples=50, intervals=None)  # fmt: skip
-    assert any("tests use means of segment scores" in w and "'bare'" in w for w in found.warnings)
+    found = meta_evaluate(
+        es,
+        "people",
+        by="pearson",
+        metrics=["bare", "other"],
+        intervals=None,
+        significance=sy.metric_test(n_resamples=50),
+    )
+    assert any("tests use segment means" in w and "'bare'" in w for w in found.warnings)
 
 
 def test_through_the_command(tmp_path, capsys):

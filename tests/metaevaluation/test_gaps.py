@@ -73,15 +73,6 @@ def test_json_and_table() -> None:
     assert "gap" not in found.table().to_columns()
 
 
-def test_a_metric_of_which_less_is_better_has_the_gap_of_its_opposite() -> None:
-    es = sy.demo_set()
-    turned = sy.ScoreTable(-es["learned-refA"].values, higher_is_better=False)
-    flipped = es.with_scores("turned", turned)
-    found = sy.meta_evaluate(flipped, "mqm", by="pa", metrics=["learned-refA", "turned"],
-                             intervals=None)  # fmt: skip
-    assert found.gaps["turned"].gap.value == pytest.approx(found.gaps["learned-refA"].gap.value)
-
-
 def test_few_systems_have_none() -> None:
     es = sy.demo_set().select(systems=["Amber", "Basalt", "Cobalt"])
     found = sy.meta_evaluate(es, "mqm", by="pa", metrics=["learned-refA"], intervals=None)

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.cube import Run, prepare
-from steelyard.metaevaluation.intervals import with_intervals
+from steelyard.metaevaluation.data import Run, prepare
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.run import meta_evaluate
+from steelyard.metaevaluation.tests import with_intervals
 from steelyard.stats.kendall.counting import TieMatrix
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.stats.metametrics.correlations import from_matrix
@@ -70,9 +71,14 @@ def pairs_of_cells(name, group, unit):
 @pytest.mark.parametrize(("name", "level", "group", "unit"), combinations())
 def test_every_value_and_rank_has_an_interval_or_a_reason(name, level, group, unit):
     result = meta_evaluate(
-        made(), by=name, level=level, group_by=group, intervals=unit, n_bootstrap=60,
-        threshold=THRESHOLD,
-    )  # fmt: skip
+        made(),
+        by=name,
+        level=level,
+        group_by=group,
+        intervals=unit,
+        n_bootstrap=60,
+        rules=sy.meta_rules(threshold=THRESHOLD),
+    )
     reasons = [text for text in result.warnings if "no interval" in text]
     if pairs_of_cells(name, group, unit):
         assert all(row.ci is None and row.rank_ci is None for row in result.results)
@@ -122,7 +128,8 @@ def test_drawing_everything_once_gives_the_value_itself(name, level, group, unit
 
 def test_ties_of_ones_own_are_resampled_too():
     half = from_matrix("half", TieMatrix(metric_tie=0.5), threshold=1.0)
-    for level, unit in (("sys", "both"), ("seg", "system"), ("seg", "both")):
+    cases: Any = (("sys", "both"), ("seg", "system"), ("seg", "both"))
+    for level, unit in cases:
         rows = meta_evaluate(made(), by=half, level=level, intervals=unit).results
         assert all(row.ci is not None for row in rows)
 
@@ -285,9 +292,9 @@ def test_many_metrics_without_an_interval_are_counted():
 
 def test_an_unknown_unit_has_a_hint_and_both_has_words():
     with pytest.raises(UsageError, match="unknown intervals 'systems'; did you mean 'sys"):
-        meta_evaluate(made(), intervals="systems")
-    text = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20).table().text()
-    assert "95% interval over resampled segments and systems" in text
+        meta_evaluate(made(), intervals="systems")  # type: ignore[arg-type]
+    both = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20)
+    assert "95% CI over segments and systems" in both.table().notes[0]
 
 
 @pytest.mark.slow
@@ -307,7 +314,9 @@ def test_intervals_cover_the_population():
         tables = {"h": ScoreTable(human, kind="human"), "m": ScoreTable(metric)}
         es = EvalSet(tuple("ABCDEF"), Segments(ids), tables)
         options: dict[str, Any] = {"by": ["pearson", "acc-eq"], "n_bootstrap": 400}
-        return meta_evaluate(es, intervals=intervals, epsilon=0.3, **options).results
+        return meta_evaluate(
+            es, intervals=intervals, **options, rules=sy.meta_rules(epsilon=0.3)
+        ).results
 
     truth = {r.by: r.value for r in result(drawn(np.random.default_rng(10**6), 200_000), None)}
     covered, trials = dict.fromkeys(truth, 0), 400

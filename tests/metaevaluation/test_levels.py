@@ -8,14 +8,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
-from steelyard.metaevaluation.cube import prepare
-from steelyard.metaevaluation.levels import pooled, unit_means
+from steelyard.metaevaluation.data import pooled, prepare
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.scoring.surface import surface_table
 
@@ -52,24 +49,6 @@ def naive(es: sy.EvalSet, score: str, level: str) -> dict[tuple[str, str | None]
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@given(seed=st.integers(0, 10**6), missing=st.sampled_from([0.0, 0.3, 0.9]))
-def test_scores_are_means_of_what_people_scored(level, seed, missing):
-    es = some(seed, missing=missing)
-    if np.isnan(es["people"].values).all(axis=1).any():
-        return
-    data, _ = prepare(es, "people", None, keep_references=True)
-    found, told = pooled(data, "people", level)
-    assert told == []
-    for name in ("people", "m", "less"):
-        expected = naive(es, name, level)
-        values = found.es[name].values
-        for i, system in enumerate(found.es.systems):
-            for k, item in enumerate(found.es.segments.ids):
-                known = expected.get((system, item), np.nan)
-                assert values[i, k] == pytest.approx(known, nan_ok=True, abs=1e-12)
-
-
-@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("group_by", ["none", "item", "system"])
 def test_values_are_those_of_a_set_whose_segments_are_documents(level, group_by):
     es = some()
@@ -94,18 +73,12 @@ def test_values_are_those_of_a_set_whose_segments_are_documents(level, group_by)
     assert here.level == level
 
 
-def test_the_same_scores_in_another_order_tie():
-    found = unit_means(np.array([[0.1, 0.2, 0.3, 0.7], [0.7, 0.3, 0.2, 0.1]]), [[0, 1, 2, 3]])
-    assert found[0, 0] == found[1, 0]
-
-
 def test_documents_are_what_is_drawn_and_swapped():
     es = some(s=120, docs=40)
     found = meta_evaluate(es, "people", by="acc-eq", level="doc", significance=True)
     assert (found.unit.name, found.unit.n) == ("document", len(es.documents))
     assert found.n_segments == 120
     assert all(result.ci is not None for result in found.results)
-    assert "unit: " + str(len(es.documents)) in found.table().text()
 
 
 def test_few_domains_have_no_interval_and_say_so():

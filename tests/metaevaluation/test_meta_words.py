@@ -12,9 +12,14 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.core.display import Summary
 from steelyard.core.errors import SteelyardError
-from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
-from steelyard.metaevaluation.outliers import Outliers, Without
-from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
+from steelyard.metaevaluation.benchmark.run import BenchmarkResult, Standing
+from steelyard.metaevaluation.results import (
+    MetaEvaluation,
+    MetaResult,
+    Outliers,
+    Significance,
+    Without,
+)
 
 NAN = float("nan")
 
@@ -36,44 +41,52 @@ def checked(told: Summary) -> None:
         assert not any(word in text for word in ("equal", "identical", "as good as"))
 
 
-def test_the_best_metric_stands_with_what_the_meta_metric_is():
-    told = found(result("x", 0.9, 1, ci=(0.8, 0.95), rank_ci=(1, 2)), result("y", 0.5, 2)).words()
+def by_test(*names: str) -> dict[str, Any]:
+    size = len(names)
+    test = Significance(names, np.full((size, size), 0.004), "inputs", 100, "greater")
+    return {"significance": {"spa": test}}
+
+
+def test_the_best_metric_its_interval_and_its_lead():
+    x, y = result("x", 0.9, 1, ci=(0.8, 0.95)), result("y", 0.5, 2, ci=(0.4, 0.6))
+    told = found(x, y, **by_test("x", "y")).words()
     assert told.settled == (
-        "x agrees most with mqm of 2 metrics, by soft pairwise accuracy (spa 0.900).",
+        "x agrees best with mqm (SPA 0.900, 95% CI 0.800 to 0.950), ahead of y (p = 0.004).",
     )
     assert told.undecided == ()
-    assert told.sureness == (
-        "Over resampled segments, x takes places 1 to 2 by spa in 95 % of the draws.",
-        ("The spa of x rests on 4 systems (6 pairs) and 20 segments; "
-         "the 95% interval of its expected value at this size is 0.800 to 0.950."),
-    )  # fmt: skip
+    assert told.sureness == ("This rests on 4 systems (6 pairs) and 20 segments.",)
 
 
-def test_what_the_tests_leave_open_is_said():
-    told = found(result("x", 0.9, 1), result("y", 0.8, 1), result("z", 0.1, 2)).words()
-    assert told.undecided == ("The tests leave open whether x agrees more with people than y.",)
+def test_what_is_open_is_said():
+    near = [
+        result(name, value, 1) for name, value in zip("xyzw", (0.9, 0.8, 0.7, 0.6), strict=True)
+    ]
+    told = found(*near[:2], result("v", 0.1, 2), **by_test("x", "y", "v")).words()
+    assert told.undecided == ("x agrees best with mqm (SPA 0.900), but y is too close to call.",)
+    told = found(*near, **by_test(*"xyzw")).words()
+    assert told.undecided == (
+        "x agrees best with mqm (SPA 0.900), but 3 other metrics are too close to call.",
+    )
     untested = found(result("x", 0.9), result("y", 0.8)).words()
-    assert untested.undecided == ("Metrics were not tested, so that the lead of x may be chance.",)
+    assert untested.undecided == ("Its lead over y was not tested (significance=True).",)
 
 
 def test_ties_one_metric_and_no_value_are_named():
     told = found(result("x", 0.9), result("y", 0.9), result("z", 0.1)).words()
-    assert told.settled[0].startswith("x and y agree most with mqm of 3 metrics, by")
-    alone = found(result("x", 0.9)).words()
-    assert alone.settled == ("x agrees with mqm by soft pairwise accuracy (spa 0.900).",)
-    assert alone.undecided == ("There is no other metric to compare x with.",)
-    one = found(result("x", 0.9), result("y", NAN)).words()
-    assert one.settled[0].startswith("x, the only one of 2 metrics with a value, agrees with mqm")
+    assert told.settled == ("x and y agree best with mqm (SPA 0.900).",)
+    alone = found(result("x", 0.9), result("y", NAN)).words()
+    assert alone.settled == ("x agrees with mqm (SPA 0.900).",)
+    assert alone.undecided == ("There is no other metric to compare it with.",)
     nothing = found(result("x", NAN), result("y", NAN)).words()
-    assert nothing.sentences() == ("Soft pairwise accuracy (spa) is not defined for any metric.",)
-    assert found().words().sentences() == ("There is no metric to weigh.",)
+    assert nothing.sentences() == ("SPA is undefined for every metric.",)
+    assert found().words().sentences() == ("There is no metric.",)
 
 
 def test_the_best_metric_may_depend_on_the_meta_metric():
     told = found(
         result("x", 0.9), result("y", 0.8), result("x", 0.1, by="pa"), result("y", 0.2, by="pa")
     ).words()
-    assert "The best metric depends on the meta-metric (spa: x; pa: y)." in told.undecided
+    assert "By PA, y agrees best." in told.undecided
 
 
 def far(handling: str, *systems: str) -> Outliers:
@@ -86,19 +99,15 @@ def test_outliers_are_told_by_what_they_change():
 
     kept = found(result("x", 0.9, **without(0.7)), result("y", 0.8, **without(0.6)))
     told = replace(kept, outliers=far("both", "D")).words()
-    assert told.sureness[-1] == (
-        "D is an outlier by mqm: by spa, x has 0.700 without it, 0.900 with it."
-    )
+    assert told.sureness[0] == "Without the outlier D, x still agrees best (0.700)."
     turned = found(result("x", 0.9, **without(0.5)), result("y", 0.8, **without(0.6)))
     told = replace(turned, outliers=far("both", "C", "D")).words()
-    assert told.sureness[-1] == (
-        "C and D are outliers by mqm: by spa, without them y comes first (0.600), and x has 0.500."
-    )
+    assert told.sureness[0] == "Without the outliers C and D, y leads (0.600 against 0.500)."
     lost = found(result("x", 0.9, **without(NAN)), result("y", 0.8, **without(0.6)))
     told = replace(lost, outliers=far("both", "D")).words()
-    assert told.sureness[-1] == "D is an outlier by mqm: without it spa has no value for x."
+    assert told.sureness[0] == "Without the outlier D, y leads (0.600 against no value)."
     told = replace(kept, outliers=far("drop", "D")).words()
-    assert told.sureness[-1] == "D is an outlier by mqm, and left out."
+    assert told.sureness[0] == "This is without the outlier D."
 
 
 @settings(max_examples=50)
@@ -129,7 +138,13 @@ def test_words_never_fail_on_what_can_be_weighed(seed, n, s):
     tables = {name: sy.ScoreTable(own) for name, own in zip("hxy", values, strict=True)}
     es = sy.EvalSet(tuple("ABCD"[:n]), segments, tables)
     try:
-        made = sy.meta_evaluate(es, "h", by=["spa", "pearson"], n_bootstrap=10, n_resamples=10)
+        made = sy.meta_evaluate(
+            es,
+            "h",
+            by=["spa", "pearson"],
+            n_bootstrap=10,
+            significance=sy.metric_test(n_resamples=10),
+        )
     except SteelyardError:
         return
     checked(made.words())
@@ -142,14 +157,13 @@ def board(*standings: Standing, absent: tuple[str, ...] = (), order: str = "aver
 def test_a_benchmark_says_who_is_first_and_what_is_missing():
     told = board(Standing("x", 0.8, 1.0, 1), Standing("y", 0.7, 2.0, 1), absent=("s",)).words()
     assert told.settled == ("x ranks first of 2 metrics on toy (average 0.800).",)
-    assert told.undecided == ("The tests leave open whether x agrees more with people than y.",)
-    assert told.sureness[-1] == "It is partial: 1 of 1 set is not here (s)."
+    assert told.undecided == ("But y is too close to call.",)
+    assert told.sureness[-1].endswith("; s not available.")
     tied = board(Standing("x", 0.8, 1.0), Standing("y", 0.8, 2.0)).words()
-    assert tied.settled == ("x and y share the first place of 2 metrics on toy (average 0.800).",)
+    assert tied.settled == ("x and y share first place of 2 metrics on toy (average 0.800).",)
     ranked = board(Standing("x", 0.8, 1.0), Standing("y", 0.8, 2.0), order="rank").words()
     assert ranked.settled == ("x ranks first of 2 metrics on toy (average 0.800).",)
     assert "not tested" in ranked.undecided[0]
     nothing = board(Standing("x", NAN, NAN)).words()
     assert nothing.sentences() == ("No metric has an average over the tasks of toy.",)
-    alone = board(Standing("x", 0.8, 1.0)).words()
-    assert alone.undecided == ("There is no other metric to compare x with.",)
+    assert not board(Standing("x", 0.8, 1.0)).words().undecided

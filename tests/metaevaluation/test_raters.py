@@ -17,10 +17,10 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.cube import Run, prepare
+from steelyard.metaevaluation.data import Run, prepare
 from steelyard.metaevaluation.options import MetaOptions
-from steelyard.metaevaluation.raterdraws import judgements, people_behind
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
+from steelyard.metaevaluation.tests import Judgements, ratings_behind
 from steelyard.stats.arrays import row_means
 from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.accuracy import Spa
@@ -49,12 +49,6 @@ def made(rng, *, n=5, raters=12, each=6, severity=5.0, quality=None, noise=8.0, 
     return EvalSet(names, Segments(ids), scores, ratings={"people": ratings})
 
 
-def view_of(es, by="pearson", **options):
-    data, _ = prepare(es, "people", None, keep_references=False)
-    asked = MetaOptions(**options)
-    return data, Run.of(data, registry.chosen(by)[0], asked)
-
-
 @given(st.integers(0, 10_000))
 def test_redrawn_scores_against_loops(seed):
     rng = np.random.default_rng(seed)
@@ -70,7 +64,7 @@ def test_redrawn_scores_against_loops(seed):
     tables = {"people": sy.ScoreTable(gold, "human"), "m": sy.ScoreTable(np.ones((3, 4)))}
     es = EvalSet(("s0", "s1", "s2"), Segments(tuple("0123")), tables, ratings={"people": ratings})
     data, _ = prepare(es, "people", None, keep_references=False)
-    found = judgements(data, "people", ratings)
+    found = Judgements.behind(data, "people", ratings)
     names = sorted(set(rater))
     weights = rng.integers(0, 3, (2, len(names))).astype(float)
     for w, human in zip(weights, found.humans(weights), strict=True):
@@ -82,40 +76,15 @@ def test_redrawn_scores_against_loops(seed):
                 assert human[i, k] == pytest.approx(expected, nan_ok=True)
 
 
-def test_values_with_other_human_scores():
-    """Pearson of means, soft accuracy of p-values, acc-eq of pairs: each again by its function."""
-    es = made(np.random.default_rng(0))
-    humans = [es["people"].values + np.random.default_rng(k).normal(0, 9, (5, 72)) for k in (1, 2)]
-    data, own = view_of(es)
-    found = own.meta.rejudged(own.view, own.places(["bad", "good"]), humans)
-    for b, human in enumerate(humans):
-        for m, name in enumerate(("bad", "good")):
-            expected = np.corrcoef(row_means(human), row_means(es[name].values))[0, 1]
-            assert found[b, m] == pytest.approx(expected)
-    data, own = view_of(es, "spa")
-    found = own.meta.rejudged(own.view, own.places(["bad", "good"]), humans)
-    for b, human in enumerate(humans):
-        for m, name in enumerate(("bad", "good")):
-            assert found[b, m] == pytest.approx(sy.spa(human, es[name].values), abs=2e-3)
-    data, own = view_of(es, "acc-eq", epsilon=1.0)
-    found = own.meta.rejudged(own.view, own.places(["good"]), humans)
-    for b, human in enumerate(humans):
-        again = replace(es, scores={**es.scores, "people": sy.ScoreTable(human, "human")})
-        result = meta_evaluate(again, "people", by="acc-eq", epsilon=1.0, intervals=None)
-        assert found[b, 0] == pytest.approx(result.values("acc-eq")["good"])
-    del data
-
-
 def test_intervals_over_raters():
     es = made(np.random.default_rng(1))
-    options: dict[str, Any] = {"by": ["spa", "pearson"], "outliers": "keep", "n_bootstrap": 200}
+    options: dict[str, Any] = {"by": ["spa", "pearson"], "n_bootstrap": 200}
     result = meta_evaluate(es, "people", intervals="rater", **options)
     again = meta_evaluate(es, "people", intervals="rater", **options)
     plain = meta_evaluate(es, "people", **options)
     assert [r.ci for r in result.results] == [r.ci for r in again.results]
     assert [r.value for r in result.results] == [r.value for r in plain.results]
     assert all(r.ci is not None for r in result.results)
-    assert "resampled raters, people's scores averaged anew" in result.table().text()
     assert result.resampled == "rater"
 
 
@@ -128,8 +97,16 @@ def coverage(runs):
     quality = np.linspace(70, 40, 8)
     for seed in range(runs):
         es = made(np.random.default_rng(seed), n=8, raters=30, quality=quality, bias=8.0)
-        result = meta_evaluate(es, "people", by="pearson", metrics=["good"], intervals="rater",
-                               n_bootstrap=200, outliers="keep", rng=seed)  # fmt: skip
+        result = meta_evaluate(
+            es,
+            "people",
+            by="pearson",
+            metrics=["good"],
+            intervals="rater",
+            n_bootstrap=200,
+            rng=seed,
+            rules=sy.meta_rules(outliers="keep"),
+        )
         ci = result.results[0].ci
         assert ci is not None
         held += ci[0] <= np.corrcoef(quality, row_means(es["good"].values))[0, 1] <= ci[1]
@@ -160,7 +137,7 @@ def rejections(runs, unit):
             values = [codes.value[codes.system == i] for i in range(2)]
             p = unpaired_means_test(values, raters)
             asked = MetaOptions(unit=unit)
-            _, known = people_behind(es, "people", asked, data)
+            _, known = ratings_behind(es, "people", asked, data)
             one = Run.of(known, registry.chosen("spa")[0], asked)
             assert isinstance(one.meta, Spa)
             assert one.meta.pair_pvalues(one.view, 0)[0][0, 1] == pytest.approx(p[0, 1])
@@ -182,18 +159,31 @@ def test_soft_accuracy_by_rater_is_that_of_human_p_values():
     assert people.p is not None
     order = [es.systems.index(system.system) for system in people.systems]
     for unit in ("rater", "segment+rater"):
-        result = meta_evaluate(es, "people", by="spa", unit=unit, outliers="keep", intervals=None)
-        plain = meta_evaluate(es, "people", by="spa", outliers="keep", intervals=None)
+        result = meta_evaluate(
+            es, "people", by="spa", unit=unit, intervals=None, rules=sy.meta_rules(outliers="keep")
+        )
+        plain = meta_evaluate(
+            es, "people", by="spa", intervals=None, rules=sy.meta_rules(outliers="keep")
+        )
         assert result.values("spa") != plain.values("spa")
         assert result.unit.name == unit
     metric = pair_preferences(es, "people", "good")[2][np.ix_(order, order)]
     i, j = np.triu_indices(5, 1)
     expected = 1 - np.abs(people.p[i, j] - metric[i, j]).mean()
-    result = meta_evaluate(es, "people", by="spa", unit="rater", outliers="keep")
+    result = meta_evaluate(
+        es, "people", by="spa", unit="rater", rules=sy.meta_rules(outliers="keep")
+    )
     assert result.values("spa")["good"] == pytest.approx(expected, abs=1e-6)
     assert any("no interval over raters" in text for text in result.warnings)
-    tested = meta_evaluate(es, "people", by="spa", unit="rater", outliers="keep",
-                           significance=True, intervals=None, n_resamples=50)  # fmt: skip
+    tested = meta_evaluate(
+        es,
+        "people",
+        by="spa",
+        unit="rater",
+        intervals=None,
+        significance=sy.metric_test(n_resamples=50),
+        rules=sy.meta_rules(outliers="keep"),
+    )
     assert tested.significance["spa"].p.shape == (2, 2)
 
 
@@ -223,7 +213,9 @@ def test_refusals():
 
 def test_systems_left_out_take_their_ratings_along():
     es = made(np.random.default_rng(6), quality=[70, 69, 68, 67, 10])
-    result = meta_evaluate(es, "people", by="spa", unit="rater", outliers="drop", intervals=None)
+    result = meta_evaluate(
+        es, "people", by="spa", unit="rater", intervals=None, rules=sy.meta_rules(outliers="drop")
+    )
     assert result.n_systems == 4
     both = meta_evaluate(es, "people", by="spa", unit="rater", intervals=None)
     assert both.results[0].without_outliers is not None

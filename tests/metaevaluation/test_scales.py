@@ -58,7 +58,7 @@ def scaled(es: EvalSet, scale: float) -> EvalSet:
 def test_values_of_all_meta_metrics(plain, scale):
     # What has a threshold or a cost of its own in units of the score is left out.
     names = [name for name in registry.METAMETRICS if name != "pdp"]
-    how: Any = {"by": names, "n_bootstrap": 50, "threshold": 0.0}
+    how: Any = {"by": names, "n_bootstrap": 50, "rules": sy.meta_rules(threshold=0.0)}
     one, other = (sy.meta_evaluate(es, "people", **how) for es in (plain, scaled(plain, scale)))
     for mine, theirs in zip(one.results, other.results, strict=True):
         assert (mine.metric, mine.by) == (theirs.metric, theirs.by)
@@ -124,7 +124,8 @@ def test_means_that_are_equal_on_paper_are_ties(name):
     meta = registry.METAMETRICS[name]
     level = "sys" if "sys" in meta.levels else "doc"
     for seed in range(60):
-        options = {"by": name, "level": level, "intervals": None, "threshold": 0.0}
+        rules = sy.meta_rules(threshold=0.0)
+        options: Any = {"by": name, "level": level, "intervals": None, "rules": rules}
         tenths, whole = (
             sy.meta_evaluate(es, "people", **options).results[0].value for es in _tenths(seed)
         )

@@ -28,8 +28,12 @@ def results() -> dict[str, Any]:
         "several": sy.compare_scores(es, ["mqm", "learned-refA"], n_bootstrap=50),
         "battles": sy.compare_battles(BATTLES, n_bootstrap=50),
         "meta": sy.meta_evaluate(
-            es, "mqm", by=["spa", "pa"], metrics=["kin-src", "learned-refA"], n_bootstrap=50,
-            significance=True, n_resamples=20,
+            es,
+            "mqm",
+            by=["spa", "pa"],
+            metrics=["kin-src", "learned-refA"],
+            n_bootstrap=50,
+            significance=sy.metric_test(n_resamples=20),
         ),
         "people": sy.human_scores(embedded.RATINGS, protocol="da"),
         "scores": sy.score(embedded.demo_texts("de-en"), ["chrf", "bleu"]),
@@ -38,7 +42,7 @@ def results() -> dict[str, Any]:
         "correction": sy.correct(embedded.VERDICTS, **ONE, draws=100),
         "plan": sy.plan_labels(embedded.VERDICTS, **ONE),
         "study": sy.studies.power_of_effect(0.3, sizes=[20, 50]),
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +50,20 @@ def found() -> dict[str, Any]:
     return results()
 
 
-NAMES = ("comparison", "pair", "several", "battles", "meta", "people", "scores", "judges", "bias",
-         "correction", "plan", "study")  # fmt: skip
+NAMES = (
+    "comparison",
+    "pair",
+    "several",
+    "battles",
+    "meta",
+    "people",
+    "scores",
+    "judges",
+    "bias",
+    "correction",
+    "plan",
+    "study",
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,7 +15,7 @@ import steelyard as sy
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.benchmark.results import BenchmarkResult, Standing
+from steelyard.metaevaluation.benchmark.run import BenchmarkResult, Standing
 from steelyard.metaevaluation.results import Significance
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
 from steelyard.report.figures import metaevaluation as mf
@@ -33,7 +33,7 @@ METRICS = ["learned-refA", "random-src", "chars-refA", "judge-1to5-src"]
 def given_demo():
     es = sy.demo_set()
     found = meta_evaluate(
-        es, "mqm", metrics=METRICS, significance=True, n_resamples=200, n_bootstrap=50
+        es, "mqm", metrics=METRICS, n_bootstrap=50, significance=sy.metric_test(n_resamples=200)
     )
     return mf.MetaInput(found, es)
 
@@ -111,8 +111,14 @@ def test_comparison_follows_the_corrected_p(look):
 def test_side_by_side_marks_equal_values_and_counts_them(look):
     es = sy.demo_set()
     metrics = [*METRICS, "learned-twin-refA", "lengthy-src"]  # two tie under pa, none under spa
-    found = meta_evaluate(es, "mqm", by=["pa", "spa"], metrics=metrics, significance=True,
-                          n_resamples=99, intervals=None)  # fmt: skip
+    found = meta_evaluate(
+        es,
+        "mqm",
+        by=["pa", "spa"],
+        metrics=metrics,
+        intervals=None,
+        significance=sy.metric_test(n_resamples=99),
+    )
     values = found.values("pa")
     ties = {m for m in values if sum(abs(values[m] - v) < 1e-9 for v in values.values()) > 1}
     assert len(ties) == 3
@@ -132,8 +138,14 @@ def test_side_by_side_marks_equal_values_and_counts_them(look):
 
 
 def test_side_by_side_needs_two_tested_meta_metrics(given_demo):
-    one = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, significance=True,
-                        n_resamples=20, intervals=None)  # fmt: skip
+    one = meta_evaluate(
+        given_demo.es,
+        "mqm",
+        by="pa",
+        metrics=METRICS,
+        intervals=None,
+        significance=sy.metric_test(n_resamples=20),
+    )
     with pytest.raises(UsageError, match="needs tests by two meta-metrics"):
         mf.draw("side-by-side", mf.MetaInput(one))
     plain = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
@@ -218,7 +230,11 @@ def hostile(look):
     segments = Segments(tuple(map(str, range(25))))
     es = EvalSet(tuple(sorted(names)), segments, {"<b>people</b>": people, **tables})
     found = meta_evaluate(
-        es, "<b>people</b>", by=["spa", "pa"], significance=True, n_resamples=20, intervals=None
+        es,
+        "<b>people</b>",
+        by=["spa", "pa"],
+        intervals=None,
+        significance=sy.metric_test(n_resamples=20),
     )
     return es, found
 

@@ -13,8 +13,7 @@ from hypothesis.extra import numpy as hnp
 import steelyard as sy
 from steelyard.comparison.logs import compare_battles
 from steelyard.data.judgements import Rankings, Ratings
-from steelyard.metaevaluation.benchmark.parts import column_ranks
-from steelyard.metaevaluation.benchmark.run import run_benchmark
+from steelyard.metaevaluation.benchmark.run import column_ranks, run_benchmark
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.ranks import FITTED, ranks, rounding, whole

@@ -97,8 +97,14 @@ def test_drawn_segments_are_sets_of_copies(seed, by):
         columns = np.repeat(judged, row)
         ids = tuple(f"{k:04d}" for k in range(len(columns)))
         part = as_set({name: es[name].values[:, columns] for name in es.scores}, ids)
-        own = meta_evaluate(part, "people", by=by, metrics=["m0"], intervals=None,
-                            epsilon=epsilon if by == "acc-eq" else None)  # fmt: skip
+        own = meta_evaluate(
+            part,
+            "people",
+            by=by,
+            metrics=["m0"],
+            intervals=None,
+            rules=sy.meta_rules(epsilon=epsilon if by == "acc-eq" else None),
+        )
         found.append(own.results[0].value)
     curve = study.curve("m0")
     low, high = np.quantile(found, [0.025, 0.975])
@@ -157,7 +163,9 @@ def test_distinct_counts_are_those_of_meta():
 def test_significant_comparisons_by_hand():
     es = make_set(5, metrics=3)
     study = count_distinct(es, "people", by="pearson", scheme="williams")
-    whole = meta_evaluate(es, "people", by="pearson", scheme="williams", significance=True)
+    whole = meta_evaluate(
+        es, "people", by="pearson", significance=sy.metric_test(scheme="williams")
+    )
     p = whole.significance["pearson"].p
     expected = sum(p[a, b] <= 0.05 for a in range(3) for b in range(a + 1, 3))
     row = records(study, "counts")[0]

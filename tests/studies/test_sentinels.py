@@ -11,10 +11,11 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
+from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
-from steelyard.metaevaluation.floor import is_sentinel, sentinel_tables
+from steelyard.metaevaluation.data import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.studies.metrics.discernment import guard
 from steelyard.studies.results import Study
@@ -118,17 +119,16 @@ def test_meta_warns_of_a_sentinel_that_wins():
     rng = np.random.default_rng(0)
     with_random = es.with_scores("random", rng.random(es["people"].values.shape))
     found = meta_evaluate(with_random, "people", by=["pa"])
-    texts = [w for w in found.warnings if "sentinel" in w]
-    assert len(texts) == 1
-    assert "'random'" in texts[0]
-    assert "'wrong' (0.000)" in texts[0]
-    assert "good" not in texts[0]
-    assert not any("sentinel" in w for w in meta_evaluate(es, "people", by=["pa"]).warnings)
+    assert [w for w in found.warnings if code_of(w) == "sentinel"] == [
+        "pa: 'random', which ignores quality, beats 'wrong'"
+    ]
+    plain = meta_evaluate(es, "people", by=["pa"]).warnings
+    assert not any(code_of(w) == "sentinel" for w in plain)
 
 
 def test_meta_weighs_sentinels_if_asked():
     es = make_set(5)
-    found = meta_evaluate(es, "people", by=["pa"], sentinels=True)
+    found = meta_evaluate(es, "people", by=["pa"], rules=sy.meta_rules(sentinels=True))
     assert sum(is_sentinel(name) for name in found.values("pa")) == 6
     again = meta_evaluate(es, "people", by=["pa"])
     both = {name: found.values("pa")[name] for name in again.values("pa")}

@@ -18,7 +18,7 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.metaevaluation.agreement_curve import judged_scores, system_pairs
+from steelyard.metaevaluation.data import judged_scores, system_pairs
 from steelyard.stats.curves import SystemPairs, agreement_curve, agreements
 from steelyard.stats.paired.tests import permutation_test
 from steelyard.studies.metrics.differences import difference_worth

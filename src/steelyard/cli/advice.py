@@ -13,7 +13,6 @@ from steelyard.core.warnings import code_of
 ADVICE = {
     "head-to-head": ("--pairwise", "shows every pair"),
     "bt-order": ("--pair", "A,B compares two systems alone"),
-    "outliers": ("--outliers", "drop leaves them out"),
     "quality-control": ("--quality-control", "leaves out their ratings"),
 }
 

@@ -208,7 +208,9 @@ def headed(found: Any, words: Sequence[str], warnings: Sequence[str]) -> dict[st
 def _guessed(read: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether a column has a role that its name does not say."""
     columns = (pair for each in read for pair in each["columns"].items())
-    return any(isinstance(name, str) and name != role != "unit" for role, name in columns)
+    plain = ("seg", "src", "refs", "out")  # of texts and scores as we write them
+    guesses = ((role, name) for role, name in columns if isinstance(name, str))
+    return any(name not in (role, *plain) and role != "unit" for role, name in guesses)
 
 
 def command_name() -> str:

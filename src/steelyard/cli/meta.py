@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +39,8 @@ from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
 if TYPE_CHECKING:
     from steelyard.core.parallel import Workers
     from steelyard.data.evalset import EvalSet
-    from steelyard.metaevaluation.benchmark.results import BenchmarkResult
+    from steelyard.metaevaluation.benchmark.run import BenchmarkResult
+    from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs
     from steelyard.metaevaluation.results import MetaEvaluation
     from steelyard.stats.metametrics.base import MetaMetric
 
@@ -48,30 +48,28 @@ if TYPE_CHECKING:
 
 # Reading the folder would cost start-up.
 PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
-# What averages over domains have no part for, and what the tasks of a protocol decide besides.
+# Options that averages over domains ignore, and those that the tasks of a protocol decide.
 _NOT_BY_DOMAIN = frozenset(
-    ("intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references", "outliers",
-     "details")
-)  # fmt: skip
-_NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN | {
-    *("by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"),
-}
+    ["intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references", "outliers"]
+)
+_NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN.union(
+    ["by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"]
+)
 # Of the meta-metrics, those that a shell completes.
 COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
              "pdp", "kendall-like")  # fmt: skip
-# What report.figures.metaevaluation draws of one set, and of a protocol.
+# What report.figures.metaevaluation draws of one set, of documents or domains, and of a protocol.
 PLOTS = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
 )  # fmt: skip
+_POOLED_PLOTS = ("forest", "comparison", "side-by-side", "metametrics")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
-
-
 _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 
 
 @command(
     headings={
-        "What to weigh": "metrics by ties level group_by details by_domain",
+        "What to compare": "metrics by ties level group_by details by_domain",
         "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
         "intervals n_bootstrap",
         "What counts": "common keep_references sentinels outliers outlier_cutoff method epsilon "
@@ -96,13 +94,13 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 @from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",
              "n_resamples", "alpha", "intervals", "n_bootstrap", "method", "unit", "epsilon",
              "threshold", "pa_ties")  # fmt: skip
-@click.option("--corpus", type=Names(), default=(), help="Weigh these metrics, too, scored on the "
+@click.option("--corpus", type=Names(), default=(), help="Add these metrics, scored on the "
               "texts: bleu chrf chrf++ ter kobe kobe-ref and others of score.")  # fmt: skip
 @click.option("--ref", "refs", type=Names(), help="References that --corpus compares with.")
 @click.option("--protocol", type=Known(("da", "mqm", "esa")), help="Raw ratings among the "
               "inputs become the human score, as by steelyard human.")  # fmt: skip
-@click.option("--details", is_flag=True, help="Show how large a difference counts: the smallest "
-              "believable gap of every metric, and how often people agree.")  # fmt: skip
+@click.option("--details", is_flag=True, help="Show all columns, warnings, and how large a "
+              "difference counts.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
 @click.option("--preset", type=Known(PRESETS), help="Run the protocol of a shared task on "
               "the folder INPUT.")  # fmt: skip
@@ -123,120 +121,124 @@ def meta(
     workers: Workers,
     **settings: Any,
 ) -> None:
-    """Weigh metrics against a human score, and test which of them really differ.
+    """Find the metrics that agree with a human score, and test which of them really differ.
 
     INPUT is a table, an mt-metrics-eval folder (with --lp) or a native file; several are joined.
     Protocols (--preset, --benchmark) and --by-domain split over --jobs.
     """
-    from steelyard.data.selection import chosen_metrics
-    from steelyard.metaevaluation.results import MetaEvaluation
+    from steelyard.metaevaluation.results import MetaEvaluation, few_warnings
 
-    weighing, given = MetaOptions.take(settings), _Given(**settings)
-    protocols = given.preset is not None or given.benchmark is not None or given.by_domain
-    plots = wanted_figures(given.plot, output, PROTOCOL_PLOTS if protocols else PLOTS)
-    if protocols and weighing.sentinels:
-        raise UsageError("--sentinels: protocols say which metrics take part; weigh one set")
-    if weighing.level in POOLED:
-        _refuse_pooled(weighing.level, plots, by_domain=given.by_domain)
-    _need_tests(plots, weighing)
-    es = None
-    if given.preset or given.benchmark:
-        with workers_with_progress("weighing", workers, output) as shown:
-            result: Result = _protocol(given, inputs, options, weighing, output.seed, shown)
+    asked, request = MetaOptions.take(settings), _Request(**settings)
+    plots = _plots(request, asked, output)
+    es: EvalSet | None = None
+    result: Result
+    if request.preset or request.benchmark:
+        benchmark, sets = _protocol(request, inputs)
+        result = _run(benchmark, sets, asked, options.human, output, workers, _NOT_IN_PROTOCOLS)
     else:
         need_inputs(inputs)
-        options = options.by_unit(weighing.unit)
-        paths = (*inputs, *(path for _, path in given.added))
-        es, options = _loaded(paths, given, options, weighing, output)
-        if given.corpus:
-            from steelyard.scoring.run import with_corpus_metrics
-
-            before = es.scores.keys()
-            with shown_progress("scoring", output):
-                es = with_corpus_metrics(es, given.corpus, given.refs)
-            if weighing.metrics is not None:  # what was computed for this is shown
-                made = sorted(es.scores.keys() - before)
-                weighing = replace(weighing, metrics=(*weighing.metrics, *made))
-        if given.by_domain:
-            result = _by_domain(es, given, options, weighing, output.seed, workers)
+        es, asked, options = _loaded(inputs, request, options.by_unit(asked.unit), asked, output)
+        if request.by_domain:
+            benchmark, sets = _domains(es, request, options.human, asked)
+            result = _run(benchmark, sets, asked, None, output, workers, _NOT_BY_DOMAIN)
         else:
             from steelyard.metaevaluation.run import evaluate
 
-            what = "one set is not split; for --preset, --benchmark or --by-domain"
-            refuse_workers(workers, what)
-            with shown_progress("weighing", output):
-                result = evaluate(es, options.human, given.metametrics(), weighing, output.seed)
-    if protocols:
-        decided = _NOT_IN_PROTOCOLS if es is None else _NOT_BY_DOMAIN
-        result = replace(result, warnings=(*result.warnings, *without_part(decided, "a protocol")))
-    named: tuple[str, ...] = ()
-    if es is not None and weighing.metrics is not None:
-        named = tuple(chosen_metrics(es, weighing.metrics, human=options.human))
-    draw = partial(_draw, result, es, named, weighing.alpha)
+            refuse_workers(
+                workers, "one set is not split; for --preset, --benchmark or --by-domain"
+            )
+            with shown_progress("comparing", output):
+                result = evaluate(es, options.human, request.metametrics(), asked, output.seed)
+
+    def draw(name: str) -> Any:
+        from steelyard.data.selection import chosen_metrics
+        from steelyard.report.figures import metaevaluation as figures
+
+        if not isinstance(result, MetaEvaluation):
+            return figures.draw_protocol(name, result, asked.alpha)
+        assert es is not None
+        named: list[str] = []
+        if asked.metrics is not None:
+            named = chosen_metrics(es, asked.metrics, human=options.human)
+        return figures.draw(name, figures.MetaInput(result, es, tuple(named), asked.alpha))
+
     if isinstance(result, MetaEvaluation):
-        table = result.table(details=given.details)
+        table = shown = result.table(details=request.details)
     else:
-        table = result.table()
-    table = replace(table, notes=tuple(map(spoken, table.notes)))
-    emit(result, [table], write_figures(plots, draw, output), then=_next(weighing, es))
+        table, shown = result.table(), result.table(tasks=request.details or request.by_domain)
+    shown = replace(shown, notes=tuple(map(spoken, shown.notes)))
+    brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
+    emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
+         shown=[shown], then=_next(asked, es), says_read=True if es is None else None)  # fmt: skip
 
 
-def _next(weighing: MetaOptions, es: EvalSet | None) -> str | None:
+def _next(asked: MetaOptions, es: EvalSet | None) -> str | None:
     """Test which metrics differ; after that, look at it all in one page."""
-    if not weighing.significance:
+    if not asked.significance:
         return following.again("--significance", without={"plot"})
     if es is None or any(given(name) for name in ("protocol", "corpus", "add", "refs")):
         return None  # a report reads scores as they are
     return following.another("report", "--out", "report.html", keep={*following.READING, "metrics"})
 
 
-def _need_tests(plots: Sequence[str], weighing: MetaOptions) -> None:
-    """Refuse figures of tests where nothing is tested."""
+def _plots(request: _Request, asked: MetaOptions, output: OutputOptions) -> Sequence[str]:
+    """Return the figures to draw; refuse options that do not go together."""
+    protocol = bool(request.preset or request.benchmark or request.by_domain)
+    plots = wanted_figures(request.plot, output, PROTOCOL_PLOTS if protocol else PLOTS)
+    if protocol and asked.sentinels:
+        raise UsageError("--sentinels: a protocol names its metrics; use one set")
+    if asked.level in POOLED and request.by_domain:
+        raise UsageError(f"--by-domain and --level {asked.level}: expected one of them")
     for name in plots:
-        if name in ("comparison", "side-by-side") and not weighing.significance:
+        if asked.level in POOLED and name not in _POOLED_PLOTS:
+            what = "shows systems or segments"
+            raise UsageError(f"--plot {name} {what}: not with --level {asked.level}")
+        if name in ("comparison", "side-by-side") and not asked.significance:
             raise UsageError(f"--plot {name} shows tests of metrics: add --significance")
-
-
-def _refuse_pooled(level: str, plots: Sequence[str], *, by_domain: bool) -> None:
-    """Refuse what documents and domains have no part in."""
-    if by_domain:
-        raise UsageError(f"--by-domain and --level {level}: expected one of them")
-    for name in plots:
-        if name not in ("forest", "comparison", "side-by-side", "metametrics"):
-            raise UsageError(f"--plot {name} shows systems or segments: not with --level {level}")
+    return plots
 
 
 def _loaded(
     inputs: tuple[str, ...],
-    given: _Given,
+    request: _Request,
     options: InputOptions,
-    weighing: MetaOptions,
+    asked: MetaOptions,
     output: OutputOptions,
-) -> tuple[EvalSet, InputOptions]:
+) -> tuple[EvalSet, MetaOptions, InputOptions]:
     """Load a set; raw ratings become the human score if a protocol says how.
 
     What errors cost is asked for only where raters are: not every severity has a weight.
     """
-    from steelyard.metaevaluation.raterdraws import asks_for_raters
+    from steelyard.metaevaluation.tests import asks_for_raters
 
-    sources: list[Any] = list(inputs)
+    sources: list[Any] = [*inputs, *(path for _, path in request.added)]
     notes: tuple[str, ...] = ()
-    if given.protocol is not None:
+    if request.protocol is not None:
         from steelyard.human.run import scored_inputs
 
-        sources, human, notes = scored_inputs(sources, given.protocol, options, output.seed)
+        sources, human, notes = scored_inputs(sources, request.protocol, options, output.seed)
         options = replace(options, human=human)
     es = options.load(sources)
-    if asks_for_raters(weighing):
+    if asks_for_raters(asked):
         from steelyard.human.run import with_costs
 
         es = with_costs(es, options.human)
-    return replace(es, notes=(*notes, *es.notes)), options
+    es = replace(es, notes=(*notes, *es.notes))
+    if request.corpus:
+        from steelyard.scoring.run import with_corpus_metrics
+
+        before = es.scores.keys()
+        with shown_progress("scoring", output):
+            es = with_corpus_metrics(es, request.corpus, request.refs)
+        if asked.metrics is not None:  # what was computed for this is shown
+            added = sorted(es.scores.keys() - before)
+            asked = replace(asked, metrics=(*asked.metrics, *added))
+    return es, asked, options
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Given:
-    """Options of the command that are no options of weighing."""
+class _Request:
+    """Options of the command beside :class:`MetaOptions`."""
 
     by: tuple[str, ...]
     ties: Path | None
@@ -252,23 +254,23 @@ class _Given:
 
     @property
     def added(self) -> list[tuple[str | None, str]]:
-        """Split SET=FILE; a name of a file may have an equals sign, so it is tried whole first."""
-        found: list[tuple[str | None, str]] = []
+        """Split SET=FILE; a file name may have an equals sign, so it is tried whole first."""
+        pairs: list[tuple[str | None, str]] = []
         for text in self.add:
             name, equals, path = text.partition("=")
-            found.append((name, path) if equals and not Path(text).exists() else (None, text))
-        return found
+            pairs.append((name, path) if equals and not Path(text).exists() else (None, text))
+        return pairs
 
     def metametrics(self) -> list[MetaMetric]:
-        """Give the meta-metrics, names of the user's own variants being what they stand for."""
+        """Return the meta-metrics; names of the user's variants stand for these."""
         from steelyard.stats.metametrics.registry import chosen
 
-        own = {} if self.ties is None else read_tie_matrices(self.ties)
-        return chosen([own.get(name, name) for name in self.by])
+        variants = {} if self.ties is None else read_tie_matrices(self.ties)
+        return chosen([variants.get(name, name) for name in self.by])
 
 
 def read_tie_matrices(path: Path) -> dict[str, MetaMetric]:
-    """Read Kendall variants of one's own: a table each, which says what each kind of pair is worth.
+    """Read Kendall variants: a table each, with what each kind of pair is worth.
 
     ::
 
@@ -309,55 +311,49 @@ def read_tie_matrices(path: Path) -> dict[str, MetaMetric]:
     return variants
 
 
-def _draw(
-    result: Result, es: EvalSet | None, metrics: tuple[str, ...], alpha: float, name: str
-) -> Any:
-    from steelyard.metaevaluation.results import MetaEvaluation
-    from steelyard.report.figures import metaevaluation
-
-    if isinstance(result, MetaEvaluation):
-        return metaevaluation.draw(name, metaevaluation.MetaInput(result, es, metrics, alpha))
-    return metaevaluation.draw_protocol(name, result, alpha)
-
-
-def _protocol(
-    given: _Given,
-    inputs: tuple[str, ...],
-    options: InputOptions,
-    weighing: MetaOptions,
-    seed: int | None,
-    workers: Workers,
-) -> Result:
+def _protocol(request: _Request, inputs: tuple[str, ...]) -> tuple[Benchmark, Inputs]:
+    """Return the benchmark, and where its sets are."""
     from steelyard.metaevaluation.benchmark import tasks
-    from steelyard.metaevaluation.benchmark.run import run_benchmark
 
-    if given.preset and given.benchmark:
+    if request.preset and request.benchmark:
         raise UsageError("--preset and --benchmark: expected one of them")
-    if len(inputs) > 1 or (given.preset and not inputs):
-        raise UsageError(f"expected one folder with the sets, found {len(inputs)} inputs")
-    chosen = tasks.preset(given.preset) if given.preset else tasks.read(given.benchmark or Path())
-    where = tasks.Inputs(inputs[0] if inputs else None, add=given.added)
-    return run_benchmark(chosen, where, weighing, human=options.human, rng=seed, workers=workers)
+    if len(inputs) > 1 or (request.preset and not inputs):
+        raise UsageError(f"expected one folder with the sets, got {len(inputs)} inputs")
+    path = request.benchmark or Path()
+    benchmark = tasks.preset(request.preset) if request.preset else tasks.read(path)
+    return benchmark, tasks.Inputs(inputs[0] if inputs else None, add=request.added)
 
 
-def _by_domain(
-    es: EvalSet,
-    given: _Given,
-    options: InputOptions,
-    weighing: MetaOptions,
-    seed: int | None,
-    workers: Workers,
-) -> Result:
-    from steelyard.metaevaluation.benchmark.run import run_benchmark
+def _domains(
+    es: EvalSet, request: _Request, human: str | None, asked: MetaOptions
+) -> tuple[Benchmark, Inputs]:
+    """Return the domains of a set as a benchmark."""
     from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
-    from steelyard.metaevaluation.cube import the_human
+    from steelyard.metaevaluation.data import the_human
 
     if not es.domains:
         raise UsageError("--by-domain: the domains of the segments are not known")
     name = es.language_pair or "all"
-    level, group = weighing.level, weighing.group_by
-    tasks = tuple(Task(one, level, group, domains=True) for one in given.metametrics())
-    human = the_human(es, options.human)
-    own = Benchmark("by domain", "By domain", human, (SetSpec(name),), tasks, weights="domains")
-    where = Inputs(sets={name: es})
-    return run_benchmark(own, where, weighing, rng=seed, workers=workers)
+    metas = request.metametrics()
+    tasks = tuple(Task(meta, asked.level, asked.group_by, domains=True) for meta in metas)
+    gold = the_human(es, human)
+    benchmark = Benchmark(
+        "by domain", "By domain", gold, (SetSpec(name),), tasks, weights="domains"
+    )
+    return benchmark, Inputs(sets={name: es})
+
+
+def _run(
+    benchmark: Benchmark,
+    sets: Inputs,
+    asked: MetaOptions,
+    human: str | None,
+    output: OutputOptions,
+    workers: Workers,
+    ignored: frozenset[str],
+) -> BenchmarkResult:
+    from steelyard.metaevaluation.benchmark.run import run_benchmark
+
+    with workers_with_progress("comparing", workers, output) as shown:
+        result = run_benchmark(benchmark, sets, asked, human=human, rng=output.seed, workers=shown)
+    return replace(result, warnings=(*result.warnings, *without_part(ignored, "a protocol")))

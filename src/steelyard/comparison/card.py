@@ -53,7 +53,7 @@ from steelyard.data.units import UnitEffect, Units, units_of
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
 from steelyard.formats.worthfiles import read_worths, reference_worth
-from steelyard.metaevaluation.agreement_curve import curve_of_set
+from steelyard.metaevaluation.data import curve_of_set
 from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means, same_digits
 from steelyard.stats.curves import AgreementCurve
 from steelyard.stats.paired import tests as paired

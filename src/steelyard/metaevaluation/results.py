@@ -1,17 +1,20 @@
-"""What a meta-evaluation found: values, tests, and the leaderboard made of them."""
+"""The result of a meta-evaluation: values, tests, the leaderboard, and its words."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from steelyard.core.decision import shown_p
 from steelyard.core.display import (
     RankingRow,
     Record,
     Result,
+    Statement,
     Summary,
     keys,
     named,
@@ -23,30 +26,96 @@ from steelyard.core.errors import UsageError, hint
 from steelyard.core.lazy import lazy, lazy_field
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals
-from steelyard.core.text import listed, plural
+from steelyard.core.text import all_of, listed, plural
+from steelyard.core.warnings import brief, code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import RATER, SEGMENT, UnitEffect, many
-from steelyard.metaevaluation import words
 from steelyard.metaevaluation.options import POOLED
-from steelyard.metaevaluation.outliers import Outliers, Without
 from steelyard.stats.arrays import Floats
 from steelyard.stats.curves import AgreementCurve
 from steelyard.stats.judged.gap import Gap
 
 _LETTERS = 6  # more letters than this per metric are for the JSON, not for a table
+_WARNINGS = 3  # that a terminal shows
+#: Kinds of warnings that the table shows, or that concern columns it does not show.
+_DETAILS = frozenset(
+    [
+        "identical",
+        "kept-outliers",
+        "level-of-test",
+        "no-interval",
+        "no-value",
+        "official-scores",
+        "sentinel",
+    ]
+)
 
 
-def units(intervals: str, unit: str = SEGMENT) -> str:
+def quoted(names: Sequence[str]) -> str:
+    """Name a few metrics, and count the others."""
+    return listed([f"'{name}'" for name in names], 5, rest="other")
+
+
+def resampled_units(intervals: str, unit: str = SEGMENT) -> str:
     """Name what is resampled: units, systems, or both.
 
     Examples
     --------
-    >>> units("unit"), units("unit", "document"), units("both", "5 segments")
-    ('segments', 'documents', 'runs of 5 segments and systems')
+    >>> resampled_units("unit", "document"), resampled_units("both", "5 segments")
+    ('documents', 'runs of 5 segments and systems')
     """
-    drawn = many(unit)
-    named = {"system": "systems", "both": f"{drawn} and systems", RATER: "raters"}
-    return named.get(intervals, drawn)
+    names = {"system": "systems", "both": f"{many(unit)} and systems", RATER: "raters"}
+    return names.get(intervals, many(unit))
+
+
+def few_warnings(result: Any) -> Any:
+    """Return a result with at most three warnings that change what somebody does."""
+    main = [w for w in result.warnings if code_of(w).partition(":")[0] not in _DETAILS]
+    shown = brief(main, "--details has all")
+    if len(shown) > _WARNINGS:
+        rest = f"{len(shown) - _WARNINGS + 1} more warnings: --details shows all"
+        shown = [*shown[: _WARNINGS - 1], rest]
+    return replace(result, warnings=tuple(shown))
+
+
+@dataclass(frozen=True, slots=True)
+class Outliers(Record):
+    """Systems that are far from all others by the human score, and what became of them.
+
+    ``deviations`` are distances from the median in robust standard deviations, of the outliers,
+    furthest first; ``undefined`` says why the rule has no answer.
+    """
+
+    json_keys = keys("systems deviations handling cutoff median scale undefined")
+    human: str
+    n_systems: int  # that were looked at
+    cutoff: float
+    handling: str
+    median: float
+    scale: float
+    deviations: dict[str, float]
+    undefined: str | None = None
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Names of the outliers, furthest first."""
+        return tuple(self.deviations)
+
+    @property
+    def label(self) -> str:
+        """The outliers in words."""
+        noun = "outlier" if len(self.systems) == 1 else "outliers"
+        return f"{noun} {listed(self.systems, rest='other', last=' and ')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Without(Record):
+    """What a metric has without the outlying systems; ranks are by value, among all metrics."""
+
+    value: float
+    rank: int | None
+    rank_with: int | None  # its rank by value with all systems, to compare with
+    n_systems: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +135,9 @@ class MetaResult(Record):
     epsilon: float | None = None
     note: str | None = None
     ci: tuple[float, float] | None = None
-    rank_ci: tuple[int, int] | None = None  # places it takes in 95 % of the resamples
+    rank_ci: tuple[int, int] | None = None  # ranks it takes in 95% of the resamples
     letters: str | None = None
-    n_systems: int | None = None  # that it rests on: scored by people and by the metric
+    n_systems: int | None = None  # scored by people and by the metric
     n_segments: int | None = None  # with a cell that both scored
     n_cells: int | None = None  # outputs (system, segment) that both scored
     without_outliers: Without | None = None  # at level sys, where there are some
@@ -117,37 +186,13 @@ class MetaEvaluation(Result):
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
     #: What differences of the best metric are worth to people.
     worth: AgreementCurve | None = lazy_field(None)  # noqa: RUF009
-    #: Smallest believable gaps of metrics; empty where systems are not weighed.
+    #: Smallest believable gaps of metrics; empty where systems are not compared.
     gaps: Mapping[str, Gap] = lazy_field(lazy(dict))
 
     @property
     def resampled_units(self) -> str:
         """What is resampled, in words."""
-        return units(self.resampled, self.unit.name)
-
-    def unit_notes(self) -> list[str]:
-        """Say what is independent here, and what a coarser unit would give."""
-        if self.unit.name.endswith(RATER):
-            beside = self.unit.name.removesuffix(RATER).removesuffix("+") or SEGMENT
-            by = f"unit: {self.unit.counted()}, taken as independent in the human p-values of soft"
-            return [f"{by} accuracy; metrics have no raters, and vary by {beside}"]
-        if self.unit.name != SEGMENT:
-            drawn = ", intervals" if self.resampled in ("unit", "both") else ""
-            return [f"{self.unit.sentence()} (of values{drawn} and tests)"]
-        coarser = self.unit.coarser
-        if coarser is None:
-            return []
-        alone = "segments are taken as independent"
-        told = [f"{alone}; {self.human} has a {coarser.shown()} over {coarser.counted()}"]
-        for by, values in self.by_coarser.items():
-            here = self.values(by)
-            moved = [m for m in values if not np.isnan(values[m] - here[m])]
-            moved.sort(key=lambda m: (-abs(values[m] - here[m]), m))
-            if moved:
-                shown = ", ".join(f"{m} {values[m]:.3f} ({here[m]:.3f} here)" for m in moved[:3])
-                what = "moves most for " if len(moved) > 3 else "is "
-                told.append(f'unit="{coarser.name}": {by} {what}{shown}')
-        return told
+        return resampled_units(self.resampled, self.unit.name)
 
     @property
     def level(self) -> str:
@@ -156,14 +201,14 @@ class MetaEvaluation(Result):
         return levels.pop() if len(levels) == 1 else "both"
 
     def values(self, by: str) -> dict[str, float]:
-        """Give the value of each metric under one meta-metric."""
+        """Return the value of each metric under one meta-metric."""
         names = dict.fromkeys(result.by for result in self.results)
         if by not in names:
             raise UsageError(f"no meta-metric '{by}' in this result; {hint(str(by), names)}")
         return {result.metric: result.value for result in self.results if result.by == by}
 
     def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
+        """Return what ``--json`` prints."""
         return {
             "human": self.human,
             "level": self.level,
@@ -171,9 +216,9 @@ class MetaEvaluation(Result):
             "n_segments": self.n_segments,
             "n_cells": self.n_cells,
             "systems": list(self.systems),
-            "ranking": ranking("metric", self._places()),
-            "results": [self._told(result) for result in self.results],
-            "significance": {by: s.to_dict() for by, s in self.significance.items()},
+            "ranking": ranking("metric", self._ranking()),
+            "results": [result.to_dict() | self._gap(result) for result in self.results],
+            "significance": {by: test.to_dict() for by, test in self.significance.items()},
             "chance": dict(self.chance),
             "p_error": {by: error for by, error in self.p_error.items() if error > 1e-6},
             "unit": self.unit.to_dict() | {"by_coarser": dict(self.by_coarser)},
@@ -183,28 +228,21 @@ class MetaEvaluation(Result):
             "warnings": list(self.warnings),
         }
 
-    def _places(self) -> list[RankingRow]:
-        """Give which metric is where by the first meta-metric, best first."""
-        own = [r for r in self.results if r.by == self.results[0].by] if self.results else []
-        ranks = ranked([result.value for result in own])
-        found = [
-            RankingRow(result.metric, rank, result.value, low, high, result.rank)
-            for result, rank in zip(own, ranks, strict=True)
-            for low, high in [result.ci or (None, None)]
+    def _ranking(self) -> list[RankingRow]:
+        """Return the metrics by the first meta-metric, best first."""
+        first = [r for r in self.results if r.by == self.results[0].by] if self.results else []
+        rows = [
+            RankingRow(r.metric, rank, r.value, low, high, r.rank)
+            for r, rank in zip(first, ranked([r.value for r in first]), strict=True)
+            for low, high in [r.ci or (None, None)]
         ]
-        return sorted(found, key=lambda one: one.rank or len(found) + 1)
+        return sorted(rows, key=lambda row: row.rank or len(rows) + 1)
 
-    def _told(self, result: MetaResult) -> dict[str, Any]:
-        """Give what ``--json`` prints of a result, with the gap of the metric at level sys."""
+    def _gap(self, result: MetaResult) -> dict[str, Any]:
         gap = self.gaps.get(result.metric) if result.level == "sys" else None
-        own: dict[str, Any] = {"gap": None, "gap_details": None}
-        if gap is not None:
-            own = {"gap": gap.gap.value, "gap_details": gap.to_dict()}
-        return result.to_dict() | own
-
-    def words(self) -> Summary:
-        """Say which metric agrees most with people, what stays open, how sure that is."""
-        return Summary.of(words.told(self))
+        if gap is None:
+            return {"gap": None, "gap_details": None}
+        return {"gap": gap.gap.value, "gap_details": gap.to_dict()}
 
     def __repr__(self) -> str:
         names = list(dict.fromkeys(result.metric for result in self.results))
@@ -213,166 +251,242 @@ class MetaEvaluation(Result):
         return one_line(self, f"of {named(names)} against {self.human} by {named(by)}: {size}")
 
     def digits(self) -> int:
-        """Give the decimals that values are shown with, the same for all meta-metrics.
-
-        Three, as is usual, or more where the intervals of every meta-metric are that narrow.
-        """
-        found = []
-        for by in dict.fromkeys(result.by for result in self.results):
-            own = [r for r in self.results if r.by == by and r.ci is not None]
-            low, high = ([r.ci[k] for r in own if r.ci is not None] for k in (0, 1))
-            found.append(interval_decimals([r.value for r in own], low, high) or 3)
-        return max(3, min(found, default=3))
+        """Return the decimals of values: as many as intervals of the first meta-metric support."""
+        rows = [r for r in self.results if r.by == self.results[0].by and r.ci is not None]
+        low, high = ([r.ci[k] for r in rows if r.ci is not None] for k in (0, 1))
+        return max(2, interval_decimals([r.value for r in rows], low, high) or 3)
 
     def to_frame(self, backend: str | None = None) -> Frame:
-        """Give a row per result as a pandas or polars frame."""
-        keys = ("metric", "with", "level", "group_by", "value", "rank", "epsilon", "note",
-                "n_systems", "n_cells")  # fmt: skip
-        shown = [result.to_dict() for result in self.results]
-        rows = tuple(tuple(own[key] for key in keys) for own in shown)
-        return Table("", tuple(Column(key) for key in keys), rows).to_frame(backend)
+        """Return a row per result as a pandas or polars frame."""
+        columns = ("metric", "with", "level", "group_by", "value", "rank", "epsilon", "note",
+                   "n_systems", "n_cells")  # fmt: skip
+        records = [result.to_dict() for result in self.results]
+        rows = tuple(tuple(record[key] for key in columns) for record in records)
+        return Table("", tuple(Column(key) for key in columns), rows).to_frame(backend)
+
+    # Words.
+
+    def words(self) -> Summary:
+        """Return which metric agrees best with people, what stays open, how sure that is."""
+        return Summary.of(self.statements())
+
+    def answer(self) -> tuple[str, ...]:
+        """Return at most three sentences: the best metric, what is open, and a caveat."""
+        words = self.words()
+        # The last sentence says what the answer rests on, as the table does.
+        first = (*words.settled[:1], *words.undecided[:2])[:2]
+        return (*first, *words.sureness[:-1][:1])
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield the sentences of the result, each with its part of the summary."""
+        ordered: dict[str, list[MetaResult]] = {result.by: [] for result in self.results}
+        for result in sorted(self.results, key=lambda r: (-r.value, r.metric)):
+            if not np.isnan(result.value):
+                ordered[result.by].append(result)
+        by, best = next(iter(ordered.items()), ("", []))
+        if not best:
+            what = f"{_label(by)} is undefined for every metric" if by else "There is no metric"
+            yield "undecided", f"{what}."
+            return
+        yield from self._best(best)
+        leaders: dict[str, list[str]] = {}
+        for other, results in ordered.items():
+            if results and results[0].metric != best[0].metric:
+                leaders.setdefault(results[0].metric, []).append(_label(other))
+        if leaders:
+            parts = [f"by {all_of(names)}, {metric}" for metric, names in leaders.items()]
+            yield "undecided", f"{'; '.join(parts)[:1].upper()}{'; '.join(parts)[1:]} agrees best."
+        coarser = self.unit.coarser
+        if self.significance and coarser is not None and coarser.low > 1:
+            why = f"{self.human} has a {coarser.shown()} over {coarser.counted()}"
+            yield "sureness", f'Tests by segment are too sure: {why} (unit="{coarser.name}").'
+        yield from self._without_outliers(best)
+        yield "sureness", f"This rests on {self._size(best[0])}."
+
+    def _best(self, results: Sequence[MetaResult]) -> Iterator[Statement]:
+        """Say which metric is first by the first meta-metric, and whether its lead was tested."""
+        best, d = results[0], self.digits()
+        value = f"{_label(best.by)} {best.value:.{d}f}"
+        if best.ci is not None and not np.isnan(best.ci).any():
+            value += f", 95% CI {best.ci[0]:.{d}f} to {best.ci[1]:.{d}f}"
+        if len(results) == 1:
+            yield "settled", f"{best.metric} agrees with {self.human} ({value})."
+            yield "undecided", "There is no other metric to compare it with."
+            return
+        tied = [r.metric for r in results if r.value == best.value]
+        if len(tied) > 1:
+            yield "settled", f"{all_of(tied)} agree best with {self.human} ({value})."
+            return
+        text = f"{best.metric} agrees best with {self.human} ({value})"
+        close = [r.metric for r in results[1:] if r.rank == 1]
+        test = self.significance.get(best.by)
+        if len({r.n_systems for r in results}) > 1:
+            yield "undecided", f"{text}, but metrics cover different systems (common=True)."
+        elif best.rank is None or test is None:
+            yield "settled", f"{text}."
+            yield (
+                "undecided",
+                f"Its lead over {results[1].metric} was not tested (significance=True).",
+            )
+        elif close:
+            names = all_of(close) if len(close) <= 2 else f"{len(close)} other metrics"
+            verb = "is" if len(close) == 1 else "are"
+            yield "undecided", f"{text}, but {names} {verb} too close to call."
+        else:
+            following = results[1].metric
+            p = test.decisive[test.metrics.index(best.metric), test.metrics.index(following)]
+            yield "settled", f"{text}, ahead of {following} ({shown_p(float(p))})."
+
+    def _without_outliers(self, results: Sequence[MetaResult]) -> Iterator[Statement]:
+        """Say what outlying systems change."""
+        far = self.outliers
+        if far is None or not far.systems or far.handling == "keep":
+            return
+        if far.handling == "drop":
+            yield "sureness", f"This is without the {far.label}."
+            return
+        rest = {r.metric: r.without_outliers.value for r in results if r.without_outliers}
+        rest = {metric: value for metric, value in rest.items() if not np.isnan(value)}
+        if not rest:
+            return
+        best, d = results[0], self.digits()
+        first = max(rest, key=lambda metric: (rest[metric], metric == best.metric))
+        own = f"{rest[best.metric]:.{d}f}" if best.metric in rest else "no value"
+        if first == best.metric:
+            text = f"{best.metric} still agrees best ({own})"
+        else:
+            text = f"{first} leads ({rest[first]:.{d}f} against {own})"
+        yield "sureness", f"Without the {far.label}, {text}."
+
+    def _size(self, result: MetaResult) -> str:
+        """Count the systems, their pairs and the segments that a value rests on."""
+        systems = self.n_systems if result.n_systems is None else result.n_systems
+        segments = self.n_segments if result.n_segments is None else result.n_segments
+        of = f"{systems:,} of " if systems < self.n_systems else ""
+        size = f"{of}{plural(self.n_systems, 'system')}"
+        if result.level == "sys":
+            size += f" ({plural(math.comb(systems, 2), 'pair')})"
+        return f"{size} and {plural(segments, 'segment')}" if segments else size
+
+    # Tables.
 
     def table(self, *, details: bool = False) -> Table:
-        """Give the leaderboard: a row per metric, ordered by the first meta-metric.
+        """Return the leaderboard: a row per metric, ordered by the first meta-metric.
 
-        ``details`` adds how large a difference counts: gaps of metrics, and what the best is worth.
+        ``details`` adds sizes, ranks, values without outliers, and how large a difference counts.
         """
-        board = _Board(self, details=details)
-        rows = [board.row(metric) for metric in board.metrics]
-        rules: frozenset[int] = frozenset()
-        if board.ranked:
-            at = 3 if board.differ else 1  # of the first meta-metric's ranks
-            rules = frozenset(i for i in range(1, len(rows)) if rows[i][at] != rows[i - 1][at])
-        places = board.places()
-        bold = frozenset(
-            (i, at)
-            for i, metric in enumerate(board.metrics)
-            for by, at in places.items()
-            if (result := board.found.get((metric, by))) and result.rank == 1
+        columns, cells = zip(*self._columns(details=details), strict=True)
+        at = {column.name: j for j, column in enumerate(columns) if column.better == "higher"}
+        rows = {metric: i for i, metric in enumerate(cells[0])}
+        bold = frozenset((rows[r.metric], at[r.by]) for r in self.results if r.rank == 1)
+        notes = self._detail_notes() if details else [self._note()]
+        return Table("", columns, tuple(zip(*cells, strict=True)), tuple(notes), bold=bold)
+
+    def _columns(self, *, details: bool) -> Iterator[tuple[Column, list[Cell]]]:
+        """Yield the columns of the leaderboard with their cells."""
+        by_metric: dict[str, MetaResult] = {}
+        for result in self.results:  # the first meta-metric is the order
+            by_metric.setdefault(result.metric, result)
+        rows = list(by_metric.values())
+        yield Column("metric"), list(by_metric)
+        if details or len({r.n_systems for r in rows}) > 1:
+            yield Column("systems", importance=1), [r.n_systems for r in rows]
+        if details:
+            yield Column("cells", importance=1), [r.n_cells for r in rows]
+        digits = self.digits()
+        for by in dict.fromkeys(r.by for r in self.results):
+            first = by == self.results[0].by
+            scored = {r.metric: r for r in self.results if r.by == by}
+            results = [scored.get(metric) for metric in by_metric]
+            importance = 9 if first else 6  # on a narrow screen what explains a value goes first
+            tested = any(r is not None and r.rank for r in results)
+            if tested and (details or (first and not self._lettered)):
+                rank = Column("rank", key=f"{by} rank", importance=importance - 1)
+                yield rank, [r.rank if r else None for r in results]
+            if first and self._lettered:
+                yield Column("group", importance=7), [r.letters if r else None for r in results]
+            value = Column(by, "higher", digits=digits, importance=importance)
+            yield value, [r.value if r else None for r in results]
+            rest = [r.without_outliers if r else None for r in results]
+            if details and any(rest):
+                yield (
+                    Column("without", digits=digits, key=f"{by} without", importance=2),
+                    [other.value if other else None for other in rest],
+                )
+            if first and any(r and r.ci for r in results):
+                for k, end in enumerate(("low", "high")):
+                    ends: list[Cell] = [r.ci[k] if r and r.ci else None for r in results]
+                    yield Column(end, digits=digits, key=f"{by} {end}", importance=8), ends
+        gaps = (
+            {m: gap.gap.value for m, gap in self.gaps.items() if gap.gap.known} if details else {}
         )
-        return Table("", tuple(board.columns()), tuple(rows), tuple(board.notes()), rules, bold)
+        if gaps:
+            gap = Column("gap", "lower", mixed=True, importance=4)
+            yield gap, [gaps.get(metric) for metric in by_metric]
 
+    @property
+    def _lettered(self) -> bool:
+        """Whether the first meta-metric has groups with few enough letters to show."""
+        first = [len(r.letters or "") for r in self.results if r.by == self.results[0].by]
+        return 0 < max(first, default=0) <= _LETTERS
 
-class _Board:
-    """The leaderboard of a meta-evaluation, column by column.
+    def _note(self) -> str:
+        """Return the caption: what was compared, and what the columns mean."""
+        pooled = POOLED.get(self.level)
+        every = self.n_segments if self.source is None else self.source.n_segments
+        of = f"{self.n_segments:,} of " if 0 < self.n_segments < every else ""
+        size = f"{plural(self.n_systems, 'system')} and {of}{plural(every, 'segment')}"
+        note = f"Agreement with {self.human} on {size}"
+        note += f", averaged by {pooled}" if pooled else ""
+        if any(result.ci for result in self.results):
+            drawn = self.resampled_units
+            note += "; low, high: 95% CI" + ("" if drawn == "segments" else f" over {drawn}")
+        note += (
+            "; metrics that share a letter do not differ significantly" if self._lettered else ""
+        )
+        return f"{note}."
 
-    The first meta-metric has letters and an interval beside its value; sizes are shown where
-    metrics rest on less than people judged.
-    """
-
-    def __init__(self, found: MetaEvaluation, *, details: bool) -> None:
-        results = found.results
-        self.whole, self.details = found, details
-        self.digits = found.digits()
-        self.names = list(dict.fromkeys(r.by for r in results))
-        self.first = self.names[0]
-        self.found = {(r.metric, r.by): r for r in results}
-        own = [r for r in results if r.by == self.first]
-        self.metrics = list(dict.fromkeys(r.metric for r in (*own, *results)))
-        self.ranked = any(r.rank is not None for r in results)
-        self.interval = any(r.ci is not None for r in own)
-        self.lettered = 0 < max((len(r.letters or "") for r in own), default=0) <= _LETTERS
-        self.sizes = {r.metric: (r.n_systems, r.n_cells) for r in results}
-        self.swayed = {r.by for r in results if r.without_outliers is not None}
-        every = set(self.sizes.values())
-        self.differ = len(every) > 1 or any(self._lacks(*size) for size in every)
-        gaps = found.gaps if details else {}
-        self.gaps = {name: gap.gap.value for name, gap in gaps.items() if gap.gap.known}
-
-    def _lacks(self, n_systems: int | None, n_cells: int | None) -> bool:
-        """Tell whether a metric has less than people judged (none at all is no gap: no level)."""
-        pairs = ((n_systems, self.whole.n_systems), (n_cells, self.whole.n_cells))
-        return any(own and judged and own < judged for own, judged in pairs)
-
-    def _of(self, by: str) -> list[Column]:
-        """Columns of a meta-metric."""
-        digits, first = self.digits, by == self.first
-        value = 9 if first else 6  # on a narrow screen what is beside the values goes first
-        columns = [Column("rank", key=f"{by} rank", importance=value - 1)] if self.ranked else []
-        columns += [Column("alike", importance=4)] if self.lettered and first else []
-        columns.append(Column(by, "higher", digits=digits, importance=value))
-        if by in self.swayed:
-            columns.append(Column("without", digits=digits, key=f"{by} without", importance=2))
-        if self.interval and first:
-            columns += [
-                Column(end, digits=digits, key=f"{by} {end}", importance=3)
-                for end in ("low", "high")
-            ]
-        return columns
-
-    def columns(self) -> list[Column]:
-        """All columns."""
-        heads = [Column("metric")]
-        heads += [Column(name, importance=1) for name in ("systems", "cells") if self.differ]
-        tail = [Column("gap", "lower", mixed=True, importance=4)] if self.gaps else []
-        return [*heads, *(column for by in self.names for column in self._of(by)), *tail]
-
-    def places(self) -> dict[str, int]:
-        """Give the column of the values of each meta-metric."""
-        at, found = 3 if self.differ else 1, {}
-        for by in self.names:
-            found[by] = at + self.ranked + (self.lettered and by == self.first)
-            at += len(self._of(by))
-        return found
-
-    def row(self, metric: str) -> tuple[Cell, ...]:
-        """Cells of a metric."""
-        cells: list[Cell] = [metric]
-        cells += self.sizes[metric] if self.differ else ()
-        for by in self.names:
-            result = self.found.get((metric, by))
-            cells += [result.rank if result else None] if self.ranked else []
-            if self.lettered and by == self.first:
-                cells.append(result.letters if result else None)
-            cells.append(result.value if result else None)
-            if by in self.swayed:
-                rest = result.without_outliers if result else None
-                cells.append(None if rest is None else rest.value)
-            if self.interval and by == self.first:
-                cells += (result.ci if result else None) or (None, None)
-        cells += [self.gaps.get(metric)] if self.gaps else []
-        return tuple(cells)
-
-    def notes(self) -> list[str]:
-        """What the columns mean."""
-        whole = self.whole
-        size = f"{plural(whole.n_systems, 'system')}, {plural(whole.n_segments, 'segment')}"
-        notes = [f"human score {whole.human}: {size}"]
-        notes += whole.unit_notes()
-        if whole.level in POOLED:
-            own = POOLED[whole.level]
-            notes.append(
-                f"level {whole.level}: means over the segments of a {own} that people scored"
-            )
-        if self.differ:
-            notes.append("systems, cells: what people and the metric both scored")
-        if self.swayed and whole.outliers is not None:
-            names = listed(whole.outliers.systems)
-            notes.append(f"without: value without the outlying systems ({names})")
-        if self.lettered:
-            notes.append("alike: metrics that share a letter do not differ significantly")
-        if self.interval:
-            drawn = whole.resampled_units
-            told = f"low, high: 95% interval over resampled {drawn}"
-            same = ", people's scores averaged anew, metrics and outputs as they are"
-            size = ", of the expected value at this size"
-            notes.append(told + (same if whole.resampled == RATER else size))
+    def _detail_notes(self) -> list[str]:
+        """Return all that a table of details is explained by."""
+        notes = [self._note()]
+        if self.outliers is not None and any(r.without_outliers for r in self.results):
+            notes.append(f"without: value without the {self.outliers.label}")
+        notes += self._unit_notes()
         if self.gaps:
-            notes.append(_about_gaps(whole.gaps))
-        worth = whole.worth if self.details else None
-        notes += [] if worth is None else [f"a difference: {worth.needed_sentence()}"]
-        return notes + [f"{by}: chance level {level:.3f}" for by, level in whole.chance.items()]
+            notes.append(_about_gaps(self.gaps))
+        notes += [] if self.worth is None else [f"Differences: {self.worth.needed_sentence()}"]
+        return notes + [f"{by}: chance level {level:.3f}" for by, level in self.chance.items()]
+
+    def _unit_notes(self) -> list[str]:
+        """Say what is independent, and what a coarser unit would give."""
+        if self.unit.name.endswith(RATER):
+            return [f"unit: {self.unit.counted()}, in the human p-values of soft accuracy"]
+        coarser = self.unit.coarser
+        if self.unit.name != SEGMENT or coarser is None:
+            return [] if self.unit.name == SEGMENT else [self.unit.sentence()]
+        notes = [f"unit: segments; {self.human} has a {coarser.shown()} over {coarser.counted()}"]
+        for by, values in self.by_coarser.items():
+            here = self.values(by)
+            moved = [m for m in values if not np.isnan(values[m] - here[m])]
+            moved.sort(key=lambda m: (-abs(values[m] - here[m]), m))
+            if moved:
+                shown = ", ".join(f"{m} {values[m]:.3f} ({here[m]:.3f} here)" for m in moved[:3])
+                notes.append(f'unit="{coarser.name}" moves {by} most for {shown}')
+        return notes
+
+
+def _label(by: str) -> str:
+    """Return the name of a meta-metric in a sentence: SPA and PA are acronyms."""
+    return by.upper() if by in ("spa", "pa") else by
 
 
 def _about_gaps(gaps: Mapping[str, Gap]) -> str:
     """Say what a gap is, and how it does where it can be checked."""
-    known = [gap for gap in gaps.values() if gap.gap.known]
-    tried = [gap for gap in known if not np.isnan(gap.left_out)]
-    told = "gap: systems closer than this in mean segment score can't be ordered by the metric"
-    if not tried:
-        return told
-    share = float(np.mean([gap.left_out for gap in tried]))
-    none = len(gaps) - len(known)
-    more = f"; none for {plural(none, 'metric')} that may go against people" if none else ""
-    tested = f"beyond it {100 * share:.0f} % are in people's order, each system left out in turn"
-    return f"{told} ({tested}){more}"
+    defined = [gap for gap in gaps.values() if gap.gap.known]
+    tried = [gap.left_out for gap in defined if not np.isnan(gap.left_out)]
+    text = "gap: smallest difference in mean segment score that reliably matches the human order"
+    if tried:
+        text += f" ({100 * float(np.mean(tried)):.0f}% of larger gaps agree, leave-one-system-out)"
+    inverted = len(gaps) - len(defined)
+    more = f"; omitted for {plural(inverted, 'metric')} that may be inverted" if inverted else ""
+    return text + more

@@ -30,7 +30,8 @@ from steelyard.data.selection import chosen_metrics
 from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
 from steelyard.judging.report import JudgeReport
-from steelyard.metaevaluation.cube import the_human
+from steelyard.metaevaluation.data import the_human
+from steelyard.metaevaluation.options import MetricTest
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.report import sections
@@ -235,10 +236,9 @@ def write_report(
             es,
             gold,
             metrics=chosen,
-            significance=len(rivals) > 1,
-            alpha=alpha,
+            significance=len(rivals) > 1
+            and MetricTest(alpha=alpha, n_resamples=options.n_resamples),
             n_bootstrap=options.n_bootstrap,
-            n_resamples=options.n_resamples,
             rng=rng,
             **_levels(es, gold),
         )

@@ -24,7 +24,6 @@ from steelyard.core.provenance import installed_version
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import many
-from steelyard.metaevaluation import words as metawords
 from steelyard.metaevaluation.results import MetaEvaluation
 
 #: What a paper cites for each method.
@@ -55,7 +54,7 @@ def summarise(
     """Say in sentences what a comparison and a meta-evaluation found."""
     told: list[Statement] = []
     told += [] if comparison is None else statements(comparison)
-    told += [] if meta is None else metawords.told(meta)
+    told += [] if meta is None else meta.statements()
     if comparison is not None:
         score = comparison.score
         missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0

@@ -22,10 +22,10 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import load
-from steelyard.metaevaluation.options import Procedure
+from steelyard.metaevaluation.options import MetricTest
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.metaevaluation.significance import draw_null, ranked, significance_of, swappable
+from steelyard.metaevaluation.tests import draw_null, ranked, significance_of, swappable
 from steelyard.reproduction.reproduction import (
     COUNTED,
     Allowed,
@@ -125,9 +125,7 @@ def significance_matrices(data: Places | Data, rng: Rng = 0) -> tuple[str, MetaE
                 found.es,
                 HUMAN,
                 by=["pa", "spa"],
-                significance=True,
-                alternative="two-sided",
-                n_resamples=RESAMPLES,
+                significance=MetricTest(alternative="two-sided", n_resamples=RESAMPLES),
                 intervals=None,
                 rng=rng,
             )
@@ -241,7 +239,7 @@ def count_runs(es: EvalSet, streams: Sequence[np.random.Generator]) -> list[Coun
     different = len({runs.data.segments(metric).tobytes() for metric in runs.data.metrics})
     named = list(zip(META, runs.runs, runs.results, strict=True))
     distinct = {meta: len(same_values(found)) for meta, _, found in named}
-    how = Procedure(n_resamples=RESAMPLES, alternative="two-sided")
+    how = MetricTest(n_resamples=RESAMPLES, alternative="two-sided")
     result = []
     for stream in streams:
         tested: dict[str, int] = {}

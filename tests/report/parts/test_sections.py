@@ -109,7 +109,7 @@ def test_metrics_by_domain():
     found = make_report(sy.demo_set(), "mqm", metrics=["learned-refA", "chars-refA"],
                         n_bootstrap=20, n_resamples=10).html  # fmt: skip
     html = part(found, "domains")
-    assert "agrees most with mqm by spa on all segments, and in" in html
+    assert "agrees best with mqm by spa overall, and in" in html
     assert "Metrics by domain" in html
 
 

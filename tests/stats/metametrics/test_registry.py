@@ -51,8 +51,10 @@ def test_one_method_is_enough_for_values():
 
 
 def test_intervals_and_tests_of_differences_come_with_it():
-    chosen: dict[str, Any] = {"by": SAME_BEST, "level": "seg", "significance": True, "rng": 1}
-    result = sy.meta_evaluate(made(), **chosen, n_resamples=200, n_bootstrap=200)
+    chosen: dict[str, Any] = {"by": SAME_BEST, "level": "seg", "rng": 1}
+    result = sy.meta_evaluate(
+        made(), **chosen, n_bootstrap=200, significance=sy.metric_test(n_resamples=200)
+    )
     assert all(row.ci and row.ci[0] <= row.value <= row.ci[1] for row in result.results)
     test = result.significance["same-best"]
     better, worse = test.metrics.index("same"), test.metrics.index("turned")

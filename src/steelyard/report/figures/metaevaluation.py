@@ -10,8 +10,8 @@ import numpy as np
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.data.evalset import EvalSet
-from steelyard.metaevaluation.benchmark.results import BenchmarkResult
-from steelyard.metaevaluation.cube import Data, prepare
+from steelyard.metaevaluation.benchmark.run import BenchmarkResult
+from steelyard.metaevaluation.data import Data, prepare
 from steelyard.metaevaluation.results import MetaEvaluation, MetaResult
 from steelyard.metaevaluation.run import pair_preferences
 from steelyard.report.figures import metricpairs, style

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from steelyard.judging.plan import LabelPlan
     from steelyard.judging.report import JudgeReport
     from steelyard.kobe.findings import KobeReport
-    from steelyard.metaevaluation.benchmark.results import BenchmarkResult
+    from steelyard.metaevaluation.benchmark.run import BenchmarkResult
     from steelyard.metaevaluation.results import MetaEvaluation
     from steelyard.reproduction.reproduction import Reproduction
     from steelyard.studies.results import Study

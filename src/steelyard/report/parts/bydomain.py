@@ -10,8 +10,8 @@ from steelyard.comparison.diagnosis import Groups, compare_groups, units_behind
 from steelyard.comparison.results import Comparison
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.metaevaluation.metricgroups import weigh_groups
 from steelyard.metaevaluation.results import MetaEvaluation
+from steelyard.metaevaluation.run import weigh_groups
 from steelyard.report.parts.groupstrips import metric_strips, system_strips
 from steelyard.stats.arrays import Counts
 

@@ -9,7 +9,7 @@ import numpy as np
 from steelyard.comparison.diagnosis import Groups
 from steelyard.core.errors import printable
 from steelyard.core.text import plural
-from steelyard.metaevaluation.metricgroups import Agreements
+from steelyard.metaevaluation.run import Agreements
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.arrays import Floats
 

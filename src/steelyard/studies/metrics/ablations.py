@@ -19,7 +19,7 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import are
 from steelyard.formats.load import Source
-from steelyard.metaevaluation.intervals import replicates
+from steelyard.metaevaluation.tests import replicates
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import pearson, ranks
 from steelyard.stats.metametrics.base import Resamples

@@ -22,8 +22,7 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.agreement_curve import system_pairs
-from steelyard.metaevaluation.cube import the_human, the_metrics
+from steelyard.metaevaluation.data import system_pairs, the_human, the_metrics
 from steelyard.stats.arrays import Floats
 from steelyard.stats.curves import (
     CURVES,

@@ -3,10 +3,7 @@
 Sections 4.3 and 4.4 of the SPA paper (Table 1) for any data: how many different values metrics get,
 how many pairs of metrics differ significantly, and how many clusters that makes.
 
-Random numbers, names of systems, lengths and segments alone (sentinels: see
-:mod:`steelyard.metaevaluation.floor`) are weighed like metrics. The best of them is the floor of a
-meta-metric: a value below says nothing, and a meta-metric with a high floor rewards something other
-than quality.
+Sentinels, which know nothing of quality, are weighed like metrics: the best is the floor.
 """
 
 from __future__ import annotations
@@ -22,11 +19,17 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.cube import the_human, the_metrics
-from steelyard.metaevaluation.floor import DRAWN, PREFIX, is_sentinel, sentinel_tables
-from steelyard.metaevaluation.options import Procedure
+from steelyard.metaevaluation.data import (
+    DRAWN,
+    PREFIX,
+    is_sentinel,
+    sentinel_tables,
+    the_human,
+    the_metrics,
+)
+from steelyard.metaevaluation.options import MetricTest
 from steelyard.metaevaluation.results import MetaResult, Significance
-from steelyard.metaevaluation.significance import compare_metrics, ranked
+from steelyard.metaevaluation.tests import compare_metrics, ranked
 from steelyard.stats.arrays import Floats
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.studies.metrics.metaruns import By, MetaRuns, open_runs
@@ -61,7 +64,7 @@ def count_distinct(
     """
     names = ("scheme", "alternative", "alpha", "correction")
     shown: dict[str, Any] = {name: getattr(options, name) for name in names}
-    procedure = Procedure(**shown, n_resamples=options.n_resamples)
+    procedure = MetricTest(**shown, n_resamples=options.n_resamples)
     check_function(optional=True, progress=progress)
     stream = generator(rng)
     runs = open_runs(es, human, by, options)

@@ -15,11 +15,11 @@ from steelyard.core.rng import Rng
 from steelyard.core.text import plural
 from steelyard.data.units import SEGMENT, Units
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.cube import HINT, Data, Run, prepare, the_human
-from steelyard.metaevaluation.intervals import resampled_metrics
+from steelyard.metaevaluation.data import HINT, Data, Run, prepare, the_human
 from steelyard.metaevaluation.options import MetaOptions
 from steelyard.metaevaluation.results import MetaResult
-from steelyard.metaevaluation.run import judged_units, without_value
+from steelyard.metaevaluation.run import without_value
+from steelyard.metaevaluation.tests import resampled_metrics
 from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.studies.metrics.options import MetaStudyOptions
@@ -90,22 +90,14 @@ def open_runs(
     *,
     unit: str = SEGMENT,
 ) -> MetaRuns:
-    """Prepare the data as :func:`steelyard.meta_evaluate` does, and weigh metrics.
-
-    Examples
-    --------
-    >>> import steelyard as sy
-    >>> options = MetaStudyOptions(metrics=["learned-refA"])
-    >>> open_runs(sy.demo_set(), "mqm", "pa", options).results[0][0].metric
-    'learned-refA'
-    """
+    """Prepare the data as :func:`steelyard.meta_evaluate` does, and evaluate metrics."""
     metas = list(dict.fromkeys(registry.chosen(by)))
     weighed = MetaOptions(level=options.level, group_by=options.group_by)
     es = as_evalset(es, human, unit)
     human = the_human(es, human)
     data, told = prepare(es, human, options.metrics, keep_references=options.keep_references)
     need_differences(data, human)
-    units = judged_units(data, unit)
+    units = data.units(unit)
     runs = tuple(Run.of(data, meta, weighed, units.codes) for meta in metas)
     results = tuple(run.results() for run in runs)
     warnings = [text.removesuffix(HINT) for text in told]

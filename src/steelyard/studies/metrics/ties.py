@@ -34,7 +34,7 @@ from steelyard.human.darr import (
     tie_threshold,
 )
 from steelyard.human.mqm import values_of
-from steelyard.metaevaluation.cube import the_human
+from steelyard.metaevaluation.data import the_human
 from steelyard.stats.arrays import Floats
 from steelyard.stats.kendall.counting import KENDALL, matrix, threshold_counts
 from steelyard.stats.permutation.pvalues import pair_index

@@ -15,9 +15,9 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.segments import Segments
 from steelyard.data.units import UnitEffect, Units, many, units_of
 from steelyard.human.darr import Pairs
-from steelyard.metaevaluation.options import Procedure
+from steelyard.metaevaluation.options import MetricTest
 from steelyard.metaevaluation.results import MetaResult, Significance
-from steelyard.metaevaluation.significance import ranked, significance_of
+from steelyard.metaevaluation.tests import ranked, significance_of
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.kendall.counting import counts_by_group, matrix
 from steelyard.stats.metametrics.swap_tests import Swaps, null_ratios
@@ -65,7 +65,8 @@ def compare_on_pairs(
     ]
     drawn, *streams = rng.spawn(1 + len(matrices))
     resamples = bootstrap.draw_counts(options.n_bootstrap, n, drawn) if n > 1 else None
-    procedure = Procedure(alternative=options.alternative, correction=options.correction)
+    asked = {"alternative": options.alternative, "correction": options.correction}
+    procedure = MetricTest.of(asked)
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
     for name, stream in zip(matrices if counted else (), streams, strict=False):

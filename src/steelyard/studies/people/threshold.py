@@ -37,7 +37,7 @@ from steelyard.human.darr import (
 )
 from steelyard.human.ranking import average
 from steelyard.human.run import Inputs
-from steelyard.metaevaluation.cube import the_human
+from steelyard.metaevaluation.data import the_human
 from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
 from steelyard.stats.resampling.cluster_df import expanded_level

@@ -30,8 +30,8 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, UnitEffect, Units, many, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.cube import the_human, the_metrics
-from steelyard.metaevaluation.intervals import replicates
+from steelyard.metaevaluation.data import the_human, the_metrics
+from steelyard.metaevaluation.tests import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.distributions import ndtr
 from steelyard.stats.metametrics.base import Resamples
