@@ -17,10 +17,10 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.resampling.bootstrap import draw_counts
-from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
-from steelyard.studies.metrics.discernment import count_distinct
-from steelyard.studies.results import Study
-from steelyard.studies.systems.disagreement import draw_segments
+from steelyard.studies.distinct import count_distinct
+from steelyard.studies.segments import ablate_segments
+from steelyard.studies.study import Study, draw_subsets
+from steelyard.studies.systems import ablate_systems
 
 NAN = float("nan")
 
@@ -70,7 +70,7 @@ def test_dropped_systems_are_sets_without_them(seed, by):
     whole = values_of(es, by, es.metrics)
     for k, (size, stream) in enumerate(zip(sizes, streams, strict=True)):
         found = []
-        for drawn in draw_segments(es.n_systems, size, trials, stream):
+        for drawn in draw_subsets(es.n_systems, size, trials, stream):
             kept = [name for name, count in zip(es.systems, drawn, strict=True) if count]
             own = values_of(es.select(systems=kept), by, es.metrics)
             known = ~np.isnan(own) & ~np.isnan(whole)
@@ -137,7 +137,7 @@ def test_trials_in_which_all_metrics_are_alike_are_counted():
     lost = study.facts["undefined"]["pa"]
     assert 0 < lost < 200
     assert study.curve("values").lines[0].n == (200 - lost,)
-    assert any(f"alike in {lost} of 200" in text for text in study.warnings)
+    assert any(f"{lost} of 200 trials" in text for text in study.warnings)
 
 
 def test_distinct_counts_are_those_of_meta():

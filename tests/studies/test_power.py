@@ -18,8 +18,8 @@ from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.stats.paired.power import resampled_p, t_power
 from steelyard.stats.paired.tests import t_test
-from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
-from steelyard.studies.results import Study
+from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
+from steelyard.studies.study import Study
 
 SCORES = str(embedded.SCORES)
 

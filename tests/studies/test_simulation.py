@@ -16,9 +16,9 @@ from steelyard.core.table import dumps
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.sequential import EloOptions, TrueSkillOptions, battles_in_time
 from steelyard.stats.strength.wins import Battles, win_counts
-from steelyard.studies.results import Study
-from steelyard.studies.systems.options import Design
-from steelyard.studies.systems.simulation import recovered, simulate, simulate_scores
+from steelyard.studies.options import Design
+from steelyard.studies.simulation import recovered, simulate, simulate_scores
+from steelyard.studies.study import Study
 
 SMALL = Design(types=(1, 2), outliers=(0.0, 0.1), systems=(2, 4), segments=(8,), repeats=6)
 

@@ -47,10 +47,10 @@ from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies.results import Progress, Study
-from steelyard.studies.systems import disagreement as units
-from steelyard.studies.systems.disagreement import MEASURES, Rules, Setup
-from steelyard.studies.systems.simulation import simulate
+from steelyard.studies import disagreement as units
+from steelyard.studies.disagreement import MEASURES, Rules, Setup
+from steelyard.studies.simulation import simulate
+from steelyard.studies.study import Progress, Study
 
 PAPER = Paper(
     "paired", "Better than Average: Paired Evaluation of NLP Systems (2021)", "peyrard2021"
