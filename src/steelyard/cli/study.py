@@ -27,6 +27,7 @@ from steelyard.cli.options import (
 )
 from steelyard.cli.values import FileName, Finite, Names, Numbers
 from steelyard.core.errors import UsageError
+from steelyard.core.text import all_of
 from steelyard.studies import options as asked
 
 if TYPE_CHECKING:
@@ -35,10 +36,12 @@ if TYPE_CHECKING:
 
 Decorator = Callable[[Any], Any]
 Settings = dict[str, Any]
+_ROWS = 20  # of a table after the first that is printed without --details
 
 _BY = click.option("--by", type=Names(), default=",".join(asked.META), show_default=True,
                    help="Meta-metrics, as for steelyard meta.")  # fmt: skip
 _EACH = click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
+_DETAILS = click.option("--details", is_flag=True, help="Print all tables, however long.")
 _PLOT = click.option(
     "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
 )
@@ -50,7 +53,6 @@ class _Call:
 
     inputs: tuple[str, ...]
     options: InputOptions
-    output: OutputOptions
     settings: Settings
     how: Settings
 
@@ -74,11 +76,10 @@ class _Entry:
     options: Sequence[Decorator]
     examples: tuple[str, ...]
     shape: str = JUDGED
-    inputs: str = "INPUT..."  # the argument; empty for a study without inputs
+    inputs: str = "INPUT..."  # the argument; in brackets where it may be left out
     progress: str = ""  # what is under way
     plots: bool = True
     workers: bool = False
-    needs_inputs: bool = True
 
 
 def _of_metrics(function: str, cls: type[asked.MetaStudyOptions]) -> Callable[[_Call], Study]:
@@ -352,7 +353,6 @@ STUDIES = {
         shape=SCORES,
         inputs="[INPUT]...",
         progress="drawing",
-        needs_inputs=False,
     ),
     "threshold": _Entry(
         "How wide is a tie of people?",
@@ -375,13 +375,13 @@ def _made(name: str) -> click.Command:
     """Make the command of a study."""
     entry = STUDIES[name]
 
-    def run(output: OutputOptions, options: InputOptions | None = None,
-            inputs: tuple[str, ...] = (), plot: tuple[str, ...] | None = None,
-            workers: Any = None, **settings: Any) -> None:  # fmt: skip
-        if entry.inputs and entry.needs_inputs:
+    def run(output: OutputOptions, *, details: bool, **settings: Any) -> None:
+        inputs, options = settings.pop("inputs", ()), settings.pop("options", InputOptions())
+        plot, workers = settings.pop("plot", None), settings.pop("workers", None)
+        if entry.inputs and not entry.inputs.startswith("["):
             need_inputs(inputs)
         wants_figure(output)
-        call = _Call(inputs, options or InputOptions(), output, settings, {"rng": output.seed})
+        call = _Call(inputs, options, settings, {"rng": output.seed})
         if entry.workers:
             with workers_with_progress(entry.progress, workers, output) as shown:
                 study = entry.run(replace(call, how=call.how | {"workers": shown}))
@@ -390,13 +390,14 @@ def _made(name: str) -> click.Command:
                 study = entry.run(replace(call, how=call.how | {"progress": progress}))
         else:
             study = entry.run(call)
-        _emit(study, plot, output)
+        _emit(study, plot, output, details=details)
 
     argument = click.argument("inputs", nargs=-1, type=FileName(), metavar=entry.inputs)
     decorators: list[Decorator] = [
         *([argument] if entry.inputs else []),
         *entry.options,
         *([_PLOT] if entry.plots else []),
+        _DETAILS,
         *([input_options] if entry.inputs else []),
         figure_options,
         *([worker_options] if entry.workers else []),
@@ -407,7 +408,9 @@ def _made(name: str) -> click.Command:
     return command(name, shape=entry.shape, examples=entry.examples, help=entry.help)(decorated)
 
 
-def _emit(study: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> None:
+def _emit(
+    study: Study, plot: tuple[str, ...] | None, output: OutputOptions, *, details: bool
+) -> None:
     """Print and write a study; a figure has the chosen curves."""
     from steelyard.human.results import brief_pairs
 
@@ -418,11 +421,15 @@ def _emit(study: Study, plot: tuple[str, ...] | None, output: OutputOptions) -> 
 
         return draw_curves(curves)
 
-    shown = [
-        brief_pairs(table, "--json") if name == "identical" else table
-        for name, table in study.parts.items()
-        if table.rows
-    ]
+    tables = {name: table for name, table in study.parts.items() if table.rows}
+    shown: list[Any] = []
+    hidden: list[str] = []
+    for name, table in tables.items():
+        if shown and len(table.rows) > _ROWS and name != "identical" and not details:
+            hidden.append(name)
+        else:
+            shown.append(brief_pairs(table, "--json") if name == "identical" else table)
+    shown += [f"Not shown: {all_of(hidden)} (--details prints all tables)."] if hidden else []
     emit(study, list(study.parts.values()), output, draw=draw, shown=shown)
 
 

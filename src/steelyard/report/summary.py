@@ -63,8 +63,7 @@ def summarise(
         score = comparison.score
         missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0
         if missing:
-            share = f"{100 * missing:.1f} % of the cells have no {score} score"
-            told.append(("sureness", f"{share}; what is said rests on the others."))
+            told.append(("sureness", f"{100 * missing:.1f}% of the cells have no {score} score."))
     return Summary.of([*told, *more])
 
 

@@ -47,8 +47,7 @@ from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies import disagreement as units
-from steelyard.studies.disagreement import MEASURES, Rules, Setup
+from steelyard.studies.disagreement import MEASURES, Rules, Setup, measure
 from steelyard.studies.simulation import simulate
 from steelyard.studies.study import Progress, Study
 
@@ -111,9 +110,7 @@ def _parts(
 def measure_as_published(sets: Mapping[str, Sequence[Setup]]) -> dict[str, Floats]:
     """Compare the five rankings of the authors' code, by its own rule: a row for every setup."""
     rules = Rules(top_sets=top_as_published, differ=order_as_published)
-    return {
-        name: units.measure(rank_as_published(_stack(own)), rules) for name, own in sets.items()
-    }
+    return {name: measure(rank_as_published(_stack(own)), rules) for name, own in sets.items()}
 
 
 def _figure1_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:

@@ -26,6 +26,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
 from steelyard.core.text import plural, sentence
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.data.selection import need_moments
 from steelyard.formats.load import Source, as_evalset
@@ -135,9 +136,9 @@ def disagree(
         curves.append(_group_curve("sets", "set", labels["set"], whole, resample))
         tables["setups"] = _group_table(("set", "score"), labels, whole)
     by_size = {
-        size: np.stack([own["by_size"][size][:, 0] for own in results if size in own["by_size"]])
+        size: np.stack([r["by_size"][size][:, 0] for r in results if size in r["by_size"]])
         for size in map(str, options.sizes)
-        if any(size in own["by_size"] for own in results)
+        if any(size in result["by_size"] for result in results)
     }
     if by_size:
         names = _sampled(options)
@@ -277,14 +278,14 @@ def measure_setup(
     whole, *streams = rng.spawn(1 + len(options.sizes))
     rankings: dict[str, Floats] = {}
     warnings: list[str] = []
-    for name, own in zip(options.by, whole.spawn(len(options.by)), strict=True):
-        ranked = AGGREGATIONS[name].rank(Sample(setup.scores, setup.systems), options, own)
+    for name, draw in zip(options.by, whole.spawn(len(options.by)), strict=True):
+        ranked = AGGREGATIONS[name].rank(Sample(setup.scores, setup.systems), options, draw)
         rankings[name] = -ranked.ranks[None, :]
         warnings += [f"{setup.set}, {setup.score}: {text}" for text in ranked.warnings]
     by_size: dict[str, Floats] = {}
-    for size, own in zip(options.sizes, streams, strict=True):
+    for size, draw in zip(options.sizes, streams, strict=True):
         if size < setup.n_segments and len(names) > 1:
-            counts = draw_subsets(setup.n_segments, size, options.draws, own)
+            counts = draw_subsets(setup.n_segments, size, options.draws, draw)
             each = measure(rank_samples(setup, names, options, counts), rules)
             by_size[str(size)] = _mean(each)
     return {
@@ -319,7 +320,8 @@ def _measure_all(
     # Files hold arrays row by row, and the order of sums may depend on that.
     tasks = [(replace(s, scores=np.ascontiguousarray(s.scores)), options) for s in setups]
     results = workers.run(measure_setup, tasks, rng=rng, step="disagreement", about=about)
-    warnings = [text for result in results for text in result["warnings"]]
+    texts = [text for result in results for text in result["warnings"]]
+    warnings: list[str] = [TypedWarning(text, "ranking") for text in texts]
     shares = np.stack([result["values"][:, 0] for result in results])
     undefined = int(np.isnan(shares).sum())
     if undefined:

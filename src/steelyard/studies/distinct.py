@@ -74,8 +74,8 @@ def count_distinct(
     sentences = []
     tick = steps(progress, len(runs.runs))
     streams = stream.spawn(len(runs.runs))
-    for run, results, own in zip(runs.runs, runs.results, streams, strict=True):
-        test, texts = compare_metrics(run, results, procedure, own)
+    for run, results, draw in zip(runs.runs, runs.results, streams, strict=True):
+        test, texts = compare_metrics(run, results, procedure, draw)
         warnings += texts
         name = run.meta.name
         counts: Row = (None, None, None)
@@ -83,8 +83,8 @@ def count_distinct(
             results = ranked(results, test, options.alpha)  # noqa: PLW2901
             significant, pairs, clusters = significant_counts(test, results, options.alpha)
             counts = significant, pairs, clusters
-            said = f"By {name}, {significant} of {pairs} pairs of metrics differ significantly"
-            sentences.append(("settled", f"{said}, in {clusters} clusters."))
+            text = f"By {name}, {significant} of {pairs} pairs of metrics differ significantly"
+            sentences.append(("settled", f"{text}, in {clusters} clusters."))
         clustered.append(results)
         rows.append((name, len(same_values(results)), len(different), *counts))
         tick()

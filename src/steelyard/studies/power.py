@@ -106,9 +106,9 @@ class _Power:
 
     def _sentences(self) -> Iterator[Statement]:
         needed = self.needed()
-        known = [f"{n} {self.unit} by {name}" for name, (n, _) in needed.items() if n is not None]
-        if known:
-            yield "settled", f"{self.title} reaches {self.target:g} with {all_of(known)}."
+        reached = [f"{n} {self.unit} by {name}" for name, (n, _) in needed.items() if n is not None]
+        if reached:
+            yield "settled", f"{self.title} reaches {self.target:g} with {all_of(reached)}."
         for name, (n, note) in needed.items():
             if n is None:
                 yield "undecided", f"By {name} it takes {note} {self.unit}."
@@ -185,16 +185,17 @@ def power_of_test(
     sums, counts, wins = (group_sums(codes, y, n) for y in (x, np.ones_like(x), np.sign(x)))
     power: dict[str, Floats] = {test: np.zeros(len(sizes)) for test in options.tests}
     tick = steps(progress, len(sizes))
-    for k, (size, own) in enumerate(zip(sizes, generator(rng).spawn(len(sizes)), strict=True)):
+    streams = generator(rng).spawn(len(sizes))
+    for k, (size, stream) in enumerate(zip(sizes, streams, strict=True)):
         for part in np.array_split(np.arange(draws), max(1, draws * n // 5_000_000)):
-            drawn = draw_counts(len(part), n, own, size)
+            drawn = draw_counts(len(part), n, stream, size)
             for test in options.tests:
                 p = powers.resampled_p(test, sums, counts, wins, drawn)
                 power[test][k] += (np.where(np.isnan(p), 1.0, p) <= options.alpha).sum() / draws
         tick()
     settings = {"score": score, "pair": ",".join(pair), **options.shown()}
     effect, spread = units.effect(np.stack([x, 0 * x])), float(x.std(ddof=1))
-    found = _Power(
+    result = _Power(
         title=f"Power to tell {pair[0]} from {pair[1]} by {score}",
         unit=many(units.name),
         sizes=sizes,
@@ -206,7 +207,7 @@ def power_of_test(
     )
     return Study(
         "power",
-        **found.parts(),
+        **result.parts(),
         facts={
             "pilot": n,
             "difference": float(x.mean()),
@@ -308,7 +309,7 @@ def power_of_metrics(
     errors = _errors(runs, pair, units, options.draws, streams, progress)
     if options.difference is not None:
         gaps = dict.fromkeys(gaps, options.difference)
-    found = _Power(
+    result = _Power(
         title=f"Power to tell {pair[0]} from {pair[1]}",
         unit=many(_SYSTEM if units is None else units.name),
         sizes=sizes,
@@ -326,7 +327,7 @@ def power_of_metrics(
         settings={"metrics": ",".join(pair), **options.shown()},
         rng=rng,
         options=options,
-        **found.parts(),
+        **result.parts(),
         facts=facts | ({} if effect is None else {"unit": effect.to_dict()}),
         warnings=warnings,
     )
@@ -410,7 +411,7 @@ def power_of_effect(
         settings |= {"correlations": str(correlations)}
     usual: Sequence[int] = SIZES if effect is not None else SYSTEM_SIZES
     chosen = usual if sizes is None else sizes
-    found = _Power(
+    result = _Power(
         title=title,
         unit=unit,
         sizes=chosen,
@@ -418,7 +419,7 @@ def power_of_effect(
         target=target,
         exact={n: powers.needed(rule, target, ragged=n == "sign") for n, rule in rules.items()},
     )
-    return Study("power", **found.parts(), provenance=Provenance("study power", settings))
+    return Study("power", **result.parts(), provenance=Provenance("study power", settings))
 
 
 def _effect_rules(

@@ -74,9 +74,9 @@ def ablate_segments(
     metrics = metrics[:_BEST] if options.metrics is None else metrics
     tick = steps(progress, len(sizes))
     parts = []
-    for size, own in zip(sizes, stream.spawn(len(sizes)), strict=True):
+    for size, draw in zip(sizes, stream.spawn(len(sizes)), strict=True):
         counts = np.zeros((draws, runs.data.es.n_segments))
-        counts[:, runs.data.judged] = draw_counts(draws, n, own, size)
+        counts[:, runs.data.judged] = draw_counts(draws, n, draw, size)
         parts.append(_ends(runs, able, metrics, Resamples("segment", segments=counts)))
         tick()
     ends = np.stack(parts, axis=-1)  # meta-metrics x (mean, low, high) x metrics x sizes
@@ -89,7 +89,7 @@ def ablate_segments(
     }
     width = lines[metrics[0]][0].high - lines[metrics[0]][0].low
     shown = [f"{width[k]:.2f} wide with {sizes[k]}" for k in np.flatnonzero(~np.isnan(width))]
-    said = f"The 95% interval of {metrics[0]} by {runs.names[0]} is"
+    text = f"The 95% interval of {metrics[0]} by {runs.names[0]} is"
     return runs.study(
         "segments",
         {"widths": _widths(sizes, lines, runs.names, draws),
@@ -97,8 +97,8 @@ def ablate_segments(
         {"sizes": ",".join(map(str, sizes)), "draws": draws},
         rng,
         options,
-        sentences=(("settled", f"{said} {shown[0]} and {shown[-1]} segments."),) if shown else (),
-        curves=tuple(Curve(m, m, "segments", "value", sizes, own) for m, own in lines.items()),
+        sentences=(("settled", f"{text} {shown[0]} and {shown[-1]} segments."),) if shown else (),
+        curves=tuple(Curve(m, m, "segments", "value", sizes, lines[m]) for m in metrics),
         facts={"n_systems": runs.data.es.n_systems, "n_segments": n},
         warnings=warnings,
     )  # fmt: skip
@@ -122,8 +122,8 @@ def _widths(
     sizes: Sequence[int], lines: Mapping[str, Sequence[Line]], metas: Sequence[str], draws: int
 ) -> Table:
     rows: tuple[Row, ...] = tuple(
-        (metric, size, *(float(line.high[k] - line.low[k]) for line in own))
-        for metric, own in lines.items()
+        (metric, size, *(float(line.high[k] - line.low[k]) for line in by_meta))
+        for metric, by_meta in lines.items()
         for k, size in enumerate(sizes)
     )
     columns = (Column("metric"), Column("segments"), *(Column(m, "lower", digits=3) for m in metas))
@@ -139,8 +139,8 @@ def _values(
         columns += [Column(meta, "higher", digits=3), Column("low", digits=3)]
         columns.append(Column("high", digits=3))
     rows: tuple[Row, ...] = tuple(
-        (metric, size, *(cell for line in own for cell in line.at(k)))
-        for metric, own in lines.items()
+        (metric, size, *(cell for line in by_meta for cell in line.at(k)))
+        for metric, by_meta in lines.items()
         for k, size in enumerate(sizes)
     )
     return Table("Values: mean of the samples, and 95% interval", tuple(columns), rows)

@@ -77,14 +77,14 @@ def _reversed_rows(strengths: Floats, count: int, rng: np.random.Generator) -> F
     i, j = np.triu_indices(n, 1)
     ahead = np.sign(strengths[:, i] - strengths[:, j])
     rows = np.empty((sets, count, n))
-    found = np.zeros(sets, dtype=np.int64)
-    while (found < count).any():
+    filled = np.zeros(sets, dtype=np.int64)
+    while (filled < count).any():
         drawn = rng.random((sets, count, n))
         tau = (np.sign(drawn[:, :, i] - drawn[:, :, j]) * ahead[:, None, :]).sum(axis=2)
         for k in range(sets):
-            kept = drawn[k, tau[k] < 0][: count - found[k]]
-            rows[k, found[k] : found[k] + len(kept)] = kept
-            found[k] += len(kept)
+            kept = drawn[k, tau[k] < 0][: count - filled[k]]
+            rows[k, filled[k] : filled[k] + len(kept)] = kept
+            filled[k] += len(kept)
     return rows
 
 
@@ -109,18 +109,18 @@ def recovered(
     truth = strengths.T
     taus = []
     for name in by:
-        found = ways[name]() if name in ways else _rated(name, scores, orders, streams[name])
-        taus.append(kendall_b(count_pairs(truth, levelled(found).T)))
+        values = ways[name]() if name in ways else _rated(name, scores, orders, streams[name])
+        taus.append(kendall_b(count_pairs(truth, levelled(values).T)))
     return np.stack(taus, axis=1)
 
 
 def _rated(name: str, scores: Floats, orders: int, rng: np.random.Generator) -> Floats:
     """Mean rating over random orders of the segments, sets x systems; all sets play together."""
     sets, n, segments = scores.shape
-    beside = np.concatenate(scores, axis=1)
+    in_a_row = np.concatenate(scores, axis=1)
     order = sequences(segments, sets * orders, rng)
     order += np.repeat(np.arange(sets) * segments, orders)[:, None]
-    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, beside, order, rng)
+    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, in_a_row, order, rng)
     return np.asarray(rated.scores.reshape(sets, orders, n).mean(axis=1))
 
 

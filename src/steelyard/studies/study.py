@@ -231,5 +231,5 @@ def open_runs(
     runs = tuple(Run.of(data, meta, asked, units.codes) for meta in metas)
     results = tuple(run.results() for run in runs)
     warnings = [text.removesuffix(HINT) for text in notes]
-    warnings += without_value([result for own in results for result in own])
+    warnings += without_value([result for part in results for result in part])
     return MetaRuns(human, data, runs, results, tuple(warnings), units)

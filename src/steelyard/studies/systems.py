@@ -78,7 +78,7 @@ def ablate_systems(
     if any(len(names) < 2 for names in able):
         raise UsageError("fewer than two metrics under a meta-metric: there is no order to compare")
     streams = zip(sizes, stream.spawn(len(sizes)), strict=True)
-    draws = [draw_subsets(n, size, trials, own) for size, own in streams]
+    draws = [draw_subsets(n, size, trials, stream) for size, stream in streams]
     correlations = _correlate(runs, able, draws, progress)
     undefined = {name: int(np.isnan(r["values"]).sum()) for name, r in correlations.items()}
     warnings += [
@@ -94,7 +94,7 @@ def ablate_systems(
         kind: tuple(mean_line(name, r[kind]) for name, r in correlations.items()) for kind in KINDS
     }
     first = lines["values"][0]
-    said = f"{first.name} values of the metrics correlate with those on all {n} systems at"
+    text = f"{first.name} values of the metrics correlate with those on all {n} systems at"
     few, many = (f"{first.y[k]:.2f} with {sizes[k]}" for k in (0, -1))
     return runs.study(
         "systems",
@@ -102,7 +102,7 @@ def ablate_systems(
         {"sizes": ",".join(map(str, sizes)), "trials": trials},
         rng,
         options,
-        sentences=(("settled", f"{said} {few} and {many} systems."),),
+        sentences=(("settled", f"{text} {few} and {many} systems."),),
         curves=tuple(
             Curve(kind, f"{KINDS[kind]} of metrics, with fewer systems and with all", "systems",
                   "Pearson's r", sizes, lines[kind])

@@ -100,8 +100,8 @@ def study_threshold(
     at = _curve_thresholds(people)
     customary = options.customary
     streams = stream.spawn(max(1, len(people.equal)))
-    for equal, own in zip(people.equal, streams, strict=False):
-        drawn, notes = _draw(equal, people.segments, options.unit, options.n_bootstrap, own)
+    for equal, draw in zip(people.equal, streams, strict=False):
+        drawn, notes = _draw(equal, people.segments, options.unit, options.n_bootstrap, draw)
         warnings += notes
         n = len(equal)
         sizes = SizeCounts.of(equal.difference, drawn.unit, drawn.weights.shape[1])

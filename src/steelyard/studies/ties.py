@@ -264,15 +264,15 @@ def _tests(pairs: Pairs, grid: _Grid, options: TiesOptions, rng: np.random.Gener
     for name, stream in zip(grid.matrices if counts else (), streams, strict=False):
         parts = [matrix(name).parts(count) for count in counts]
         top, bottom = (np.array([part[k] for part in parts], dtype=np.float64) for k in (0, 1))
-        own = _results(name, metrics, top, bottom, resamples)
-        defined = [r.metric for r in own if not np.isnan(r.value)]
+        by_value = _results(name, metrics, top, bottom, resamples)
+        defined = [r.metric for r in by_value if not np.isnan(r.value)]
         if n > 1 and len(defined) > 1:
             order = [metrics.index(metric) for metric in defined]
             swaps = Swaps(n=options.n_resamples, rng=stream)
             test = null_ratios(top[order], bottom[order], swaps).compare(options.alternative)
             tests[name] = significance_of(defined, test, procedure)
-            own = ranked(own, tests[name], options.alpha)
-        results += own
+            by_value = ranked(by_value, tests[name], options.alpha)
+        results += by_value
     effect = UnitEffect(units.name, units.n, float("nan"))
     return _Tests(tuple(results), tests, effect, units.warnings)
 
@@ -297,12 +297,14 @@ def _results(
 def _sentences(best: Sequence[Cell]) -> Iterator[Statement]:
     """Say whether the best metric depends on the setting."""
     counts = Counter(name for name in best if name is not None).most_common()
-    total = plural(sum(n for _, n in counts), "treatment")
+    total = sum(n for _, n in counts)
     if len(counts) == 1:
-        yield "settled", f"{counts[0][0]} is the best metric under all {total} of ties."
+        every = plural(total, "treatment")
+        yield "settled", f"{counts[0][0]} is the best metric under all {every} of ties."
     elif counts:
-        shown = all_of([f"{name} ({n})" for name, n in counts])
-        yield "undecided", f"The best of {total} of ties differs: {shown}."
+        shown = all_of([f"{name} under {n}" for name, n in counts])
+        text = f"The best metric depends on the treatment of ties ({total} were tried)"
+        yield "undecided", f"{text}: {shown}."
 
 
 def _pairs(pairs: Pairs, thresholds: Sequence[float]) -> Table:

@@ -20,6 +20,7 @@ from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, plural
+from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import tables
 from steelyard.formats.load import Source, as_evalset
@@ -90,7 +91,8 @@ def difference_worth(
     opened, gold = _opened(sets, human, options)
     pairs, warnings = _pairs(opened, gold, options, groups, pvalues)
     reasons = {name: pairs.why_too_few(name) for name in pairs.metrics}
-    warnings += [f"'{name}' is not measured: {why}" for name, why in reasons.items() if why]
+    texts = [f"'{name}' is not measured: {why}" for name, why in reasons.items() if why]
+    warnings += [TypedWarning(text, "too-few") for text in texts]
     able = [name for name, why in reasons.items() if why is None]
     if not able:
         raise UsageError(f"no metric to measure: {warnings[-1]}" if warnings else "no metric")
@@ -110,7 +112,8 @@ def difference_worth(
         curves.append(curve)
         beyond = [f"{x:g}" for x in options.at or () if x > curve.x[-1]]
         if beyond:
-            warnings.append(f"'{name}': no pair of systems differs by {', '.join(beyond)} or more")
+            text = f"'{name}': no pair of systems differs by {', '.join(beyond)} or more"
+            warnings.append(TypedWarning(text, "beyond"))
         check = None if halves is None else _check(pairs, name, halves, split)
         checks |= {} if check is None else {name: check}
         tick()
