@@ -199,11 +199,6 @@ def test_permuted_outliers_do_not_hurt_the_mean():
     assert found["mean"][-1] > found["mean"][0] - 0.06
 
 
-def test_the_same_seed_gives_the_same_bytes():
-    one, two, other = (dumps(simulate(SMALL, rng=seed).to_dict()) for seed in (3, 3, 4))
-    assert one == two != other
-
-
 def test_panels_without_data_have_no_points():
     study = simulate(Design(types=(2,), outliers=(0.1,), systems=(3,), segments=(8,), repeats=2))
     assert study.curve("a").x == ()

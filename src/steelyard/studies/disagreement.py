@@ -77,16 +77,12 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the definitions leave open: options of the rankings, and which systems are at the top.
-
-    ``top`` is the size of the top, ``top_sets`` says which systems belong to it, ``differ`` which
-    share of the pairs two rankings order differently.
-    """
+    """What the definitions leave open."""
 
     options: RankOptions = field(default_factory=RankOptions)
-    top: int = 3
-    top_sets: Callable[[Floats, int], Bools] = top_systems
-    differ: Callable[[Floats, Floats], Floats] = order_disagreement
+    top: int = 3  # how many systems are the top
+    top_sets: Callable[[Floats, int], Bools] = top_systems  # which systems belong to it
+    differ: Callable[[Floats, Floats], Floats] = order_disagreement  # share of pairs
 
 
 @keywords(DisagreementOptions)
@@ -129,7 +125,8 @@ def disagree(
     labels = {key: [getattr(setup, key) for setup in setups] for key in keys}
     whole = _Shares(options.by, np.stack([result["values"] for result in results]), options.top)
     curves = [_group_curve("scores", "score", labels["score"], whole, resample)]
-    overall = _overall_lines(whole, resample)
+    by_pair = zip(whole.pairs, whole.values.transpose(1, 2, 0), strict=True)
+    overall = [line_of(", ".join(pair), measures, resample) for pair, measures in by_pair]
     tables = {"overall": _overall_table(whole, overall)}
     tables |= {f"{key}s": _group_table((key,), labels, whole) for key in keys}
     if len(opened) > 1:
@@ -349,9 +346,10 @@ class _Shares:
     top: int
     on_samples: bool = False  # means over samples of segments, NaN for setups without any
 
-    def titled(self, title: str) -> str:
-        """Add to a title what was measured."""
-        return f"{title}, on samples" if self.on_samples else title
+    @property
+    def where(self) -> str:
+        """The end of a title."""
+        return ", on samples" if self.on_samples else ""
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -362,13 +360,6 @@ class _Shares:
     def headings(self) -> tuple[str, str, str]:
         """The names of the measures."""
         return "pairs", "best", f"top {self.top}"
-
-
-def _overall_lines(shares: _Shares, rng: np.random.Generator) -> list[Line]:
-    """Return a line per pair of rankings, over all setups, with a point per measure."""
-    return [
-        line_of(", ".join(pair), shares.values[:, p].T, rng) for p, pair in enumerate(shares.pairs)
-    ]
 
 
 def _sentences(shares: _Shares, overall: Sequence[Line]) -> Iterator[Statement]:
@@ -424,7 +415,7 @@ def _group_table(
         n = int((~np.isnan(values).all(axis=(1, 2))).sum())
         rows.append((*label, n, *_mean(values[:, :, : len(measures)]).ravel().tolist()))
     notes = ("mean over the samples of each size, then over the sizes",)
-    title = shares.titled(f"By {' and '.join(keys)}")
+    title = f"By {' and '.join(keys)}{shares.where}"
     return Table(title, tuple(columns), tuple(rows), notes if shares.on_samples else ())
 
 
@@ -437,7 +428,7 @@ def _group_curve(
         line_of(", ".join(pair), [values[:, p, 0] for values in groups.values()], rng)
         for p, pair in enumerate(shares.pairs)
     )
-    return Curve(name, shares.titled(f"by {key}"), key, _Y, tuple(groups), lines)
+    return Curve(name, f"by {key}{shares.where}", key, _Y, tuple(groups), lines)
 
 
 def _size_curve(

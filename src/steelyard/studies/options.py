@@ -33,14 +33,8 @@ from steelyard.metaevaluation.options import ALTERNATIVES, CORRECTIONS, PERM, PU
 
 META = ("spa", "pa")  # meta-metrics, if none are named
 #: The matrices of the better-metric-evaluation paper, and the two that later tasks used.
-MATRICES = (
-    "kendall-hard",
-    "kendall-soft",
-    "kendall-no-tie-penalty",
-    "kendall-human-ties",
-    "tau-eq",
-    "acc-eq",
-)
+MATRICES = ("kendall-hard", "kendall-soft", "kendall-no-tie-penalty", "kendall-human-ties",
+            "tau-eq", "acc-eq")  # fmt: skip
 POWERS = ("t", "permutation", "sign")  # tests whose power can be found from a pilot
 SIZES = (50, 100, 200, 400, 800, 1600, 3200, 6400)
 SYSTEM_SIZES = (5, 8, 12, 20, 30, 50, 80)
@@ -94,7 +88,7 @@ class WorthOptions(Options):
 
     metrics: Collection[str] | None = names(None, "Only these metrics.")
     at: Sequence[float] | None = numbers(
-        None, "Differences whose worth is told; by default round ones.", least=0
+        None, "Differences to report; by default round ones.", least=0
     )
     alpha: float = fraction(0.05, "Level at which people's differences are significant.")
     unit: str = unit(

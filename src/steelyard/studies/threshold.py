@@ -167,12 +167,10 @@ class _AnyRatings(Scorer):
         del form, table
         return True
 
-    def score(
-        self, read: Any, options: HumanOptions, rng: np.random.Generator
-    ) -> HumanScores:  # pragma: no cover - nothing is scored here
-        raise NotImplementedError
+    def score(self, *_: Any) -> HumanScores:
+        raise NotImplementedError  # pragma: no cover - nothing is scored here
 
-    def signed(self, options: HumanOptions, result: HumanScores) -> dict[str, Any]:
+    def signed(self, *_: Any) -> dict[str, Any]:
         raise NotImplementedError  # pragma: no cover - nothing is scored here
 
 

@@ -253,19 +253,12 @@ def _check(
 
 
 def _bins(check: Mapping[str, Calibration]) -> dict[str, Any]:
-    return {
-        kind: {
-            "error": part.error,
-            "by_chance": part.by_chance,
-            "bins": [
-                {"said": float(predicted), "seen": float(observed), "n": int(n)}
-                for predicted, observed, n in zip(
-                    part.predicted, part.observed, part.n, strict=True
-                )
-            ],
-        }
-        for kind, part in check.items()
-    }
+    bins = {}
+    for kind, part in check.items():
+        rows = zip(part.predicted, part.observed, part.n.tolist(), strict=True)
+        parts = [{"said": float(p), "seen": float(seen), "n": n} for p, seen, n in rows]
+        bins[kind] = {"error": part.error, "by_chance": part.by_chance, "bins": parts}
+    return bins
 
 
 def _sentences(curves: Sequence[AgreementCurve]) -> Any:

@@ -1,4 +1,4 @@
-"""What studies say in sentences: small studies of the demo."""
+"""Laws of all studies, on small ones of the demo: they answer in sentences, and the same again."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.study import study
+from steelyard.core.table import dumps
 from steelyard.demo import embedded
 from steelyard.studies.disagreement import disagree
 from steelyard.studies.distinct import count_distinct
@@ -53,6 +54,11 @@ def test_a_study_answers_in_words(name):
         assert "--" not in text
     assert words.brief()[0] in str(found)
     assert len(repr(found)) < 200
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_the_same_seed_gives_the_same_bytes(name):
+    assert dumps(STUDIES[name]().to_dict()) == dumps(STUDIES[name]().to_dict())
 
 
 def test_every_command_has_sentences():
