@@ -21,7 +21,7 @@ from steelyard.judging.bias import judge_bias
 from steelyard.judging.drift import judge_drift
 from steelyard.metaevaluation.benchmark.run import BenchmarkResult, Standing
 from steelyard.reproduction.reproduction import Reproduction, Row, printed
-from steelyard.studies.planning.power import power_of_effect
+from steelyard.studies.power import power_of_effect
 
 LONGEST = 500  # characters of a repr
 RATERS = list(embedded.RATERS)

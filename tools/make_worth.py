@@ -16,11 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import steelyard as sy
-from steelyard.cli.study.metricstudies import read_pair_pvalues
 from steelyard.formats.load import systems_by
 from steelyard.metaevaluation.data import system_pairs
 from steelyard.stats.curves import CURVES, AgreementCurve, agreement_curve
-from steelyard.studies.metrics.differences import with_pvalues
+from steelyard.studies.worth import read_pair_pvalues, with_pvalues
 
 TARGET = Path(__file__).parents[1] / "src" / "steelyard" / "formats" / "worth.toml"
 SKIPPED = ("campaign", "src", "tgt", "domain", "n_test", "n_human", "n_valid")

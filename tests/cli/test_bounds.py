@@ -30,7 +30,6 @@ GOOD = {
     "study distinct": ["scores.csv", "--human", "people"],
     "study ties": ["scores.csv", "--human", "people"],
     "study power": ["--effect", "0.5"],
-    "study sentinels": ["scores.csv", "--human", "people"],
     "study simulation": [],
     "study disagreement": ["scores.csv"],
 }

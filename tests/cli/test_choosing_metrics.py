@@ -88,10 +88,10 @@ def test_a_pattern_without_a_match_is_one_line(scores, capsys):
     assert capsys.readouterr().err.count("error: no metric matches 'x*'; known: ") == 1
 
 
-@pytest.mark.parametrize("study", ["segments", "distinct", "sentinels", "ties"])
+@pytest.mark.parametrize("study", ["segments", "distinct", "ties"])
 def test_studies(scores, capsys, study):
     demo = ["--human", "mqm", "--metrics", "*-refA"]
-    more = ["--draws", "10"] if study in ("segments", "sentinels") else []
+    more = ["--draws", "10"] if study == "segments" else []
     path = scores.with_name("demo.parquet")
     sy.save(sy.demo_set(), path)
     assert run(["study", study, str(path), *demo, *more, "--json"]) == 0

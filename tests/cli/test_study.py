@@ -97,8 +97,8 @@ def test_bad_usage_is_one_line(capsys, arguments, message):
 
 META = {
     "systems": (["--sizes", "4,8", "--trials", "20"], "Values of metrics when systems"),
-    "segments": (["--sizes", "50,200", "--draws", "20"], "Width of 95 % intervals"),
-    "distinct": (["--resamples", "50"], "How finely metrics are told apart"),
+    "segments": (["--sizes", "50,200", "--draws", "20"], "Width of 95% intervals"),
+    "distinct": (["--resamples", "50"], "Distinct values and significant differences"),
 }
 
 
@@ -124,7 +124,7 @@ def test_nothing_is_written_if_it_fails(capsys, tmp_path):
 
 
 def test_an_interrupt_leaves_nothing_behind(capsys, tmp_path, monkeypatch):
-    from steelyard.studies.systems import simulation
+    from steelyard.studies import simulation
 
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt

@@ -24,7 +24,7 @@ from steelyard.formats.worthfiles import read_worths, reference_worth
 from steelyard.metaevaluation.data import curve_of_set, system_pairs
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.curves import LEAST_SYSTEMS, AgreementCurve, agreement_curve
-from steelyard.studies.metrics.differences import difference_worth
+from steelyard.studies.worth import difference_worth
 
 NAN = float("nan")
 

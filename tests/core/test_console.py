@@ -126,8 +126,12 @@ def test_what_the_words_say_is_not_said_again():
         ("never", {"FORCE_COLOR": "1"}, False),
     ],
 )
-def test_colours_of_a_pipe(colour, environment, coloured):
-    assert Screen.of(io.StringIO(), colour, environment=environment).colour is coloured
+def test_colours_of_a_pipe(monkeypatch, colour, environment, coloured):
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert Screen.of(io.StringIO(), colour).colour is coloured
 
 
 class Tty(io.TextIOWrapper):
@@ -135,12 +139,16 @@ class Tty(io.TextIOWrapper):
         return True
 
 
-def test_the_width_of_a_terminal():
-    old = Tty(io.BytesIO(), encoding="ascii")
-    screen = Screen.of(old, environment={"COLUMNS": "50"})
-    assert screen == Screen(50, colour=True)
-    assert Screen.of(old, environment={"TERM": "dumb"}) == Screen(80)
-    assert Screen.of(old, environment={"COLUMNS": "3"}).width == 20  # nothing is so narrow
+def test_the_width_of_a_terminal(monkeypatch):
+    for name in ("FORCE_COLOR", "NO_COLOR", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    terminal = Tty(io.BytesIO(), encoding="ascii")
+    monkeypatch.setenv("COLUMNS", "50")
+    assert Screen.of(terminal) == Screen(50, colour=True)
+    monkeypatch.setenv("COLUMNS", "3")
+    assert Screen.of(terminal).width == 20  # nothing is so narrow
+    monkeypatch.setenv("TERM", "dumb")
+    assert not Screen.of(terminal).colour
     closed = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     closed.close()
     assert Screen.of(closed) == PLAIN

@@ -36,15 +36,16 @@ from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, MetaRules, MetricTest
 from steelyard.metaevaluation.run import meta_evaluate, pair_preferences
-from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
-from steelyard.studies.metrics.differences import difference_worth
-from steelyard.studies.metrics.discernment import count_distinct, guard
-from steelyard.studies.metrics.ties import vary_ties
-from steelyard.studies.people.threshold import study_threshold
-from steelyard.studies.planning.power import power_of_effect, power_of_metrics, power_of_test
-from steelyard.studies.systems.disagreement import disagree
-from steelyard.studies.systems.options import Design
-from steelyard.studies.systems.simulation import simulate
+from steelyard.studies.disagreement import disagree
+from steelyard.studies.distinct import count_distinct
+from steelyard.studies.options import Design
+from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
+from steelyard.studies.segments import ablate_segments
+from steelyard.studies.simulation import simulate
+from steelyard.studies.systems import ablate_systems
+from steelyard.studies.threshold import study_threshold
+from steelyard.studies.ties import vary_ties
+from steelyard.studies.worth import difference_worth
 
 NAN, INF, HUGE = float("nan"), float("inf"), 10**400
 WORD = (3, NAN, True, ["foo"], b"foo")
@@ -282,8 +283,6 @@ CASES = [
          QUICK | {"sets": "set", "human": "known name?", "metrics": "known names?",
           "at": "thresholds?", "alpha": "level", "unit": "unit", "draws": "ten or more",
           "rng": "rng"}, ("groups", "pvalues")),
-    Case(guard, {"es": ES, "human": "people", "by": "pa", "draws": 2},
-         META | QUICK | {"draws": "one or more"}),
     Case(vary_ties, {"data": ES, "human": "people"},
          QUICK | {"data": "set", "human": "known name?", "metrics": "known names?",
           "matrices": "known names", "thresholds": "thresholds?", "threshold": "at least 0?",

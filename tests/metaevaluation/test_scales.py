@@ -14,7 +14,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.stats.metametrics import registry
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
-from steelyard.studies.metrics.ties import vary_ties
+from steelyard.studies.ties import vary_ties
 
 SCALES = [1e-24, 1e-9, 1e-3, 1e-2, 1e5, 1e20]
 

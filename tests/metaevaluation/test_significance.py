@@ -15,7 +15,7 @@ from steelyard.core.table import dumps
 from steelyard.metaevaluation.run import meta_evaluate
 from steelyard.stats.metametrics.registry import METAMETRICS
 from steelyard.stats.paired.corrections import adjust_pairs, williams
-from steelyard.studies.metrics.discernment import count_distinct
+from steelyard.studies.distinct import count_distinct
 
 NAN = float("nan")
 

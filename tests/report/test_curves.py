@@ -9,7 +9,7 @@ from steelyard.core.errors import UsageError
 from steelyard.report.figures import drawing
 from steelyard.report.figures.curves import draw_curves, draw_reproduction
 from steelyard.reproduction.reproduction import Reproduction, Row
-from steelyard.studies.results import Curve, Line
+from steelyard.studies.study import Curve, Line
 
 pytest.importorskip("altair")
 NAN = float("nan")

@@ -34,8 +34,8 @@ from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
 from steelyard.reproduction.search import Places
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies.systems.disagreement import significant_pairs
-from steelyard.studies.systems.simulation import simulate
+from steelyard.studies.disagreement import significant_pairs
+from steelyard.studies.simulation import simulate
 
 LEVELS = st.integers(0, 4).map(float)
 

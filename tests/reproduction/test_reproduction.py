@@ -26,9 +26,9 @@ from steelyard.reproduction.reproduction import (
     Row,
     printed,
 )
-from steelyard.studies.systems.disagreement import Setup
-from steelyard.studies.systems.options import Design
-from steelyard.studies.systems.simulation import simulate
+from steelyard.studies.disagreement import Setup
+from steelyard.studies.options import Design
+from steelyard.studies.simulation import simulate
 
 
 @given(

@@ -24,9 +24,9 @@ from steelyard.reproduction.stanchev2020 import (
     with_eed,
 )
 from steelyard.stats.kendall.counting import KENDALL, count_pairs
-from steelyard.studies.metrics.options import MATRICES
-from steelyard.studies.metrics.ties import count_flips, vary_ties
-from steelyard.studies.results import Study
+from steelyard.studies.options import MATRICES
+from steelyard.studies.study import Study
+from steelyard.studies.ties import count_flips, vary_ties
 
 NAN = float("nan")
 

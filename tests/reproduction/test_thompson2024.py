@@ -18,7 +18,7 @@ from steelyard.data.segments import Segments
 from steelyard.reproduction import thompson2024
 from steelyard.reproduction.reproduction import COUNTED, Reproduction, Row
 from steelyard.reproduction.thompson2024 import PAPER, SETS, count_runs, reproduce_spa
-from steelyard.studies.metrics.discernment import count_distinct
+from steelyard.studies.distinct import count_distinct
 
 
 def by_name(found: Reproduction) -> dict[str, Row]:

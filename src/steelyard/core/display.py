@@ -50,18 +50,17 @@ class Screen:
     whole: str = "a wider window or to_frame() has all columns"
 
     @classmethod
-    def of(
-        cls, stream: TextIO, colour: str = "auto", environment: Mapping[str, str] = os.environ
-    ) -> Screen:
+    def of(cls, stream: TextIO, colour: str = "auto") -> Screen:
         """Return what a stream is; ``colour`` is one of ``auto always never``."""
-        terminal = False
-        with suppress(AttributeError, ValueError):  # no file, or a closed one
+        terminal, width = False, 0
+        with suppress(AttributeError, OSError, ValueError):  # no file, or a closed one
             terminal = stream.isatty()
+            width = int(os.environ.get("COLUMNS") or os.get_terminal_size(stream.fileno()).columns)
         coloured = colour == "always"
-        if colour == "auto" and not environment.get("NO_COLOR"):
-            forced = environment.get("FORCE_COLOR", "") not in ("", "0")
-            coloured = forced or (terminal and environment.get("TERM") != "dumb")
-        return cls(_columns(stream, environment) if terminal else None, coloured)
+        if colour == "auto" and not os.environ.get("NO_COLOR"):
+            forced = os.environ.get("FORCE_COLOR", "") not in ("", "0")
+            coloured = forced or (terminal and os.environ.get("TERM") != "dumb")
+        return cls(max(width or _USUAL, _NARROWEST) if terminal else None, coloured)
 
     def styled(self, text: str, style: str | None) -> str:
         """Return a text in a style, where there are colours."""
@@ -80,14 +79,6 @@ class Screen:
 
 
 PLAIN = Screen()  #: a file, a pipe, or a text that somebody keeps
-
-
-def _columns(stream: TextIO, environment: Mapping[str, str]) -> int:
-    columns = environment.get("COLUMNS", "")
-    width = int(columns) if columns.isdecimal() else 0
-    with suppress(OSError, ValueError, AttributeError):
-        width = width or os.get_terminal_size(stream.fileno()).columns
-    return max(width or _USUAL, _NARROWEST)
 
 
 def text_width(text: str) -> int:
@@ -252,11 +243,6 @@ class Summary:
         """Sort sentences by the part that they belong to."""
         pairs = list(sentences)
         return cls(*(tuple(text for p, text in pairs if p == part) for part in _HEADINGS))
-
-    def and_then(self, sentences: Iterable[Statement]) -> Summary:
-        """Add sentences, each at the end of its part."""
-        pairs = [(part, text) for part in _HEADINGS for text in getattr(self, part)]
-        return Summary.of([*pairs, *sentences])
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return the sentences by part."""

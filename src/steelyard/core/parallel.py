@@ -13,7 +13,6 @@ import warnings
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -117,12 +116,6 @@ def _call(k: int, fn: Callable[..., Any], task: Any, generator: Any) -> tuple[in
     return k, _packed(fn(task) if generator is None else fn(task, generator))
 
 
-def _call_in_worker(parent: int, k: int, *call: Any) -> tuple[int, Packed]:
-    _end_with(parent)
-    return _call(k, *call)
-
-
-@cache
 def _end_with(parent: int) -> None:
     """End this worker soon after its parent is killed: it would hold pipes open."""
 
@@ -145,10 +138,10 @@ def _in_processes(calls: dict[int, Any], jobs: int) -> Results:
         try:
             # One job would run in this process, which what killed a worker must not kill.
             n_jobs = max(2, min(jobs, len(calls)))
-            settings = {"backend": "loky", "max_nbytes": "64K", "batch_size": 1}
+            settings: dict[str, Any] = {"backend": "loky", "max_nbytes": "64K", "batch_size": 1}
+            settings |= {"initializer": _end_with, "initargs": (os.getpid(),)}
             pool = Parallel(n_jobs, return_as="generator_unordered", **settings)
-            work = delayed(partial(_call_in_worker, os.getpid()))
-            results = pool(work(k, *call) for k, call in list(calls.items()))
+            results = pool(delayed(_call)(k, *call) for k, call in list(calls.items()))
             try:
                 for k, packed in results:
                     yield k, packed

@@ -21,8 +21,6 @@ from steelyard.core.errors import MissingDependencyError, UsageError, hint, prin
 from steelyard.core.text import plural
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from steelyard.core.display import Screen
 
 Cell = str | int | float | bool | None
@@ -227,16 +225,17 @@ def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
     return min(9, max(0, digits - 1 - max(math.floor(math.log10(largest)), least)))
 
 
-def interval_decimals(values: ArrayLike, low: ArrayLike, high: ArrayLike) -> int | None:
+def interval_decimals(
+    values: Iterable[float], low: Iterable[float], high: Iterable[float]
+) -> int | None:
     """Return the decimals of numbers with 95% intervals; None where no interval has a width."""
-    import numpy as np  # every command has tables, and its --help needs none
-
-    width = np.asarray(high, dtype=np.float64) - np.asarray(low, dtype=np.float64)
-    width = width[np.isfinite(width) & (width > 0)]
-    if not width.size:
+    widths = (float(b) - float(a) for a, b in zip(low, high, strict=True))
+    rising = sorted(width for width in widths if 0 < width < math.inf)
+    if not rising:
         return None
-    cells = [float(x) for x in np.asarray(values, dtype=np.float64)]
-    return decimals(cells, float(np.median(width)) / (2 * 1.959964))  # a standard error
+    half = len(rising) // 2
+    median = (rising[half] + rising[~half]) / 2
+    return decimals([float(x) for x in values], median / (2 * 1.959964))  # a standard error
 
 
 def shown_number(cell: Cell, digits: int | None) -> str:

@@ -276,9 +276,7 @@ def write_report(
         judges=given.judges,
         changes=changes,
     )
-    told = summarise(es, found, meta)
-    if changes is not None:
-        told = told.and_then(changes.told())
+    told = summarise(es, found, meta, () if changes is None else changes.told())
     report_progress(_PACKED, _WHOLE)
     return Report(
         html=_page(content, told, title, memory),

@@ -6,7 +6,7 @@ metrics equal because of it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,12 @@ CITATIONS = {
 
 
 def summarise(
-    es: EvalSet, comparison: Comparison | None, meta: MetaEvaluation | None = None
+    es: EvalSet,
+    comparison: Comparison | None,
+    meta: MetaEvaluation | None = None,
+    more: Iterable[Statement] = (),
 ) -> Summary:
-    """Say in sentences what a comparison and a meta-evaluation found."""
+    """Say in sentences what a comparison and a meta-evaluation found, and ``more``."""
     told: list[Statement] = []
     told += [] if comparison is None else statements(comparison)
     told += [] if meta is None else meta.statements()
@@ -59,9 +62,8 @@ def summarise(
         score = comparison.score
         missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0
         if missing:
-            share = f"{100 * missing:.1f} % of the cells have no {score} score"
-            told.append(("sureness", f"{share}; what is said rests on the others."))
-    return Summary.of(told)
+            told.append(("sureness", f"{100 * missing:.1f}% of the cells have no {score} score."))
+    return Summary.of([*told, *more])
 
 
 def methods(

@@ -18,7 +18,7 @@ import numpy as np
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.load import column_values, load
 from steelyard.reproduction.search import Places
-from steelyard.studies.systems.disagreement import Setup
+from steelyard.studies.disagreement import Setup
 
 #: Folders that hold frames; the first has every digit.
 FOLDERS = ("bt-eval-full", "bt-eval")

@@ -27,7 +27,7 @@ from steelyard.reproduction.reproduction import (
 from steelyard.reproduction.search import Data, Places
 from steelyard.reproduction.wmt19links import SAMPLE, AtHand, Direction, none_of, sample_of
 from steelyard.stats.correlation import pearson
-from steelyard.studies.results import Progress
+from steelyard.studies.study import Progress
 
 PAPER = Paper("kobe", "KoBE: Knowledge-Based Machine Translation Evaluation (2020)", "gekhman2020")
 TABLES = {"table1": "Table 1", "table2": "Table 2", "table3": "Table 3"}

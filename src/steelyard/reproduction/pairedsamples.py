@@ -23,8 +23,9 @@ from steelyard.reproduction.evalframes import FRAMES, Frames
 from steelyard.reproduction.reproduction import Allowed, Row, printed
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.correlation import joint_shares
-from steelyard.studies.systems import disagreement as units
-from steelyard.studies.systems.disagreement import MEASURES, Rules, Setup
+from steelyard.studies import disagreement as units
+from steelyard.studies.disagreement import MEASURES, Rules, Setup
+from steelyard.studies.study import draw_subsets
 
 RANKINGS = ("mean", "median", "bt", "elo", "trueskill")  # the first three have samples, too
 PAIRS = tuple(combinations(RANKINGS[:3], 2))
@@ -76,7 +77,7 @@ def sample_means(
     for setup in setups:
         (own,) = streams[setup.set.partition(" ")[0]].spawn(1)
         size = sample_size(setup.n_segments, least)
-        counts = units.draw_segments(setup.n_segments, size, draws, own)
+        counts = draw_subsets(setup.n_segments, size, draws, own)
         ranked = units.rank_samples(setup, RANKINGS[:3], rules.options, counts)
         values = units.measure(ranked, rules)
         known = (~np.isnan(values)).sum(axis=0)

@@ -47,10 +47,9 @@ from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.wins import win_counts
-from steelyard.studies.results import Progress, Study
-from steelyard.studies.systems import disagreement as units
-from steelyard.studies.systems.disagreement import MEASURES, Rules, Setup
-from steelyard.studies.systems.simulation import simulate
+from steelyard.studies.disagreement import MEASURES, Rules, Setup, measure
+from steelyard.studies.simulation import simulate
+from steelyard.studies.study import Progress, Study
 
 PAPER = Paper(
     "paired", "Better than Average: Paired Evaluation of NLP Systems (2021)", "peyrard2021"
@@ -111,9 +110,7 @@ def _parts(
 def measure_as_published(sets: Mapping[str, Sequence[Setup]]) -> dict[str, Floats]:
     """Compare the five rankings of the authors' code, by its own rule: a row for every setup."""
     rules = Rules(top_sets=top_as_published, differ=order_as_published)
-    return {
-        name: units.measure(rank_as_published(_stack(own)), rules) for name, own in sets.items()
-    }
+    return {name: measure(rank_as_published(_stack(own)), rules) for name, own in sets.items()}
 
 
 def _figure1_rows(scores: Mapping[str, list[float]]) -> Iterator[Row]:

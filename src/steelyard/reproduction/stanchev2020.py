@@ -37,7 +37,7 @@ from steelyard.reproduction.reproduction import (
 from steelyard.reproduction.search import PACKAGE, Data, Places, wanted_pair
 from steelyard.scoring.metric import make_metric
 from steelyard.stats.kendall.counting import PairCounts, TieMatrix, count_pairs, matrix
-from steelyard.studies.results import Progress
+from steelyard.studies.study import Progress
 
 PAPER = Paper(
     "ties", "Towards a Better Evaluation of Metrics for Machine Translation (2020)", "stanchev2020"

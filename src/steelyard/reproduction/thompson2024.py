@@ -35,11 +35,11 @@ from steelyard.reproduction.reproduction import (
     printed,
 )
 from steelyard.reproduction.search import Data, Places
-from steelyard.studies.metrics.ablations import ablate_segments, ablate_systems
-from steelyard.studies.metrics.discernment import same_values, significant_counts
-from steelyard.studies.metrics.metaruns import open_runs
-from steelyard.studies.metrics.options import DistinctOptions
-from steelyard.studies.results import Progress
+from steelyard.studies.distinct import same_values, significant_counts
+from steelyard.studies.options import DistinctOptions
+from steelyard.studies.segments import ablate_segments
+from steelyard.studies.study import Progress, open_runs
+from steelyard.studies.systems import ablate_systems
 
 PAPER = Paper(
     "spa",

@@ -24,7 +24,7 @@ from steelyard.kobe.mention import EntityStatistics, entity_statistics
 from steelyard.reproduction.search import Places
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson
-from steelyard.studies.results import Progress
+from steelyard.studies.study import Progress
 
 #: The direction of which a sample of an earlier run is public, too.
 SAMPLE = "ru-en"

@@ -9,7 +9,7 @@ from typing import Any
 from steelyard.core.errors import UsageError, printable
 from steelyard.report.figures.style import Chart, alt, labels, plot, typed
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction
-from steelyard.studies.results import Curve
+from steelyard.studies.study import Curve
 
 _COLUMNS = 2  # panels beside each other
 
@@ -20,7 +20,7 @@ def curve_points(curve: Curve) -> list[dict[str, Any]]:
     Examples
     --------
     >>> import numpy as np
-    >>> from steelyard.studies.results import Curve, Line
+    >>> from steelyard.studies.study import Curve, Line
     >>> one = Line("bt", np.array([0.8]), np.array([0.7]), np.array([np.nan]), (9,))
     >>> curve_points(Curve("a", "all", "systems", "tau", (5,), (one,)))
     [{'x': 5, 'y': 0.8, 'low': 0.7, 'high': None, 'line': 'bt'}]

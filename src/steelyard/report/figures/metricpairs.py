@@ -18,7 +18,7 @@ from steelyard.metaevaluation.results import MetaEvaluation, Significance
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import boundaries, cell_size, name_axes
 from steelyard.report.figures.style import Chart, alt, finish, labels, limited, number, plot, typed
-from steelyard.studies.metrics.discernment import same_values
+from steelyard.studies.distinct import same_values
 
 Standings = Mapping[str, tuple[float, int | None]]  # value and cluster of each metric
 _TIED = (style.PINK, style.ORANGE)  # in turn, so that neighbouring ties can be told apart

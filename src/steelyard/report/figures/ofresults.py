@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from steelyard.metaevaluation.benchmark.run import BenchmarkResult
     from steelyard.metaevaluation.results import MetaEvaluation
     from steelyard.reproduction.reproduction import Reproduction
-    from steelyard.studies.results import Study
+    from steelyard.studies.study import Study
 
 #: What a mark says on hover: a page has a script for it, a notebook the browser's own.
 _TIP = re.compile(r'<(\w+)([^<>]*?) data-tip="([^"]*)"([^<>]*)/>')

@@ -1,13 +1,10 @@
-r"""Which ranking finds the true order of systems, on simulated scores: mean, median and others.
+r"""Which ranking finds a known order of systems.
 
 The simulation of the paired-evaluation paper (section 4, appendix A.2). Systems have strengths
 :math:`10 u_i / \sum u`, u uniform. Segments are of several types, each of which shifts all scores
 by a uniform amount of up to 100, and scores have normal noise of deviation 1. Outliers are segments
 on which scores, uniform up to 100, are ordered against the strengths. Every ranking is judged by
-Kendall's tau with the strengths.
-
-Elo and TrueSkill, which the paper's code simulates besides, are means over random orders of the
-segments.
+Kendall's tau with the strengths; Elo and TrueSkill are means over random orders of the segments.
 
 This is what the paper's code does. Its text has outliers whose scores are permuted among systems
 (``outliers="permuted"``): these hardly move a mean, since a permuted score is not far from others.
@@ -17,17 +14,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.comparison.options import RankOptions
 from steelyard.comparison.rankings import RATINGS
+from steelyard.core.display import Statement
 from steelyard.core.options import check_instance
 from steelyard.core.parallel import Workers
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.table import Cell, Column, Table
+from steelyard.core.table import Column, Table
+from steelyard.core.text import all_of, plural
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import kendall_b
 from steelyard.stats.kendall.counting import count_pairs
@@ -35,8 +35,8 @@ from steelyard.stats.ranks import levelled
 from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.sequential import scores_in_orders, sequences
 from steelyard.stats.strength.wins import WinCounts
-from steelyard.studies.results import Curve, Line, Study, line_of
-from steelyard.studies.systems.options import SIMULATED, Design
+from steelyard.studies.options import SIMULATED, Design
+from steelyard.studies.study import Curve, Line, Row, Study, line_of
 
 RANKINGS = SIMULATED[:3]  # those of the paper's Figure 3
 Bools = NDArray[np.bool_]
@@ -52,12 +52,6 @@ def simulate_scores(
 
     Types have equally many segments, as many as fit; outliers come on top, at least one if there
     are any.
-
-    Examples
-    --------
-    >>> strengths, scores = simulate_scores(Design(), (3, 0.01, 5, 10), np.random.default_rng(0))
-    >>> strengths.shape, strengths.sum(axis=1).round(9).tolist()[:2], scores.shape
-    ((10, 5), [10.0, 10.0], (10, 5, 10))
     """
     types, share, n, segments = setting
     sets = design.repeats
@@ -83,14 +77,14 @@ def _reversed_rows(strengths: Floats, count: int, rng: np.random.Generator) -> F
     i, j = np.triu_indices(n, 1)
     ahead = np.sign(strengths[:, i] - strengths[:, j])
     rows = np.empty((sets, count, n))
-    found = np.zeros(sets, dtype=np.int64)
-    while (found < count).any():
+    filled = np.zeros(sets, dtype=np.int64)
+    while (filled < count).any():
         drawn = rng.random((sets, count, n))
         tau = (np.sign(drawn[:, :, i] - drawn[:, :, j]) * ahead[:, None, :]).sum(axis=2)
         for k in range(sets):
-            kept = drawn[k, tau[k] < 0][: count - found[k]]
-            rows[k, found[k] : found[k] + len(kept)] = kept
-            found[k] += len(kept)
+            kept = drawn[k, tau[k] < 0][: count - filled[k]]
+            rows[k, filled[k] : filled[k] + len(kept)] = kept
+            filled[k] += len(kept)
     return rows
 
 
@@ -105,15 +99,6 @@ def recovered(
     """Kendall's tau of each ranking with the true strengths: sets x rankings.
 
     NaN where a ranking has nothing but ties. ``orders`` and ``rng`` are of Elo and TrueSkill.
-
-    Examples
-    --------
-    >>> strengths = np.array([[1.0, 2.0, 3.0]])
-    >>> scores = np.array([[[1.0, 19.0, 1.0, 1.0, 1.0], [2.0] * 5, [3.0] * 5]])
-    >>> recovered(strengths, scores).round(3).tolist()
-    [[-0.333, 1.0, 1.0]]
-    >>> recovered(strengths, scores, ["elo"], rng=np.random.default_rng(0)).tolist()
-    [[1.0]]
     """
     ways: dict[str, Callable[[], Floats]] = {
         "mean": lambda: scores.mean(axis=2),
@@ -124,18 +109,18 @@ def recovered(
     truth = strengths.T
     taus = []
     for name in by:
-        found = ways[name]() if name in ways else _rated(name, scores, orders, streams[name])
-        taus.append(kendall_b(count_pairs(truth, levelled(found).T)))
+        values = ways[name]() if name in ways else _rated(name, scores, orders, streams[name])
+        taus.append(kendall_b(count_pairs(truth, levelled(values).T)))
     return np.stack(taus, axis=1)
 
 
 def _rated(name: str, scores: Floats, orders: int, rng: np.random.Generator) -> Floats:
     """Mean rating over random orders of the segments, sets x systems; all sets play together."""
     sets, n, segments = scores.shape
-    beside = np.concatenate(scores, axis=1)
+    in_a_row = np.concatenate(scores, axis=1)
     order = sequences(segments, sets * orders, rng)
     order += np.repeat(np.arange(sets) * segments, orders)[:, None]
-    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, beside, order, rng)
+    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, in_a_row, order, rng)
     return np.asarray(rated.scores.reshape(sets, orders, n).mean(axis=1))
 
 
@@ -175,43 +160,43 @@ def simulate(
     """
     check_instance(Design, "a Design", optional=True, design=design)
     check_instance(Workers, "Workers", optional=True, workers=workers)
-    chosen = design or Design()
+    design = design or Design()
     draws, resamples = generator(rng).spawn(2)
-    settings = chosen.settings()
+    settings = design.settings()
     taus = (workers or Workers()).run(
         simulate_setting,
-        [(chosen, setting) for setting in settings],
+        [(design, setting) for setting in settings],
         rng=draws,
         step="simulation",
-        about={"design": asdict(chosen), "rng": str(draws.bit_generator.state)},
+        about={"design": asdict(design), "rng": str(draws.bit_generator.state)},
     )
     # A row per data set: its setting, and the tau of each ranking.
-    setting, tau = np.repeat(np.array(settings), chosen.repeats, axis=0), np.concatenate(taus)
+    setting, tau = np.repeat(np.array(settings), design.repeats, axis=0), np.concatenate(taus)
     undefined = int(np.isnan(tau).sum())
-    told = f"{undefined:,} of {tau.size:,} rankings have nothing but ties: no tau"
-    shown = {
-        "repeats": chosen.repeats,
-        "noise": chosen.noise,
-        "outliers": chosen.outlier_kind,
+    warning = f"{undefined:,} of {tau.size:,} rankings have nothing but ties: no tau"
+    shown: dict[str, Any] = {
+        "repeats": design.repeats,
+        "noise": design.noise,
+        "outliers": design.outlier_kind,
         "settings": len(settings),
     }
-    if chosen.by != RANKINGS:
-        shown["by"] = ",".join(chosen.by)
-    if set(chosen.by) & set(RATINGS):
-        shown["orders"] = chosen.orders
-    curves = tuple(_curve(panel, chosen.by, setting, tau, resamples) for panel in PANELS)
-    overall = [line_of(name, [tau[:, k]], resamples) for k, name in enumerate(chosen.by)]
+    shown |= {} if design.by == RANKINGS else {"by": ",".join(design.by)}
+    shown |= {"orders": design.orders} if set(design.by) & set(RATINGS) else {}
+    curves = tuple(_curve(panel, design.by, setting, tau, resamples) for panel in PANELS)
+    overall = [line_of(name, [tau[:, k]], resamples) for k, name in enumerate(design.by)]
+    claims = list(_claims(curves, overall))
     return Study(
-        name="simulation",
-        parts={
+        "simulation",
+        {
             "curves": _curve_table(curves),
             "overall": _overall_table(overall),
-            "claims": _claim_table(curves, overall),
+            "claims": _claim_table(claims),
         },
+        sentences=tuple(_sentences(overall, claims)),
         curves=curves,
         facts={"n_settings": len(settings), "n_sets": len(tau)},
-        warnings=(told,) if undefined else (),
-        provenance=Provenance.of("study simulation", shown, rng=rng, asked=chosen),
+        warnings=(warning,) if undefined else (),
+        provenance=Provenance.of("study simulation", shown, rng=rng, asked=design),
     )
 
 
@@ -240,35 +225,46 @@ PANELS = (
     Panel("g", "all simulations", "systems", 2),
     Panel("h", "all simulations", "segments", 3),
 )
-
-
 #: Of a panel and a ranking: whether its tau falls along the panel, as the paper claims.
 _FALLS = {
     "c": {"mean": True, "median": False, "bt": False},
     "d": {"mean": False, "median": True, "bt": False},
     "f": {"median": True, "bt": False},
 }
+Claim = tuple[str, bool, str]  # what the paper says, whether it holds here, and by which numbers
 
 
 def _curve(
     panel: Panel, by: Sequence[str], setting: Floats, tau: Floats, rng: np.random.Generator
 ) -> Curve:
     kept = panel.keep(setting)
-    own, taus = setting[kept, panel.column], tau[kept]
-    x = np.unique(own)
+    at, taus = setting[kept, panel.column], tau[kept]
+    x = np.unique(at)
     lines = tuple(
-        line_of(name, [taus[own == value, k] for value in x], rng) for k, name in enumerate(by)
+        line_of(name, [taus[at == value, k] for value in x], rng) for k, name in enumerate(by)
     )
     label = "Kendall's tau with the true strengths"
     ticks = tuple(int(v) if v.is_integer() else v for v in x.tolist())
     return Curve(panel.name, panel.title, panel.x_label, label, ticks, lines)
 
 
+def _sentences(overall: Sequence[Line], claims: Sequence[Claim]) -> Iterator[Statement]:
+    """Say which ranking comes first, and how many claims of the paper hold."""
+    taus = {line.name: line.y[0] for line in overall if not np.isnan(line.y[0])}
+    order = sorted(taus, key=lambda name: -round(taus[name], 3))
+    if not order:
+        return
+    shown = all_of([f"{name} {taus[name]:.3f}" for name in order])
+    yield "settled", f"By Kendall's tau with the true order, {order[0]} comes first: {shown}."
+    hold = sum(holds for _, holds, _ in claims)
+    yield "sureness", f"{hold} of {plural(len(claims), 'claim')} of the paper hold here."
+
+
 def _overall_table(lines: Sequence[Line]) -> Table:
     names = ("tau", "low", "high")
     columns = (Column("ranking"), *(Column(name, digits=3) for name in names), Column("data sets"))
     rows = tuple((x.name, *x.at(0), x.n[0]) for x in lines)
-    note = "low, high: 95 % interval over resampled data sets"
+    note = "low, high: 95% interval over resampled data sets"
     return Table("Kendall's tau with the true strengths", columns, rows, (note,))
 
 
@@ -279,46 +275,50 @@ def _curve_table(curves: Sequence[Curve]) -> Table:
         for line in curves[0].lines
         for part in ("", " low", " high")
     )
-    rows: list[tuple[Cell, ...]] = []
-    rules = []
-    for curve in curves:
-        rules.append(len(rows))
-        for k, x in enumerate(curve.x):
-            cells = [number for line in curve.lines for number in line.at(k)]
-            rows.append((curve.name, curve.title, curve.x_label, x, *cells))
-    lines = frozenset(k for k in rules if 0 < k < len(rows))
-    return Table("Curves of Figure 3", (*head, *numbers), tuple(rows), (), lines)
+    rows: tuple[Row, ...] = tuple(
+        (
+            curve.name,
+            curve.title,
+            curve.x_label,
+            x,
+            *(c for line in curve.lines for c in line.at(k)),
+        )
+        for curve in curves
+        for k, x in enumerate(curve.x)
+    )
+    starts = np.cumsum([len(curve.x) for curve in curves]).tolist()
+    rules = frozenset(k for k in starts if 0 < k < len(rows))
+    return Table("Curves of Figure 3", (*head, *numbers), rows, (), rules)
 
 
-def _claim_table(curves: Sequence[Curve], overall: Sequence[Line]) -> Table:
-    """Say of each claim of section 4 whether it holds, and by which numbers."""
+def _claim_table(claims: Sequence[Claim]) -> Table:
     columns = (Column("claim"), Column("holds"), Column("evidence"))
     note = "falls: the interval at the last point lies below the interval at the first"
-    return Table("What the paper claims", columns, tuple(_claims(curves, overall)), (note,))
+    return Table("What the paper claims", columns, tuple(claims), (note,))
 
 
-def _claims(curves: Sequence[Curve], overall: Sequence[Line]) -> Iterator[tuple[str, bool, str]]:
-    """Check what the paper says of mean, median and Bradley-Terry, as far as they are there."""
+def _claims(curves: Sequence[Curve], overall: Sequence[Line]) -> Iterator[Claim]:
+    """Check each claim of section 4 on mean, median and Bradley-Terry, as far as they are there."""
     panels = {curve.name: curve for curve in curves}
-    whole = {line.name: line for line in overall}
-    known = [whole[name] for name in RANKINGS if name in whole]
-    if panels["a"].x and len(known) == len(RANKINGS):
+    lines = [line for line in overall if line.name in RANKINGS]
+    complete = len(lines) == len(RANKINGS)
+    if panels["a"].x and complete:
         alike = _overlap(panels["a"]) and _overlap(panels["b"])
         yield "easy data: all three are alike", alike, "panels a, b: whether intervals overlap"
     for curve, claims in ((panels[name], claims) for name, claims in _FALLS.items()):
-        lines = {line.name: line for line in curve.lines}
-        for name, falls in claims.items() if len(curve.x) > 1 else ():
-            if name not in lines:
-                continue
-            line = lines[name]
-            fallen = bool(line.high[-1] < line.low[0])
-            how = "falls" if falls else "does not fall"
-            what = f"{curve.title}: {name} {how} with {curve.x_label}"
-            yield what, fallen == falls, f"{_shown(line, 0)}, then {_shown(line, -1)}"
-    if len(known) == len(RANKINGS):
-        *others, bt = known
+        by_name = {line.name: line for line in curve.lines} if len(curve.x) > 1 else {}
+        for name, falls in claims.items():
+            if name in by_name:
+                line = by_name[name]
+                fallen = bool(line.high[-1] < line.low[0])
+                how = "falls" if falls else "does not fall"
+                what = f"{curve.title}: {name} {how} with {curve.x_label}"
+                yield what, fallen == falls, f"{_shown(line, 0)}, then {_shown(line, -1)}"
+    if complete:
+        *others, bt = sorted(lines, key=lambda line: RANKINGS.index(line.name))
         ahead = bool(bt.low[0] > max(line.high[0] for line in others))
-        yield "overall: bt is best", ahead, ", ".join(f"{x.name} {_shown(x, 0)}" for x in known)
+        evidence = ", ".join(f"{x.name} {_shown(x, 0)}" for x in (*others, bt))
+        yield "overall: bt is best", ahead, evidence
 
 
 def _overlap(curve: Curve) -> bool:

@@ -21,7 +21,7 @@ from steelyard.human.darr import identical_table, pairs_of_battles, pairs_of_sco
 from steelyard.human.rr import unfold as duels
 from steelyard.stats.kendall.counting import KENDALL, counts_by_group, threshold_counts
 from steelyard.stats.metametrics.swap_tests import Swaps, null_ratios
-from steelyard.studies.metrics.ties import vary_ties
+from steelyard.studies.ties import vary_ties
 
 NAN = float("nan")
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.core.errors import UsageError
-from steelyard.core.table import dumps
 from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.demo import embedded
 from steelyard.metaevaluation.data import is_sentinel, sentinel_tables
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.studies.metrics.discernment import guard
-from steelyard.studies.results import Study
-
-NAN = float("nan")
 
 
 def make_set(seed=0, n=6, segments=80):
@@ -37,10 +29,6 @@ def make_set(seed=0, n=6, segments=80):
     sources = tuple("y" * (k % 7 + 1) for k in range(segments))
     ids = tuple(f"{k:03d}" for k in range(segments))
     return EvalSet(systems, Segments(ids, sources=sources), scores, outputs=outputs)
-
-
-def records(study: Study, name: str) -> list[dict[str, Any]]:
-    return study.table(name).records()
 
 
 def test_what_sentinels_know():
@@ -77,43 +65,6 @@ def test_missing_texts_are_missing_scores():
     assert "sentinel-length" not in sentinel_tables(bare, "people", np.random.default_rng(0))
 
 
-def test_floors_are_means_and_quantiles_of_draws():
-    es = make_set(1)
-    study = guard(es, "people", by="pa", draws=30, rng=7)
-    tables = sentinel_tables(es, "people", np.random.default_rng(7), draws=30)
-    human = es["people"].values.mean(axis=1)
-    for kind in ("random", "name"):
-        values = []
-        for k in range(30):
-            means = tables[f"sentinel-{kind}-{k + 1}"].values.mean(axis=1)
-            agree = [np.sign(human[i] - human[j]) == np.sign(means[i] - means[j])
-                     for i in range(6) for j in range(i)]  # fmt: skip
-            values.append(np.mean(agree))
-        row = next(r for r in records(study, "floor") if r["sentinel"] == kind)
-        assert row["pa"] == pytest.approx(np.mean(values))
-        assert row["high"] == pytest.approx(np.quantile(values, 0.975))
-
-
-def test_a_metric_below_the_floor_is_named():
-    study = guard(make_set(2), "people", by=["spa", "acc-eq"], draws=10)
-    rows = {row["metric"]: row for row in records(study, "metrics")}
-    assert list(rows) == ["good", "wrong"]
-    assert rows["good"]["above"] is True
-    assert rows["wrong"]["above"] is False
-    assert any(w.startswith("spa: the sentinel") and "'wrong'" in w for w in study.warnings)
-    assert not any("'good'" in w for w in study.warnings)
-    assert study.facts["floor"]["spa"] < rows["good"]["spa"]
-
-
-def test_the_same_seed_gives_the_same_bytes():
-    es = make_set(3)
-    one, two, other = (dumps(guard(es, "people", by="pa", draws=4, rng=r).to_dict())
-                       for r in (1, 1, 2))  # fmt: skip
-    assert one == two != other
-    with pytest.raises(UsageError, match="draws is a whole number of at least 1"):
-        guard(es, "people", draws=0)
-
-
 def test_meta_warns_of_a_sentinel_that_wins():
     es = make_set(4)
     rng = np.random.default_rng(0)
@@ -135,10 +86,8 @@ def test_meta_weighs_sentinels_if_asked():
     assert both == again.values("pa")
 
 
-def test_the_commands(capsys):
+def test_the_command(capsys):
     scores = str(embedded.SCORES)
-    assert run(["study", "sentinels", scores, "--human", "mqm", "--draws", "3", "--quiet"]) == 0
-    assert "Metrics against the floor" in capsys.readouterr().out
     arguments = ["meta", scores, "--human", "mqm", "--with", "pa", "--sentinels", "--quiet"]
     assert run(arguments) == 0
     assert "sentinel-name" in capsys.readouterr().out

@@ -1,1 +1,0 @@
-"""The command ``steelyard study``: a file for each kind of question."""

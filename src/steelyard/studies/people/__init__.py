@@ -1,1 +1,0 @@
-"""Studies of people: what they call equal, and how many of them it takes."""

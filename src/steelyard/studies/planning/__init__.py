@@ -1,1 +1,0 @@
-"""Studies of designs: what is shared, and how much it would take."""

@@ -1,1 +1,0 @@
-"""Studies of rankings: whether another look at the systems says the same."""

@@ -1,0 +1,81 @@
+"""Laws of all studies, on small ones of the demo: they answer in sentences, and the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+
+import steelyard as sy
+from steelyard.cli.study import study
+from steelyard.core.table import dumps
+from steelyard.demo import embedded
+from steelyard.studies.disagreement import disagree
+from steelyard.studies.distinct import count_distinct
+from steelyard.studies.options import Design
+from steelyard.studies.power import power_of_effect, power_of_test
+from steelyard.studies.segments import ablate_segments
+from steelyard.studies.simulation import simulate
+from steelyard.studies.study import Study
+from steelyard.studies.systems import ablate_systems
+from steelyard.studies.threshold import study_threshold
+from steelyard.studies.ties import vary_ties
+from steelyard.studies.worth import difference_worth
+
+SOME = ["learned-refA", "estimator-src", "chars-refA"]
+SMALL = Design(types=(1,), outliers=(0.0, 0.01), systems=(3,), segments=(10,), repeats=3)
+
+demo = cache(sy.demo_set)
+STUDIES: dict[str, Callable[[], Study]] = {
+    "disagreement": lambda: disagree(demo(), SOME[:2], sizes=[10]),
+    "distinct": lambda: count_distinct(demo(), "mqm", metrics=SOME, n_resamples=50),
+    "power": lambda: power_of_effect(0.1, sizes=[50, 800]),
+    "segments": lambda: ablate_segments(demo(), "mqm", metrics=SOME[:1], draws=20),
+    "simulation": lambda: simulate(SMALL, rng=1),
+    "systems": lambda: ablate_systems(demo(), "mqm", metrics=SOME, sizes=[4, 10], trials=10),
+    "threshold": lambda: study_threshold(embedded.RATINGS, n_bootstrap=20),
+    "ties": lambda: vary_ties(demo(), "da", metrics=SOME[:2]),
+    "worth": lambda: difference_worth(demo(), "mqm", metrics=SOME, draws=20),
+}
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_a_study_answers_in_words(name):
+    found = STUDIES[name]()
+    words = found.words()
+    assert found.name == name
+    assert 1 <= len(words.brief()) <= 3
+    for text in words.sentences():
+        assert text.endswith(".")
+        assert len(text.split()) <= 30
+        assert "nan" not in text.replace("significan", "")
+        assert "--" not in text
+    assert words.brief()[0] in str(found)
+    assert len(repr(found)) < 200
+
+
+@pytest.mark.parametrize("name", sorted(STUDIES))
+def test_the_same_seed_gives_the_same_bytes(name):
+    assert dumps(STUDIES[name]().to_dict()) == dumps(STUDIES[name]().to_dict())
+
+
+def test_every_command_has_sentences():
+    assert sorted(STUDIES) == sorted(study.lazy)
+
+
+def test_sentences_have_the_numbers_of_the_tables():
+    power = STUDIES["power"]()
+    rows = {row["what"]: row["needed"] for row in power.table("needed").records()}
+    assert all(str(needed) in power.words().settled[0] for needed in rows.values())
+    width = STUDIES["threshold"]().table().records()[0]["threshold"]
+    assert f" {width:g} " in STUDIES["threshold"]().words().settled[0]
+
+
+def test_what_power_does_not_reach_stays_open():
+    rng = np.random.default_rng(0)
+    scores = {name: rng.normal(size=100) for name in "AB"}
+    found = power_of_test(sy.load(scores), "score", ("A", "B"), sizes=[5, 10], draws=50)
+    assert found.words().settled == ()
+    assert len(found.words().undecided) == 3
