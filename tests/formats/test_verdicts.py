@@ -466,7 +466,7 @@ def test_what_is_missing_is_named(tmp_path, refusal: Refusal, text, how, message
 def test_tables_that_do_not_belong_together(tmp_path, refusal: Refusal):
     labelled = written(tmp_path / "h.csv", "item,human\nb1,1\n")
     for text, message in (
-        ("item,gpt\na1,1\na2,2\n", ": no label is of a row that a judge judged: there is item "),
+        ("item,gpt\na1,1\na2,2\n", ": no label is of a row that a judge judged: labels are of (b1)"),
         ("item,system,gpt\na1,X,1\na2,X,2\n", ":2: item 'b1', as all others here, is in no table"),
         ("item,system,gpt\nb1,X,1\nb1,Y,2\n", ":2: item 'b1' has 2 rows of several systems"),
     ):

@@ -18,9 +18,9 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
+from steelyard.judging.card import percent
 from steelyard.judging.correction import RANDOM, Means, Sampling
 from steelyard.judging.options import PlanOptions
-from steelyard.judging.report import percent
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
 from steelyard.stats.estimate import critical

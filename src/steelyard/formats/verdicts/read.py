@@ -60,7 +60,8 @@ class VerdictReading:
     ``human`` and ``judges`` are columns, or names in a column ``rater`` or ``judge``; judges None:
     whatever else holds verdicts. ``unit`` is ``auto``, ``item``, ``row`` or a column. ``words`` are
     those for left, right and tie, or ``names``; ``swapped`` says what words of a swapped order
-    refer to, ``place`` or ``column``. With ``asks`` false, open questions become notes.
+    refer to, ``place`` or ``column``. ``strata`` is a column that is a slice whatever it holds.
+    With ``asks`` false, open questions become notes.
     """
 
     human: Collection[str] = ()
@@ -68,6 +69,7 @@ class VerdictReading:
     unit: str = "auto"
     covariates: Collection[str] | None = None
     probability: str | None = None
+    strata: str | None = None
     where: tuple[tuple[str, str], ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     ignore: tuple[str, ...] = ()
@@ -198,12 +200,11 @@ def _narrowed(
 
 def _unfolded(form: Foreign, view: FileView) -> RawTable:
     """Read the log of a tool; both orders of a pair stay apart, because flips say much."""
-    both_orders = {"fastchat": _fastchat_row, "arena-hard": _arena_hard_row}
-    by_form = {
-        id(arenas.fastchat_pairs): both_orders["fastchat"],
-        id(arenas.arena_hard_judgments): both_orders["arena-hard"],
-    }
-    row_of = by_form.get(id(form))
+    row_of = None
+    if form is arenas.fastchat_pairs:
+        row_of = _fastchat_row
+    elif form is arenas.arena_hard_judgments:
+        row_of = _arena_hard_row
     if row_of is not None:
         log = list(records(view))
         if not log:
@@ -354,6 +355,9 @@ class Gathered:
                       for side, row in zip(sheet.sides, rows.tolist(), strict=True)], dtype=bool)
             for sheet, rows in zip(sheets, self.rows, strict=True)
         ]  # fmt: skip
+        columns = {name for sheet in sheets for name in sheet.table.columns}
+        both_sides = speakers.sides(columns).values()
+        self.other_side = {**dict(both_sides), **{right: left for left, right in both_sides}}
         self.statements = self._heard(np.array([key in shown for key in self.keys], dtype=bool))
 
     def __len__(self) -> int:
@@ -449,13 +453,29 @@ class Gathered:
                 )
         return order[kept[order]]
 
-    def placed(self, number: int, cells: Sequence[Any]) -> list[Any]:
-        """Bring the cells of a column into the rows that they are about."""
+    def column(self, name: str) -> list[Any]:
+        """Return the cells of a column by row, from all tables that have it.
+
+        Of columns that both sides of a pair have, the one of our side.
+        """
         values: list[Any] = [None] * len(self)
-        for row, cell in zip(self.rows[number].tolist(), cells, strict=True):
-            if row >= 0 and values[row] is None:
-                values[row] = cell
+        for sheet, rows, turned in zip(self.sheets, self.rows, self.turned, strict=True):
+            if name not in sheet.table:
+                continue
+            cells = cells_of(sheet.table, name)
+            other = self.other_side.get(name)
+            if other is not None and other in sheet.table and turned.any():
+                others = cells_of(sheet.table, other)
+                cells = [others[k] if turned[k] else cell for k, cell in enumerate(cells)]
+            for row, cell in zip(rows.tolist(), cells, strict=True):
+                if row >= 0 and is_gap(values[row]):
+                    values[row] = cell
         return values
+
+    def numbers(self, name: str) -> Floats | None:
+        """Return a column of numbers by row; None where it holds none."""
+        values = numbers_of([None if is_gap(cell) else cell for cell in self.column(name)])
+        return None if values is None or np.isnan(values).all() else values
 
 
 # ------------------------------------------------------------------------------- opinions
@@ -642,19 +662,15 @@ def _of_points(gathered: Gathered, who: Who, scale: Scale, notes: list[str]) -> 
     return Opinion(who[1], value, modes, None, runs)
 
 
-def _left_out(opinion: Opinion, n: int, *, is_judge: bool) -> list[str]:
+def _left_out(opinion: Opinion, *, is_judge: bool) -> list[str]:
     """Say how much was not understood, and on how many rows there is no verdict."""
-    notes = []
     silent = int((~opinion.answered & ~opinion.unparsed).sum())
-    odd = int(opinion.unparsed.sum())
-    if opinion.other_order is not None:
-        odd += int((opinion.other_order < MISSING).sum())
-    if odd:
-        rest = "" if is_judge else ": left out"
-        notes.append(f"{opinion.name}: {plural(odd, 'verdict')} could not be understood{rest}")
-    if silent and is_judge:
-        notes.append(f"{opinion.name}: no verdict on {silent:,} of {n:,} rows")
-    return notes
+    other = () if opinion.other_order is None else opinion.other_order
+    odd = int(opinion.unparsed.sum() + np.count_nonzero(np.asarray(other) == UNPARSED))
+    rest = "" if is_judge else ": left out"
+    notes = [f"{plural(odd, 'verdict')} could not be understood{rest}"] if odd else []
+    notes += [f"no verdict on {silent:,} of {len(opinion):,} rows"] if silent and is_judge else []
+    return [f"{opinion.name}: {note}" for note in notes]
 
 
 def _verdicts(
@@ -682,18 +698,16 @@ def _verdicts(
         _check_joined(gathered, judges, raters)
     used: set[str | None] = {speakers.ORDER}
     for sheet in sheets:
-        flags = speakers.order_flags(sheet.table)
-        used |= {
-            *sheet.keys,
-            *(voice.column for voice in sheet.voices),
-            *(flags[:1] if flags else ()),
-        }
+        flags = speakers.order_flags(sheet.table) or (None,)
+        used |= {*sheet.keys, *(voice.column for voice in sheet.voices), flags[0]}
+    free = [name for sheet in sheets for name in sheet.table.columns if name not in used]
+    free = list(dict.fromkeys(free))
     units, unit, unit_name = _units(gathered, how.unit)
     systems, left, right = _systems(gathered, kind)
     items, item = encode([key[0] for key in gathered.keys])
     notes += dict.fromkeys((*gathered.notes, *(note for s in sheets for note in s.table.notes)))
     for opinion in (*judges, *raters):
-        notes += _left_out(opinion, len(gathered), is_judge=opinion in judges)
+        notes += _left_out(opinion, is_judge=opinion in judges)
     return Verdicts(
         kind=kind,
         items=items,
@@ -708,8 +722,8 @@ def _verdicts(
         units=units,
         unit=unit,
         unit_name=unit_name,
-        covariates=_covariates(gathered, used, how.covariates, pairs=kind == PAIRS),
-        slices=_slices(gathered, used),
+        covariates=_covariates(gathered, free, how.covariates, pairs=kind == PAIRS),
+        slices=_slices(gathered, free, how.strata),
         probability=_probability(gathered, how.probability),
         notes=tuple(notes),
     )
@@ -733,15 +747,13 @@ def _check_joined(gathered: Gathered, judges: Sequence[Opinion], raters: Sequenc
     )
     if (labelled & judged).any() or not labelled.any() or not judged.any():
         return
-    shown = []
-    for rows in (labelled, judged):
-        item, *names = gathered.keys[int(np.flatnonzero(rows)[0])]
-        systems = " and ".join(name for name in names if name)
-        shown.append(f"item '{item}'" + (f" of {systems}" if systems else ""))
+    label_key, verdict_key = (
+        ", ".join(filter(None, gathered.keys[int(rows.argmax())])) for rows in (labelled, judged)
+    )
     sheets = [sheet for sheet in gathered.sheets if not sheet.judged] or gathered.sheets
     sheets[0].table.fail(
-        f"no label is of a row that a judge judged: there is {shown[0]} with labels, "
-        f"{shown[1]} with verdicts"
+        f"no label is of a row that a judge judged: labels are of ({label_key}) and others, "
+        f"verdicts of ({verdict_key}) and others"
     )
 
 
@@ -755,20 +767,22 @@ def _units(gathered: Gathered, wanted: str) -> tuple[tuple[str, ...], Codes | No
     """
     if wanted in _ROWS:
         return (), None, "row"
+    named = wanted not in ("auto", "item")
     shared: list[Any] = [None] * len(gathered)
     unit_name = "prompt"
-    for number, sheet in enumerate(gathered.sheets):
+    for sheet in gathered.sheets if wanted != "item" else ():
         column = sheet.keys.unit
-        if wanted == "item" or column is None:
-            continue
-        cells = gathered.placed(number, sheet.table.texts(column))
-        shared = [new if old is None else old for old, new in zip(shared, cells, strict=True)]
-        name = sheet.table.given.get(column, column)
-        unit_name = "document" if name.startswith("doc") else "prompt" if "prompt" in name else name
-    named, complete = wanted not in ("auto", "item"), None not in shared
-    if named and not complete:
-        raise UsageError(f"unit: column '{wanted}' is empty, or missing, for some rows")
-    if complete and (named or FEWEST <= len(set(shared)) < len(shared)):
+        if column is not None:
+            sheet.table.texts(column)  # refuses what is no text, with its line
+            cells = [label(cell) or None for cell in gathered.column(column)]
+            shared = [new if old is None else old for old, new in zip(shared, cells, strict=True)]
+            name = sheet.table.given.get(column, column)
+            is_document = name.startswith("doc")
+            unit_name = "document" if is_document else "prompt" if "prompt" in name else name
+    if None in shared:
+        if named:
+            raise UsageError(f"unit: column '{wanted}' is empty, or missing, for some rows")
+    elif named or FEWEST <= len(set(shared)) < len(shared):
         return *encode(shared), unit_name
     items = [key[0] for key in gathered.keys]
     if len(set(items)) < len(items) and (wanted == "item" or len(set(items)) >= FEWEST):
@@ -777,31 +791,32 @@ def _units(gathered: Gathered, wanted: str) -> tuple[tuple[str, ...], Codes | No
 
 
 def _covariates(
-    gathered: Gathered, used: Collection[str | None], wanted: Collection[str] | None, *, pairs: bool
+    gathered: Gathered, free: Sequence[str], wanted: Collection[str] | None, *, pairs: bool
 ) -> dict[str, Floats]:
     """Find numbers that could bias a judge: of pairs, differences of columns that both sides have.
 
     ``wanted`` names columns, or what both sides call them; None: what looks like one.
     """
     covariates: dict[str, Floats] = {}
-    for number, sheet in enumerate(gathered.sheets):
-        free = [name for name in sheet.table.columns if name not in used]
-        both = speakers.sides(free) if pairs else {}
-        for base, columns in both.items():
-            left, right = (_numbers(gathered, number, name) for name in columns)
-            if left is not None and right is not None and (wanted is None or base in wanted):
-                name = LENGTH if base in _LENGTHS else base
-                covariates.setdefault(name, _difference(gathered, number, name, left, right))
-        of_sides = {name for columns in both.values() for name in columns}
-        usual = () if pairs else _LENGTHS
-        for name in free:
-            if name in of_sides or name not in (usual if wanted is None else wanted):
-                continue
-            values = _numbers(gathered, number, name)
-            if values is None and wanted is not None:
-                raise UsageError(f"{sheet.table.place}: covariate '{name}' holds no numbers")
-            if values is not None:
-                covariates.setdefault(LENGTH if name in _LENGTHS else name, values)
+    both = speakers.sides(free) if pairs else {}
+    for base, (left, right) in both.items():
+        first, second = gathered.numbers(left), gathered.numbers(right)
+        if first is not None and second is not None and (wanted is None or base in wanted):
+            name, difference = base, first - second
+            if base in _LENGTHS:  # over their sum, from -1 to 1
+                name, total = LENGTH, first + second
+                difference = np.divide(difference, total, out=total * 0, where=total > 0)
+            covariates.setdefault(name, difference)
+    of_sides = {name for columns in both.values() for name in columns}
+    usual = () if pairs else _LENGTHS
+    for name in free:
+        if name in of_sides or name not in (usual if wanted is None else wanted):
+            continue
+        values = gathered.numbers(name)
+        if values is None and wanted is not None:
+            raise UsageError(f"covariate '{name}' holds no numbers")
+        if values is not None:
+            covariates.setdefault(LENGTH if name in _LENGTHS else name, values)
     for name in wanted or ():
         if name not in covariates and not (name in _LENGTHS and LENGTH in covariates):
             names = {name for sheet in gathered.sheets for name in sheet.table.columns}
@@ -809,44 +824,29 @@ def _covariates(
     return covariates
 
 
-def _numbers(gathered: Gathered, number: int, name: str) -> Floats | None:
-    cells = gathered.placed(number, cells_of(gathered.sheets[number].table, name))
-    values = numbers_of([None if is_gap(cell) else cell for cell in cells])
-    return None if values is None or np.isnan(values).all() else values
-
-
-def _difference(gathered: Gathered, number: int, name: str, left: Floats, right: Floats) -> Floats:
-    """Subtract our right side from our left; lengths over their sum, from -1 to 1."""
-    turned = np.array(gathered.placed(number, gathered.turned[number].tolist()), dtype=bool)
-    first, second = np.where(turned, right, left), np.where(turned, left, right)
-    if name != LENGTH:
-        return np.asarray(first - second)
-    total = first + second
-    share = np.divide(first - second, total, out=np.zeros(len(total)), where=total > 0)
-    return np.where(np.isnan(total), np.nan, share)
-
-
-def _slices(gathered: Gathered, used: Collection[str | None]) -> Mapping[str, tuple[str, ...]]:
-    """Find columns of few words, which split the rows."""
+def _slices(
+    gathered: Gathered, free: Sequence[str], strata: str | None
+) -> Mapping[str, tuple[str, ...]]:
+    """Find columns of few words, which split the rows; ``strata`` is one whatever it holds."""
     slices: dict[str, tuple[str, ...]] = {}
-    for number, sheet in enumerate(gathered.sheets):
-        for name in sheet.table.columns:
-            if name in used or name in slices:
-                continue
-            cells = gathered.placed(number, cells_of(sheet.table, name))
-            words = [label(cell) for cell in cells if not is_gap(cell)]
-            complete = len(words) == len(gathered) and None not in words
-            few = 2 <= len(set(words)) <= min(_MOST_SLICES, max(2, len(words) // 5))
-            if complete and few and numbers_of(words) is None:
-                slices[name] = tuple(word or "" for word in words)
+    for name in free:
+        if name == strata:
+            slices[name] = tuple(label(cell) or "none" for cell in gathered.column(name))
+            continue
+        words = [label(cell) for cell in gathered.column(name) if not is_gap(cell)]
+        complete = len(words) == len(gathered) and None not in words
+        few = 2 <= len(set(words)) <= min(_MOST_SLICES, max(2, len(words) // 5))
+        if complete and few and numbers_of(words) is None:
+            slices[name] = tuple(word or "" for word in words)
     return slices
 
 
 def _probability(gathered: Gathered, column: str | None) -> Floats | None:
-    for number, sheet in enumerate(gathered.sheets):
-        if column is not None and column in sheet.table:
-            values = sheet.table.numbers(column, optional=False).tolist()
-            return np.array(gathered.placed(number, values), dtype=np.float64)
-    if column is not None:
+    if column is None:
+        return None
+    holding = [sheet.table for sheet in gathered.sheets if column in sheet.table]
+    if not holding:
         raise UsageError(f"labels: no column '{column}' of probabilities")
-    return None
+    holding[0].numbers(column, optional=False)  # refuses words, with their line
+    values = gathered.numbers(column)
+    return np.full(len(gathered), np.nan) if values is None else values
