@@ -165,12 +165,12 @@ def position_phrases(position: Position | None) -> list[str]:
     """Return which position a judge prefers, if it does for sure."""
     if position is None or not position.bias.known or not position.p < ALPHA:
         return []
-    sides = ["the left answer", "the right answer", "battles"]
-    if position.design != RANDOM_SIDES:
-        sides = ["the answer shown first", "the one shown second", "pairs"]
-    picked, other = sides[:2] if position.bias.value > 0 else sides[1::-1]
-    share = f"{percent(abs(position.bias.value))} of {sides[2]}"
-    return [f"picks {picked} more often than {other}, by {share}"]
+    sides, rows = ["shown first", "shown second"], "pairs"
+    if position.design == RANDOM_SIDES:
+        sides, rows = ["on the left", "on the right"], "battles"
+    picked, other = sides if position.bias.value > 0 else sides[::-1]
+    share = f"{percent(abs(position.bias.value))} of {rows}"
+    return [f"picks the answer {picked} more often than the one {other}, by {share}"]
 
 
 def effect_phrases(effects: Sequence[Effect], *, pairs: bool) -> list[str]:
@@ -227,24 +227,24 @@ class BiasReport(Answer):
             for rank, (_, text) in enumerate(judge.statements())
         ]
         first = sorted(sorted(ranked)[:3], key=lambda row: (row[1], row[0]))
-        return tuple(text for _, _, text in first) or super().answer()
+        return tuple(text for _, _, text in first) or Answer.answer(self)
 
     def table(self) -> Table:
-        """Return a row for each judge and effect."""
+        """Return a row for each judge and effect but the constant."""
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
             if judge.position is not None:
                 bias, p = judge.position.bias, judge.position.p
                 cells = (None, None) if np.isnan(p) else (p, p)
-                what = f"position ({judge.position.design})"
-                rows.append((judge.judge, what, bias.value, bias.low, bias.high, *cells, bias.n))
-            for effect in judge.effects:
+                rows.append((judge.judge, "position", bias.value, bias.low, bias.high, *cells,
+                             bias.n))  # fmt: skip
+            for effect in judge.effects[1:]:
                 estimate = effect.estimate
                 rows.append((judge.judge, effect.name, estimate.value, estimate.low, estimate.high,
                              effect.p, effect.p_adjusted, estimate.n))  # fmt: skip
         columns = (Column("judge"), Column("what"),
                    *_columns("effect", "low", "high", "p", "p adjusted"), Column("n"))  # fmt: skip
-        note = "effects on judge minus annotators, all covariates at once; p adjusted by Holm"
+        note = "effects on judge minus annotators, all at once; p adjusted by Holm"
         return Table("", columns, tuple(rows), (note,))
 
     def tables(self) -> list[Table]:

@@ -202,7 +202,8 @@ def system_level(verdicts: Verdicts, people: Opinion, judge: Opinion) -> SystemL
     elif not both.any():
         why = "no row has a number of annotators and of the judge"
     if why or verdicts.left is None:
-        return SystemLevel(systems, *[np.full(len(systems), np.nan)] * 4, why=why)
+        empty = np.full(len(systems), np.nan)
+        return SystemLevel(systems, empty, empty, empty, empty, why=why)
     pairs = verdicts.kind == "pairs" and verdicts.right is not None
     code, of_people, of_judge = verdicts.left, people.value, judge.value
     unit = verdicts.unit

@@ -332,15 +332,19 @@ class Correction(Answer):
             Column("corrected", "higher", digits, importance=9),
             *(Column(name, None, digits) for name in ("low", "high", "labels alone",
                                                       "judge alone")),
-            Column("weight", None, 2, importance=3), Column("labels", importance=2),
+            *(() if self.by == BT else (Column("weight", None, 2, importance=3),)),
+            Column("labels", importance=2),
         )  # fmt: skip
         body = tuple(
             (name, *(ranked.get(name, (None,) * 3) if ranked else ()), x.estimate.value,
-             x.estimate.low, x.estimate.high, x.people.value, x.judge, x.weight, x.n_labelled)
+             x.estimate.low, x.estimate.high, x.people.value, x.judge,
+             *(() if self.by == BT else (x.weight,)), x.n_labelled)
             for name, x in rows
         )  # fmt: skip
         what = "log-strengths" if self.by == BT else "means"
-        notes = [f"{what} by annotators, from {self._sources()} ({self.labels})", *self.notes]
+        if self.by == BT:
+            what += f", where the judge weighs {self.weight:.2f}"
+        notes = [f"{what} (labels: {self.labels})", *self.notes]
         if self.labels.startswith(BY):
             notes.append("labels alone are counted as they are, however they were chosen")
         return Table("", headings, body, tuple(notes))

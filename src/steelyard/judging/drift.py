@@ -74,9 +74,8 @@ class JudgeDrift:
             f"{self.judge} agrees with annotators on {now} of {rows} ({before} before).",
         )
         steps = f"{plural(labels.gained, 'verdict')} became right and {labels.lost:,} wrong"
-        changed = f"{percent(labels.changed.value)} of {self.n:,} verdicts changed"
         difference = f"The difference is {with_interval(step)}"
-        yield "sureness", f"{difference}: {steps} ({shown_p(labels.p)}); {changed}."
+        yield "sureness", f"{difference}: {steps} ({shown_p(labels.p)})."
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -98,16 +97,17 @@ class DriftReport(Answer):
     def answer(self) -> tuple[str, ...]:
         """Return what became of one judge, or the first sentence on each of several."""
         if len(self.judges) == 1:
-            return super().answer()
+            return Answer.answer(self)
         return tuple(next(judge.statements())[1] for judge in self.judges[:3])
 
     def table(self) -> Table:
         """Return a row per judge."""
         columns = (
-            Column("judge"), Column("rows"), Column("labelled"),
+            Column("judge"), Column("rows", importance=3), Column("labelled", importance=3),
             *(Column(name, "higher", 3) for name in ("old", "new")),
-            *(Column(name, None, 3) for name in ("difference", "low", "high")), Column("gained"),
-            Column("lost"), Column("p", None, 4), Column("changed", None, 3),
+            *(Column(name, None, 3) for name in ("difference", "low", "high")),
+            Column("gained", importance=4), Column("lost", importance=4),
+            Column("p", None, 4, importance=8), Column("changed", None, 3, importance=4),
             Column("shift", None, 3),
         )  # fmt: skip
         rows: list[tuple[Cell, ...]] = []

@@ -381,7 +381,7 @@ class JudgeReport(Answer):
             lines += classed[0].evidence()
         elif classed:
             lines += [*classed[0].evidence()[:1], *classed[-1].evidence()[:1]]
-        return tuple(lines[:3]) or super().answer()
+        return tuple(lines[:3]) or Answer.answer(self)
 
     def statements(self) -> Iterator[Statement]:
         """Yield all sentences by part: classes, what is open, then each judge."""
@@ -392,7 +392,9 @@ class JudgeReport(Answer):
                 yield "undecided", judge.undecided()
         if not judges:
             yield "undecided", "There is no judge to compare."
-        yield from (("sureness", line) for judge in judges for line in judge.lines())
+        # A rule that several judges are held against is told once.
+        lines = dict.fromkeys(line for judge in judges for line in judge.lines())
+        yield from (("sureness", line) for line in lines)
         yield from (("sureness", line) for line in (*self._constant_line(), *self._worth_line()))
 
     def paragraphs(self) -> list[str]:

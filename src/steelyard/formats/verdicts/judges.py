@@ -132,11 +132,12 @@ def assigned_roles(columns: Collection[tuple[str, str]]) -> dict[str, str]:
 
 def side_columns(names: Collection[str]) -> tuple[str | None, str | None]:
     """Return the columns of the two systems of a pair, None for one that is missing."""
-    for left, right in SIDES:
-        if left in names and right in names:
-            return left, right
-    left, right = (next((name for name in side if name in names), None)
-                   for side in (roles.LEFT, roles.RIGHT))  # type: ignore[assignment]  # fmt: skip
+    both = next((pair for pair in SIDES if pair[0] in names and pair[1] in names), None)
+    if both is not None:
+        return both
+    left, right = (
+        next((name for name in side if name in names), None) for side in (roles.LEFT, roles.RIGHT)
+    )
     return left, right
 
 

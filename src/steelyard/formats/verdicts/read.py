@@ -48,7 +48,7 @@ BY_SIDE, BY_COLUMN = "place", "column"  # what words of a swapped order refer to
 _LENGTHS = frozenset(("chars", "characters", "words", "tokens", "length", "len", "chars_len"))
 _MOST_SLICES = 50
 _ROWS = ("row", "segment")
-_POINT_WORDS = {1.0: "left", TIE: "tie", 0.0: "right"}
+_POINT_WORDS: dict[Any, str] = {1.0: "left", TIE: "tie", 0.0: "right"}
 Who = tuple[bool, str]  # whether it is a judge, and its name
 Indices = NDArray[np.int64]
 
@@ -678,7 +678,8 @@ def _verdicts(
 ) -> Verdicts:
     notes: list[str] = []
     statements, sheets = gathered.statements, gathered.sheets
-    categories, ordered = OF_PAIRS, True
+    categories: tuple[str, ...] = OF_PAIRS
+    ordered = True
     if kind == PAIRS:
         pairs = _Pairs(gathered, how, notes)
         opinions = {who: pairs.opinion(who) for who in statements}
