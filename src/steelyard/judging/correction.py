@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from steelyard.data.judgements import Codes, encode
 from steelyard.data.units import UnitEffect
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.card import Answer, percent, with_interval
-from steelyard.judging.options import AUTO, BT, MEAN, CorrectOptions
+from steelyard.judging.options import AUTO, BT, MEAN, CorrectOptions, checked_pair
 from steelyard.stats.arrays import Floats
 from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Estimate, critical, symmetric, undefined
@@ -522,8 +522,7 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
         warnings=(
             *verdicts.notes,
             *parts.notes,
-            *_warnings(sampling, parts, overall, human),
-            *_missing_warning(verdicts, human, judge, options.level),
+            *_warnings(means, judge.name, parts, overall),
         ),
         provenance=options.provenance("judge correct", sources, rng),
         level=options.level,
@@ -554,19 +553,12 @@ def _estimated(
     else:
         if verdicts.kind == "points" or len(verdicts.systems) < 2:
             overall = means.mean(SystemRows(np.arange(len(verdicts)), means.human, means.judge))
-        empty = np.zeros((0, 0))
-        parts = Parts((), (), empty, empty, empty, empty)
+        parts = Parts((), (), *[np.zeros((0, 0))] * 4)
         if verdicts.systems and verdicts.left is not None:
             parts = means.systems()
     if options.pair is None:
         return overall, parts, None
-    names = tuple(options.pair)
-    if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(f"pair: expected two systems, got {listed(names) or 'none'}")
-    systems = [system.system for system in parts.systems]
-    for name in names:
-        if name not in systems:
-            raise UsageError(f"pair: no system '{name}'; {hint(name, systems)}")
+    names = checked_pair(options.pair, [system.system for system in parts.systems])
     if by == MEAN and verdicts.kind == "pairs":
         return overall, parts, means.battles(*(verdicts.systems.index(name) for name in names))
     pair = next(pair for pair in parts.pairs if {pair.first, pair.second} == set(names))
@@ -588,46 +580,38 @@ def _tested(
     return replace(parts, pairs=tuple(map(tested, parts.pairs))), asked
 
 
-def _missing_warning(
-    verdicts: Verdicts, human: Floats, judge: Opinion, level: float
-) -> Iterator[str]:
-    """Warn if labels differ between rows with and without a verdict."""
-    labelled, missing = ~np.isnan(human), np.isnan(judge.value)
-    if len(np.unique(missing[labelled])) < 2:
-        return
-    unit = None if verdicts.unit is None else verdicts.unit[labelled]
-    silent = missing[labelled].astype(np.float64)
-    related = correlation(human[labelled], silent, unit=unit, level=level)
-    if related.bounded and not related.low <= 0 <= related.high:
-        without, others = (float(human[labelled & rows].mean()) for rows in (missing, ~missing))
-        where = f"{without:.3g} where {judge.name} gave no verdict and {others:.3g} elsewhere"
-        yield f"labels average {where}: its verdicts are not missing at random"
-
-
-def _warnings(
-    sampling: Sampling, parts: Parts, overall: Corrected | None, human: Floats
-) -> Iterator[str]:
-    if sampling.kind == UNKNOWN:
+def _warnings(means: Means, judge: str, parts: Parts, overall: Corrected | None) -> Iterator[str]:
+    """Yield what makes intervals wide, or wrong: the choice of rows, few labels, no verdicts."""
+    kind, human, unit = means.sampling.kind, means.human, means.verdicts.unit
+    if kind == UNKNOWN:
         yield (
             "how rows were chosen for labelling is not known: they are taken for a random sample; "
             "intervals miss the truth if they are not"
         )
     few = [system.system for system in parts.systems if system.corrected.note]
     notes = {system.corrected.note for system in parts.systems if system.corrected.note}
-    if few and len(notes) <= 3 and sampling.kind != BY:
+    if few and len(notes) <= 3 and kind != BY:
         yield f"{listed(few)}: {listed(sorted(notes))}"
-    if overall is not None and overall.note and not few and sampling.kind != BY:
+    if overall is not None and overall.note and not few and kind != BY:
         yield overall.note
-    n = int((~np.isnan(human)).sum())
+    labelled, missing = ~np.isnan(human), np.isnan(means.judge)
+    n = int(labelled.sum())
     if n < _FEW_LABELS:
         yield f"{plural(n, 'label')}: intervals are wide, and may be too narrow all the same"
+    if len(np.unique(missing[labelled])) < 2:
+        return
+    silent, units = missing[labelled].astype(np.float64), None if unit is None else unit[labelled]
+    related = correlation(human[labelled], silent, unit=units, level=means.level)
+    if related.bounded and not related.low <= 0 <= related.high:
+        without, others = (float(human[labelled & rows].mean()) for rows in (missing, ~missing))
+        where = f"{without:.3g} where {judge} gave no verdict and {others:.3g} elsewhere"
+        yield f"labels average {where}: its verdicts are not missing at random"
 
 
 # ------------------------------------------------------------------------------------------ means
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemRows:
+class SystemRows(NamedTuple):
     """The rows of a system, from its side: what annotators and the judge gave it."""
 
     rows: NDArray[np.intp]

@@ -36,6 +36,16 @@ def _level() -> Any:
     return fraction(0.95, "Of the intervals.")
 
 
+def checked_pair(names: Collection[str], systems: Sequence[str]) -> tuple[str, ...]:
+    """Return the two systems that ``pair`` names, after checking that they exist."""
+    if len(names) != 2 or len(set(names)) != 2:
+        raise UsageError(f"pair: expected two systems, got {listed(tuple(names)) or 'none'}")
+    for name in names:
+        if name not in systems:
+            raise UsageError(f"pair: no system '{name}'; {hint(name, systems)}")
+    return tuple(names)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(Options):
     """How verdicts are read: which columns are annotators, which are judges, what rows share."""

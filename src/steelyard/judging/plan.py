@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.display import Record, Statement, keys, one_line
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -20,7 +20,7 @@ from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.card import Answer, percent
 from steelyard.judging.correction import RANDOM, Means, Sampling
-from steelyard.judging.options import PlanOptions
+from steelyard.judging.options import PlanOptions, checked_pair
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
 from steelyard.stats.estimate import critical
@@ -307,11 +307,7 @@ class _Planner:
     def _separated(self, names: tuple[str, ...]) -> Need:
         """Return the labels that separate two systems, from their differences on the same items."""
         verdicts, options = self.verdicts, self.options
-        if len(names) != 2 or names[0] == names[1]:
-            raise UsageError("pair: expected two systems")
-        for name in names:
-            if name not in verdicts.systems:
-                raise UsageError(f"pair: no system '{name}'; {hint(name, verdicts.systems)}")
+        names = checked_pair(names, verdicts.systems)
         means = Means(verdicts, self.human, self.judge.value, Sampling(RANDOM), options.level)
         part = means.differences(*(verdicts.systems.index(name) for name in names))
         question = f"To separate {names[0]} and {names[1]}"
