@@ -553,7 +553,8 @@ def _estimated(
     else:
         if verdicts.kind == "points" or len(verdicts.systems) < 2:
             overall = means.mean(SystemRows(np.arange(len(verdicts)), means.human, means.judge))
-        parts = Parts((), (), *[np.zeros((0, 0))] * 4)
+        empty = np.zeros((0, 0))
+        parts = Parts((), (), empty, empty, empty, empty)
         if verdicts.systems and verdicts.left is not None:
             parts = means.systems()
     if options.pair is None:

@@ -577,11 +577,11 @@ class _Pairs:
 
     def _people(self) -> Floats:
         """Average the annotators' points by row."""
-        said = [(self.gathered.statements[who].row, points.values)
-                for who, points in self.points.items() if not who[0]]  # fmt: skip
-        if not said:
+        annotated = [(self.gathered.statements[who].row, points.values)
+                     for who, points in self.points.items() if not who[0]]  # fmt: skip
+        if not annotated:
             return np.full(len(self.gathered), np.nan)
-        rows, points = map(np.concatenate, zip(*said, strict=True))
+        rows, points = map(np.concatenate, zip(*annotated, strict=True))
         return _averaged(rows, points, len(self.gathered))[0]
 
     def opinion(self, who: Who) -> Opinion:
