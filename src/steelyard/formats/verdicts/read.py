@@ -460,7 +460,8 @@ class Gathered:
         """
         values: list[Any] = [None] * len(self)
         for sheet, rows, turned in zip(self.sheets, self.rows, self.turned, strict=True):
-            if name not in sheet.table:
+            is_item = name == sheet.keys.item and name != sheet.keys.unit
+            if is_item or name not in sheet.table:
                 continue
             cells = cells_of(sheet.table, name)
             other = self.other_side.get(name)
