@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from steelyard.cli.main import run
+from steelyard.demo import embedded
 
 
 def table(path: Path, columns: dict[str, Any]) -> str:
@@ -208,6 +209,27 @@ def test_a_plan_is_filled_in_and_corrected_by(tmp_path, capsys):
     assert run(["judge", "plan", some, *asked, "--half-width", "0"]) == 2
     assert run(["judge", "plan", some, *asked, "--out", str(tmp_path / "x.jsonl")]) == 2
     assert "--budget N" in capsys.readouterr().err
+
+
+QUESTIONS = {
+    "card": (), "bias": (), "correct": ("--judge", "careful-judge"),
+    "plan": ("--judge", "careful-judge", "--budget", "40", "--kappa", "0.1"), "drift": (),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_every_answer_is_short(question, capsys):
+    """Three sentences, then one table; quiet leaves stderr empty."""
+    path = str(embedded.VERDICTS)
+    files = [path, path] if question == "drift" else [path]
+    command = ["judge", question, *files, "--human", "ann,bo,cy", *QUESTIONS[question], "--quiet"]
+    assert run(command) == 0
+    shown = capsys.readouterr()
+    assert shown.err == ""
+    answer, *rest = shown.out.split("\n\n")
+    assert 1 <= len(answer.splitlines()) <= 3
+    assert len(shown.out.splitlines()) <= 25
+    assert sum("---" in block for block in rest) == 1
 
 
 def test_drift(file, tmp_path, capsys):

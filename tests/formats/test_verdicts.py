@@ -420,13 +420,14 @@ def written(path: Path, text: str) -> Path:
     ],
 )
 def test_files_are_described(tmp_path, text, raters, judges):
-    verdicts = describe_verdicts([str(written(tmp_path / "v.csv", text))], VerdictReading())
-    if raters is None:
-        assert verdicts is None
-        return
-    assert verdicts is not None
-    assert [rater.name for rater in verdicts.raters] == raters
-    assert [judge.name for judge in verdicts.judges] == judges
+    path = written(tmp_path / "v.csv", text)
+    pl.read_csv(path, infer_schema_length=0).write_parquet(tmp_path / "v.parquet")
+    for source in (path, tmp_path / "v.parquet"):
+        verdicts = describe_verdicts([str(source)], VerdictReading())
+        assert (verdicts is None) == (raters is None)
+        if verdicts is not None:
+            assert [rater.name for rater in verdicts.raters] == raters
+            assert [judge.name for judge in verdicts.judges] == judges
 
 
 @pytest.mark.parametrize(
@@ -466,7 +467,10 @@ def test_what_is_missing_is_named(tmp_path, refusal: Refusal, text, how, message
 def test_tables_that_do_not_belong_together(tmp_path, refusal: Refusal):
     labelled = written(tmp_path / "h.csv", "item,human\nb1,1\n")
     for text, message in (
-        ("item,gpt\na1,1\na2,2\n", ": no label is of a row that a judge judged: there is item "),
+        (
+            "item,gpt\na1,1\na2,2\n",
+            ": no label is of a row that a judge judged: labels are of (b1)",
+        ),
         ("item,system,gpt\na1,X,1\na2,X,2\n", ":2: item 'b1', as all others here, is in no table"),
         ("item,system,gpt\nb1,X,1\nb1,Y,2\n", ":2: item 'b1' has 2 rows of several systems"),
     ):

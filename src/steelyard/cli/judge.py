@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial, reduce
@@ -34,6 +34,7 @@ from steelyard.judging.options import (
     BiasOptions,
     CorrectOptions,
     DriftOptions,
+    FamilyOptions,
     JudgeOptions,
     PlanOptions,
     ReadOptions,
@@ -55,8 +56,7 @@ QUESTIONS = {
 CARD = "card"
 PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
-# Where --judge names the judge.
-_READ_ONE_JUDGE = ("human", "unit", "covariates", "words", "swapped", "ignore")
+_WHO = ("human", "judge", "judges", "own", "covariates")
 _UNDECIDED = {"pass": 0, "fail": 3}
 _BUDGET = 50  # labels that are proposed
 _OWN = click.option(
@@ -67,7 +67,6 @@ _OWN = click.option(
     help="Systems of a judge's family, such as 'gpt-4=gpt-*|o1-*' (repeatable).",
 )
 _DETAILS = click.option("--details", is_flag=True, help="Print all tables and sentences.")
-_INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="FILES...")
 
 
 class _Usage(Question):
@@ -139,37 +138,49 @@ def judge() -> None:
     """Compare judges with annotators."""
 
 
-def _reading(names: Sequence[str] = ()) -> Callable[[F], F]:
-    """Add the options by which files of verdicts are read; ``names`` are those of their fields."""
-    where = click.option(
-        "--where", type=Pair(), multiple=True, help="Keep only rows with this value (repeatable)."
-    )
-    before = tuple(name for name in names or ReadOptions.declared() if name != "ignore")
-    options = (from_fields(ReadOptions, *before), where, COLUMNS,
-               from_fields(ReadOptions, "ignore"))  # fmt: skip
-    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+def _question(
+    options: type[ReadOptions], *examples: str, headings: dict[str, str], files: str = "FILES...",
+    cls: type[Question] = Question, inputs: FileName | None = None,
+) -> Callable[[F], click.Command]:  # fmt: skip
+    """Make a command of options: those for reading first, then the rest in their order."""
+    names = [name for name in options.declared() if name != "title"]
+    if "judge" in names:  # it names the judge
+        names.remove("judges")
+    declared = ReadOptions.declared()
+    parts: list[Callable[[Any], Any]] = [
+        click.argument("inputs", nargs=-1, type=inputs or FileName(), metavar=files),
+        from_fields(options, *(name for name in names if name in declared and name != "ignore")),
+        click.option("--where", type=Pair(), multiple=True,
+                     help="Keep only rows with this value (repeatable)."),
+        COLUMNS,
+        from_fields(options, "ignore", *(name for name in names if name not in declared)),
+    ]  # fmt: skip
+    if issubclass(options, FamilyOptions):
+        parts.append(_OWN)
+
+    def made(function: F) -> click.Command:
+        decorated = reduce(lambda made, part: part(made), reversed(parts), function)
+        known = [name for name in _WHO if name in names or (name == "own" and _OWN in parts)]
+        shown = {"Who is who": " ".join(known), "How verdicts are read": "words swapped"}
+        return command(cls=cls, headings=shown | headings, shape=VERDICTS, examples=examples)(
+            decorated
+        )
+
+    return made
 
 
-@command(
-    cls=_Usage,
+@_question(
+    JudgeOptions,
+    "steelyard judge verdicts.csv --human expert",
+    "steelyard judge verdicts.csv labels.csv --human rater1,rater2 --judges gpt,claude",
+    "steelyard judge verdicts.csv --human expert --require 'kappa.low>=0.4'",
     headings={
-        "Who is who": "human judges own covariates",
-        "How verdicts are read": "words swapped",
         "How they are compared": "unit unparsed alt_epsilon level details",
         "A gate": "require undecided",
     },
-    shape=VERDICTS,
-    examples=(
-        "steelyard judge verdicts.csv --human expert",
-        "steelyard judge verdicts.csv labels.csv --human rater1,rater2 --judges gpt,claude",
-        "steelyard judge verdicts.csv --human expert --require 'kappa.low>=0.4'",
-    ),
+    cls=_Usage,
+    inputs=_Files(),
 )
-@click.argument("inputs", nargs=-1, type=_Files(), metavar="FILES...")
-@_reading()
-@from_fields(JudgeOptions, "unparsed", "alt_epsilon")
-@_OWN
-@from_fields(JudgeOptions, "level")
 @_DETAILS
 @click.option(
     "--require",
@@ -207,9 +218,8 @@ def card(
     plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     report = compare_judges(*inputs, require=require, **settings)
     output = write_figures(plots, report.plot, output)
-    words, shown = report.answer(), report.pieces(details=details)
-    if details:
-        words = ()
+    shown = report.pieces(details=details)
+    words = () if details else report.answer()
     emit(report, [report.table()], output, words=words, shown=shown, then=_next(report))
     code = report.exit_code
     if code == EXIT_UNDECIDED and undecided is not None:
@@ -233,23 +243,12 @@ def _next(report: JudgeReport) -> str | None:
     return following.another(question, *option, keep=_READING - {"judges"})
 
 
-@command(
-    headings={
-        "Who is who": "human judges own covariates",
-        "How verdicts are read": "words swapped",
-        "What to look at": "by unit level details",
-    },
-    shape=VERDICTS,
-    examples=(
-        "steelyard judge bias battles.csv --human vote",
-        "steelyard judge bias battles.csv --human vote --by language --own 'gpt-4=gpt-*'",
-    ),
+@_question(
+    BiasOptions,
+    "steelyard judge bias battles.csv --human vote",
+    "steelyard judge bias battles.csv --human vote --by language --own 'gpt-4=gpt-*'",
+    headings={"What to look at": "by unit level details"},
 )
-@_INPUTS
-@_reading()
-@from_fields(BiasOptions, "by")
-@_OWN
-@from_fields(BiasOptions, "level")
 @_DETAILS
 @settled_options
 def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **settings: Any) -> None:
@@ -262,28 +261,17 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **set
 
     need_inputs(inputs, "steelyard judge bias battles.csv --human vote")
     report = judge_bias(*inputs, **settings)
-    tables = report.tables()
-    shown = tables if details else tables[:1]
-    emit(report, tables, output, words=report.sentences, shown=shown)
+    words, tables = report.sentences if details else report.answer(), report.tables()
+    emit(report, tables, output, words=words, shown=tables if details else tables[:1])
 
 
-@command(
-    headings={
-        "Who is who": "human judge covariates",
-        "How verdicts are read": "words swapped",
-        "What to estimate": "by pair labels",
-        "Intervals": "unit level draws",
-    },
-    shape=VERDICTS,
-    examples=(
-        "steelyard judge correct verdicts.csv --human expert --judge gpt",
-        "steelyard judge correct verdicts.csv --human expert --judge gpt --labels by:verdict",
-        "steelyard judge correct battles.csv --human vote --judge gpt --by bt",
-    ),
+@_question(
+    CorrectOptions,
+    "steelyard judge correct verdicts.csv --human expert --judge gpt",
+    "steelyard judge correct verdicts.csv --human expert --judge gpt --labels by:verdict",
+    "steelyard judge correct battles.csv --human vote --judge gpt --by bt",
+    headings={"What to estimate": "by pair labels", "Intervals": "unit level draws"},
 )
-@_INPUTS
-@_reading(_READ_ONE_JUDGE)
-@from_fields(CorrectOptions, "judge", "labels", "by", "pair", "level", "draws")
 @output_options
 def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
     """Estimate what annotators would say about all rows, from few labels and a judge's verdicts.
@@ -295,26 +283,18 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
 
     need_inputs(inputs, "steelyard judge correct verdicts.csv --human expert --judge gpt")
     result = run(*inputs, rng=output.seed, **settings)
-    emit(result, [result.table()], output, words=result.summary().splitlines()[:3])
+    emit(result, [result.table()], output)
 
 
-@command(
+@_question(
+    PlanOptions,
+    "steelyard judge plan verdicts.csv --human expert --judge gpt --half-width 0.03",
+    "steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out next.csv",
     headings={
-        "Who is who": "human judge covariates",
-        "How verdicts are read": "words swapped",
         "What is wanted": "half_width kappa accuracy pair difference budget",
         "Intervals": "unit level power",
     },
-    shape=VERDICTS,
-    examples=(
-        "steelyard judge plan verdicts.csv --human expert --judge gpt --half-width 0.03",
-        "steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out next.csv",
-    ),
 )
-@_INPUTS
-@_reading(_READ_ONE_JUDGE)
-@from_fields(PlanOptions, "judge", "half_width", "kappa", "accuracy", "pair", "difference",
-             "budget", "power", "level")  # fmt: skip
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))
 def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
     """Say how many labels are needed, and which rows to label next.
@@ -328,36 +308,27 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
 
     need_inputs(inputs, "steelyard judge plan verdicts.csv --human expert --judge gpt")
     result = plan_labels(*inputs, rng=output.seed, **settings)
-    out, wrote = output.out, []
+    out, wrote, then = output.out, [], None
     if out is not None and files.suffix(out) in TABLES and result.rows is not None:
         tables.write(out, result.rows.to_columns())
         wrote.append(out)
         output = replace(output, out=None)
     elif out is not None and files.suffix(out) in set(TABLES) - set(SUFFIXES):
         raise UsageError(f"--out {out}: rows to label are those of --budget N")
-    table = result.table()
-    left, then = result.n_judged - result.n_labelled, None
+    left = result.n_judged - result.n_labelled
     if result.rows is None and left > 0:
         then = following.again("--budget", str(min(_BUDGET, left)), "--out", "to-label.csv")
-    shown = [table] if result.needs else []
-    emit(result, [table], output, words=result.sentences, shown=shown, wrote=wrote, then=then)
+    table = result.table()
+    emit(result, [table], output, shown=[table] if result.needs else [], wrote=wrote, then=then)
 
 
-@command(
-    headings={
-        "Who is who": "human judges",
-        "How verdicts are read": "words swapped",
-        "How they are compared": "unit level",
-    },
-    shape=VERDICTS,
-    examples=(
-        "steelyard judge drift old.csv new.csv --human expert",
-        "steelyard judge drift old.csv new.csv labels.csv --human expert",
-    ),
+@_question(
+    DriftOptions,
+    "steelyard judge drift old.csv new.csv --human expert",
+    "steelyard judge drift old.csv new.csv labels.csv --human expert",
+    headings={"How they are compared": "unit level"},
+    files="OLD NEW [LABELS]...",
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="OLD NEW [LABELS]...")
-@_reading(("human", "judges", "unit", "words", "swapped", "ignore"))
-@from_fields(DriftOptions, "level")
 @settled_options
 def drift(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> None:
     """Test whether the new version of a judge is better than the old one, by annotators.
@@ -370,4 +341,4 @@ def drift(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> No
         example = "steelyard judge drift old.csv new.csv --human expert"
         raise UsageError(f"expected the old and the new verdicts; for example: {example}")
     report = judge_drift(*inputs, **settings)
-    emit(report, [report.table()], output, words=report.sentences[:3])
+    emit(report, [report.table()], output)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.decision import shown_interval
-from steelyard.core.display import Record, Result, Statement, Summary, keys, named, one_line
+from steelyard.core.display import Record, Statement, keys
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
-from steelyard.core.table import Cell, Column, Table
+from steelyard.core.table import Cell, Column, Table, plain
 from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
@@ -22,8 +22,10 @@ from steelyard.formats.verdicts.read import LENGTH
 from steelyard.judging.card import (
     EXAGGERATION,
     OWN_FAMILY,
+    Answer,
     bias_columns,
     bias_effects,
+    percent,
     position_bias,
 )
 from steelyard.judging.options import BiasOptions
@@ -77,30 +79,25 @@ class Styled:
     judge: Strengths | None
     judge_styled: Strengths | None
 
-    def _fits(self) -> dict[str, Strengths | None]:
-        names = ("people", "people_styled", "judge", "judge_styled")
-        return {name: getattr(self, name) for name in names}
-
     def rows(self) -> list[tuple[Cell, ...]]:
         """Return a row per system, by the annotators' strength."""
-        strengths = [
-            [None if fit is None else float(fit.log_strength[i]) for fit in self._fits().values()]
-            for i in range(len(self.systems))
-        ]
-        rows = zip(self.systems, strengths, strict=True)
-        ordered = sorted(rows, key=lambda row: (-(row[1][0] or row[1][2] or 0.0), row[0]))
-        return [(name, *row) for name, row in ordered]
+        fits = (self.people, self.people_styled, self.judge, self.judge_styled)
+        columns = [[None] * len(self.systems) if fit is None else fit.log_strength.tolist()
+                   for fit in fits]  # fmt: skip
+        rows = list(zip(self.systems, *columns, strict=True))
+        return sorted(rows, key=lambda row: (-(row[1] or row[3] or 0.0), row[0]))
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        fits: dict[str, Any] = {}
-        for name, fit in self._fits().items():
-            fits[name] = None if fit is None else {
-                "strengths": dict(zip(self.systems, map(float, fit.log_strength), strict=True)),
-                "se": dict(zip(self.systems, map(float, fit.errors), strict=True)),
-                "effects": {key: effect.to_dict() for key, effect in fit.effects.items()},
+        values: dict[str, Any] = {"covariates": list(self.covariates)}
+        for name in ("people", "people_styled", "judge", "judge_styled"):
+            fit: Strengths | None = getattr(self, name)
+            values[name] = None if fit is None else {
+                "strengths": dict(zip(self.systems, fit.log_strength.tolist(), strict=True)),
+                "se": dict(zip(self.systems, fit.errors.tolist(), strict=True)),
+                "effects": plain(fit.effects),
             }  # fmt: skip
-        return {"covariates": list(self.covariates), **fits}
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,61 +139,72 @@ class JudgeBias(Record):
     baseline: tuple[EqualLength, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def biases(self) -> list[str]:
-        """Return what biases the judge for sure, as ends of a sentence about it."""
+    def statements(self) -> Iterator[Statement]:
+        """Yield a sentence on every bias that is sure, or that none was detected."""
         phrases = position_phrases(self.position)
-        phrases += effect_phrases(self.effects)
+        phrases += effect_phrases(self.effects, pairs=self.position is not None)
         worse = [part for part in self.slices
                  if part.p_adjusted < ALPHA and part.beyond_the_rest.value < 0]  # fmt: skip
         if worse:
             least = min(worse, key=lambda part: (part.agreement.value, part.name, part.value))
             elsewhere = least.agreement.value - least.beyond_the_rest.value
-            phrases.append(
-                f"agrees least where {least.name} is {least.value} "
-                f"({least.agreement.value:.2f}; elsewhere {elsewhere:.2f})"
-            )
-        return phrases
-
-    def sentence(self) -> str:
-        """Return what biases the judge, in a sentence."""
-        phrases = self.biases()
+            where = f"where {least.name} is {least.value}"
+            agreement = f"{least.agreement.value:.2f}; elsewhere {elsewhere:.2f}"
+            phrases.append(f"agrees with annotators least {where} ({agreement})")
+        for phrase in phrases:
+            yield "settled", f"{self.judge} {phrase}."
         if self.position is not None and self.position.design == FIXED:
-            phrases.append("may prefer a position: each system keeps its side, so nobody can tell")
-        if not phrases:
-            return f"{self.judge}: no bias beyond annotators was detected on {self.n:,} rows."
-        return f"{self.judge} {'; it '.join(phrases)}."
+            why = "each system keeps its side, so nobody can tell"
+            yield "undecided", f"{self.judge} may prefer a position: {why}."
+        elif not phrases:
+            rows = plural(self.n, "labelled row")
+            yield "undecided", f"{self.judge}: no bias beyond annotators was detected on {rows}."
 
 
 def position_phrases(position: Position | None) -> list[str]:
     """Return which position a judge prefers, if it does for sure."""
     if position is None or not position.bias.known or not position.p < ALPHA:
         return []
-    sides = ("left", "right") if position.design == RANDOM_SIDES else ("first", "second")
-    side = sides[0] if position.bias.value > 0 else sides[1]
-    return [f"prefers the {side} answer by {abs(position.bias.value):.2f}"]
+    sides, rows = ["shown first", "shown second"], "pairs"
+    if position.design == RANDOM_SIDES:
+        sides, rows = ["on the left", "on the right"], "battles"
+    picked, other = sides if position.bias.value > 0 else sides[::-1]
+    share = f"{percent(abs(position.bias.value))} of {rows}"
+    return [f"picks the answer {picked} more often than the one {other}, by {share}"]
 
 
-def effect_phrases(effects: tuple[Effect, ...]) -> list[str]:
-    """Return what biases a judge for sure, the constant left out."""
+def effect_phrases(effects: Sequence[Effect], *, pairs: bool) -> list[str]:
+    """Return what biases a judge for sure, with units; the constant is left out."""
     phrases = []
     for effect in effects:
         estimate = effect.estimate
         if effect.name == CONSTANT or not estimate.known or not effect.p_adjusted < ALPHA:
             continue
-        value, interval = shown_interval(estimate.value, estimate.low, estimate.high)
-        evidence = f"({value}, {interval})" if estimate.bounded else f"({value})"
+        # Lengths of pairs are (left - right) / (left + right): a third if one is twice as long.
+        scale = 1 / 3 if pairs and effect.name == LENGTH else 1.0
+        ends = sorted((scale * abs(estimate.low), scale * abs(estimate.high)))
+        value, interval = shown_interval(scale * abs(estimate.value), *ends)
+        points = "of a win" if pairs else "points"
+        amount = f"{value} {points}" + (f" ({interval})" if estimate.bounded else "")
         more = estimate.value > 0
-        phrase = {
-            LENGTH: f"rewards length {'more' if more else 'less'} than annotators do",
-            OWN_FAMILY: f"is {'kinder to' if more else 'harder on'} its own family",
-            EXAGGERATION: f"{'exaggerates' if more else 'shrinks'} differences between systems",
-        }.get(effect.name, f"is biased by {effect.name}")
-        phrases.append(f"{phrase} {evidence}")
+        phrases.append({
+            LENGTH: f"gives {'an answer twice as long' if pairs else 'each unit of length'} "
+                    f"{amount} {'more' if more else 'less'} than annotators do",
+            OWN_FAMILY: f"is {'kinder to' if more else 'harder on'} its own family than annotators "
+                        f"are, by {amount}",
+            EXAGGERATION: f"{'exaggerates' if more else 'shrinks'} differences between systems, "
+                          f"by {amount} per unit of strength",
+        }.get(effect.name, f"gives each unit of {effect.name} {amount} "
+                           f"{'more' if more else 'less'} than annotators do"))  # fmt: skip
     return phrases
 
 
+def _columns(*names: str, better: Literal["higher"] | None = None) -> Iterator[Column]:
+    return (Column(name, better, 4 if name.startswith("p") else 3) for name in names)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BiasReport(Result):
+class BiasReport(Answer):
     """What biases all judges."""
 
     json_keys = keys("summary=sentences judges warnings provenance")
@@ -204,97 +212,73 @@ class BiasReport(Result):
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
 
-    def __repr__(self) -> str:
-        names = named([judge.judge for judge in self.judges])
-        return one_line(self, f"of {plural(len(self.judges), 'judge')}: {names}")
-
-    @property
-    def sentences(self) -> list[str]:
-        """A sentence for each judge."""
-        return [judge.sentence() for judge in self.judges]
-
-    def words(self) -> Summary:
-        """Return what biases each judge; where nothing was detected, that is open."""
+    def statements(self) -> Iterator[Statement]:
+        """Yield what biases each judge; where nothing was detected, that is open."""
+        for judge in self.judges:
+            yield from judge.statements()
         if not self.judges:
-            return Summary(undecided=("There is no judge to compare.",))
-        statements: list[Statement] = [
-            ("settled" if judge.biases() else "undecided", judge.sentence())
-            for judge in self.judges
-        ]
-        rows = plural(max(judge.n for judge in self.judges), "labelled row")
-        return Summary.of([*statements, ("sureness", f"This rests on {rows}.")])
+            yield "undecided", "There is no judge to compare."
 
-    def summary(self) -> str:
-        """Return a sentence for each judge."""
-        return "\n".join(self.sentences)
+    def answer(self) -> tuple[str, ...]:
+        """Return three sentences: the first on each judge, then the second, in their order."""
+        ranked = [
+            (rank, number, text)
+            for number, judge in enumerate(self.judges)
+            for rank, (_, text) in enumerate(judge.statements())
+        ]
+        first = sorted(sorted(ranked)[:3], key=lambda row: (row[1], row[0]))
+        return tuple(text for _, _, text in first) or Answer.answer(self)
 
     def table(self) -> Table:
-        """Return a row for each judge and effect."""
-        columns = (
-            Column("judge"), Column("what"), Column("effect", None, 3), Column("low", None, 3),
-            Column("high", None, 3), Column("p", None, 4), Column("p adjusted", None, 4),
-            Column("n"),
-        )  # fmt: skip
+        """Return a row for each judge and effect but the constant."""
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
             if judge.position is not None:
                 bias, p = judge.position.bias, judge.position.p
-                shown_p = None if np.isnan(p) else p
-                what = f"position ({judge.position.design})"
-                rows.append((judge.judge, what, bias.value, bias.low, bias.high, shown_p, shown_p,
+                cells = (None, None) if np.isnan(p) else (p, p)
+                rows.append((judge.judge, "position", bias.value, bias.low, bias.high, *cells,
                              bias.n))  # fmt: skip
-            for effect in judge.effects:
+            for effect in judge.effects[1:]:
                 estimate = effect.estimate
                 rows.append((judge.judge, effect.name, estimate.value, estimate.low, estimate.high,
                              effect.p, effect.p_adjusted, estimate.n))  # fmt: skip
-        note = "effects on judge minus annotators, all covariates at once; p adjusted by Holm"
+        columns = (Column("judge"), Column("what"),
+                   *_columns("effect", "low", "high", "p", "p adjusted"), Column("n"))  # fmt: skip
+        note = "effects on judge minus annotators, all at once; p adjusted by Holm"
         return Table("", columns, tuple(rows), (note,))
 
     def tables(self) -> list[Table]:
         """Return all tables: effects, slices, strengths, win rates against a baseline."""
-        more = (self._slices(), self._strengths(), self._equal_length())
-        return [self.table(), *(table for table in more if table.rows)]
-
-    def _slices(self) -> Table:
-        columns = (
-            Column("judge"), Column("slice"), Column("value"), Column("n"),
-            Column("agreement", "higher", 3), Column("low", None, 3), Column("high", None, 3),
-            Column("beyond the rest", None, 3), Column("p adjusted", None, 4),
-        )  # fmt: skip
-        rows = [
+        slices = [
             (judge.judge, part.name, part.value, part.agreement.n, part.agreement.value,
              part.agreement.low, part.agreement.high, part.beyond_the_rest.value, part.p_adjusted)
             for judge in self.judges for part in judge.slices
         ]  # fmt: skip
-        return Table("Agreement by slice", columns, tuple(rows))
-
-    def _strengths(self) -> Table:
-        columns = (
-            Column("judge"), Column("system"), Column("annotators", "higher", 3),
-            Column("annotators, style controlled", "higher", 3),
-            Column("by the judge", "higher", 3),
-            Column("by the judge, style controlled", "higher", 3),
-        )  # fmt: skip
-        rows = [
-            (judge.judge, *row) for judge in self.judges if judge.styled is not None
-            for row in judge.styled.rows()
-        ]  # fmt: skip
-        note = "neither the plain nor the controlled strength is the truth: style may be quality"
-        return Table("Strengths, plain and with style controlled", columns, tuple(rows), (note,))
-
-    def _equal_length(self) -> Table:
-        columns = (
-            Column("judge"), Column("system"), Column("baseline"), Column("win rate", "higher", 3),
-            Column("at equal length", "higher", 3), Column("low", None, 3), Column("high", None, 3),
-            Column("note"),
-        )  # fmt: skip
-        rows = [
+        styled = [(judge.judge, *row) for judge in self.judges if judge.styled is not None
+                  for row in judge.styled.rows()]  # fmt: skip
+        rates = [
             (judge.judge, row.system, row.baseline, row.rate.plain.value, row.rate.controlled.value,
              row.rate.controlled.low, row.rate.controlled.high,
              "extrapolated" if row.rate.extrapolated else None)
             for judge in self.judges for row in judge.baseline
         ]  # fmt: skip
-        return Table("Win rates at equal length", columns, tuple(rows))
+        strengths = ("annotators", "annotators, style controlled", "by the judge",
+                     "by the judge, style controlled")  # fmt: skip
+        note = "neither the plain nor the controlled strength is the truth: style may be quality"
+        more = (
+            Table("Agreement by slice", (
+                Column("judge"), Column("slice"), Column("value"), Column("n"),
+                *_columns("agreement", better="higher"),
+                *_columns("low", "high", "beyond the rest", "p adjusted")), tuple(slices)),
+            Table("Strengths, plain and with style controlled", (
+                Column("judge"), Column("system"), *_columns(*strengths, better="higher")),
+                tuple(styled), (note,)),
+            Table("Win rates at equal length", (
+                Column("judge"), Column("system"), Column("baseline"),
+                *_columns("win rate", "at equal length", better="higher"),
+                *_columns("low", "high"), Column("note")), tuple(rates)),
+        )  # fmt: skip
+        return [self.table(), *(table for table in more if table.rows)]
 
 
 # ------------------------------------------------------------------------------------- estimation
@@ -390,11 +374,10 @@ def agreement_by_slice(
             estimate = share_estimate if binary else mean_estimate
             beyond, p = _against_rest(score, inside, scored, verdicts.unit, level)
             parts.append((name, value, estimate(score[inside], unit, level), beyond, p))
-    p_values = np.array([p for *_, p in parts])
-    adjusted = np.full(len(p_values), np.nan)
-    tested = ~np.isnan(p_values)
+    adjusted = np.array([p for *_, p in parts])
+    tested = ~np.isnan(adjusted)
     if tested.any():
-        adjusted[tested] = adjust(p_values[tested])
+        adjusted[tested] = adjust(adjusted[tested])
     return tuple(SliceAgreement(*part, float(p)) for part, p in zip(parts, adjusted, strict=True))
 
 

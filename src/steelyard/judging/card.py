@@ -1,8 +1,9 @@
-"""The card of a judge: every number that compares it with annotators."""
+"""The card of a judge: every number that compares it with annotators; and words for results."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.display import Record
+from steelyard.core.decision import shown_interval
+from steelyard.core.display import Record, Result, Statement, Summary, named, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.table import plain
+from steelyard.core.text import plural
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, UNPARSED, Opinion, Verdicts
 from steelyard.formats.verdicts.read import LENGTH
@@ -53,6 +56,53 @@ _NO_LABELS = "verdicts are scores, no labels"
 _WEIGHTED = ("kappa_linear", "kappa_quadratic", "ac1", "alpha")
 
 
+# ------------------------------------------------------------------------------------------ words
+
+
+class Answer(Result):
+    """A result about judges whose sentences come from :meth:`statements`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def statements(self) -> Iterator[Statement]:
+        """Yield all sentences, each with the part of a summary that it belongs to."""
+
+    @property
+    def sentences(self) -> list[str]:
+        """All sentences."""
+        return [text for _, text in self.statements()]
+
+    def words(self) -> Summary:
+        """Return all sentences by part."""
+        return Summary.of(self.statements())
+
+    def summary(self) -> str:
+        """Return all sentences, a line each."""
+        return "\n".join(self.sentences)
+
+    def __repr__(self) -> str:
+        judges = [judge.judge for judge in getattr(self, "judges", ())]
+        return one_line(self, f"of {plural(len(judges), 'judge')}: {named(judges)}")
+
+    def answer(self) -> tuple[str, ...]:
+        """Return the first three sentences."""
+        return tuple(self.sentences[:3])
+
+
+def percent(share: float) -> str:
+    """Return a share in hundredths: ``86%``."""
+    return f"{100 * share:.0f}%"
+
+
+def with_interval(estimate: Estimate) -> str:
+    """Return an estimate with its interval: ``0.43 (95% CI 0.32 to 0.54)``."""
+    if not estimate.bounded:
+        return f"{estimate.value:.2f}"
+    value, interval = shown_interval(estimate.value, estimate.low, estimate.high)
+    return f"{value} ({interval})"
+
+
 # ---------------------------------------------------------------------------------- trivial rules
 
 
@@ -86,25 +136,16 @@ def trivial_rules(verdicts: Verdicts, labels: Codes | None) -> tuple[TrivialRule
             what = "its own verdicts in random order"
             rules.append(TrivialRule("random", float(shares @ by_judge), what))
     if verdicts.kind == "pairs":
-        left = float(shares[OF_PAIRS.index("left")])
-        rules.append(TrivialRule("first", left, "always picking the left answer"))
-        longer = longer_answers(verdicts)
-        if longer is not None:
-            rows = np.flatnonzero(labelled & (longer >= 0))
-            accuracy = float(shares_by_row[rows, longer[rows]].mean()) if len(rows) else np.nan
+        right, tie, left = (OF_PAIRS.index(side) for side in ("right", "tie", "left"))
+        rules.append(TrivialRule("first", float(shares[left]), "always picking the left answer"))
+        length = verdicts.covariates.get(LENGTH)
+        if length is not None:
+            rows = np.flatnonzero(labelled & ~np.isnan(length))
+            longer = np.where(length[rows] > 0, left, np.where(length[rows] == 0, tie, right))
+            accuracy = float(shares_by_row[rows, longer].mean()) if len(rows) else np.nan
             rules.append(TrivialRule("length", accuracy, "always picking the longer answer"))
     defined = [rule for rule in rules if not np.isnan(rule.accuracy)]
     return tuple(sorted(defined, key=lambda rule: (-rule.accuracy, rule.name)))
-
-
-def longer_answers(verdicts: Verdicts) -> Codes | None:
-    """Return the verdicts of a rule that prefers the longer answer; None without lengths."""
-    length: Floats | None = verdicts.covariates.get(LENGTH)
-    if length is None or verdicts.kind != "pairs":
-        return None
-    side = np.where(length > 0, OF_PAIRS.index("left"), OF_PAIRS.index("right"))
-    labels = np.where(length == 0, OF_PAIRS.index("tie"), side)
-    return np.where(np.isnan(length), MISSING, labels).astype(np.int32)
 
 
 # ---------------------------------------------------------------------------------------- systems
@@ -115,8 +156,8 @@ class SystemLevel:
     """How a judge orders systems, beside annotators.
 
     ``people`` and ``judge`` are means, of pairs log-strengths (NaN where undefined), by system;
-    ``mean_people`` and ``mean_judge`` are means of points, which the gap is about. ``alike`` is the
-    share of system pairs in the same order. ``why`` says what is missing where nothing is defined.
+    ``mean_judge`` are means of points, which the gap is about. ``alike`` is the share of system
+    pairs in the same order. ``why`` says what is missing where nothing is defined.
     """
 
     systems: tuple[str, ...]
@@ -124,12 +165,12 @@ class SystemLevel:
     judge: Floats
     mean_people: Floats
     mean_judge: Floats
-    alike: float
-    n_pairs: int
-    spa: float
-    correlation: float
-    gap: Gap | None
-    why: str = ""
+    alike: float = np.nan
+    n_pairs: int = 0
+    spa: float = np.nan
+    correlation: float = np.nan
+    gap: Gap | None = None
+    why: str | None = None
 
     @property
     def median_gap(self) -> float:
@@ -140,20 +181,13 @@ class SystemLevel:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        gap = None if self.gap is None else self.gap.gap
+        gap = undefined("no gap") if self.gap is None else self.gap.gap
         return {
-            "n": len(self.systems),
-            "spa": self.spa,
-            "pa": self.alike,
-            "n_pairs": self.n_pairs,
-            "pearson": self.correlation,
-            "tau": np.nan if self.gap is None else self.gap.tau,
-            "gap": np.nan if gap is None else gap.value,
-            "gap_ci": [gap.low, gap.high] if gap is not None and gap.bounded else None,
-            "gap_details": None if self.gap is None else self.gap.to_dict(),
-            "median_gap": self.median_gap,
-            "why": self.why or None,
-        }
+            "n": len(self.systems), "spa": self.spa, "pa": self.alike, "n_pairs": self.n_pairs,
+            "pearson": self.correlation, "tau": np.nan if self.gap is None else self.gap.tau,
+            "gap": gap.value, "gap_ci": gap.to_dict()["ci"], "gap_details": plain(self.gap),
+            "median_gap": self.median_gap, "why": self.why,
+        }  # fmt: skip
 
 
 def system_level(verdicts: Verdicts, people: Opinion, judge: Opinion) -> SystemLevel:
@@ -168,8 +202,8 @@ def system_level(verdicts: Verdicts, people: Opinion, judge: Opinion) -> SystemL
     elif not both.any():
         why = "no row has a number of annotators and of the judge"
     if why or verdicts.left is None:
-        nan, empty = np.nan, np.full(len(systems), np.nan)
-        return SystemLevel(systems, empty, empty, empty, empty, nan, 0, nan, nan, None, why)
+        empty = np.full(len(systems), np.nan)
+        return SystemLevel(systems, empty, empty, empty, empty, why=why)
     pairs = verdicts.kind == "pairs" and verdicts.right is not None
     code, of_people, of_judge = verdicts.left, people.value, judge.value
     unit = verdicts.unit
@@ -341,20 +375,23 @@ class JudgeCard:
     graded: bool
     notes: tuple[str, ...] = ()
 
+    def _of_labels(self, name: str) -> Estimate:
+        return undefined(_NO_LABELS) if self.agreement is None else getattr(self.agreement, name)
+
     @property
     def accuracy(self) -> Estimate:
         """Share of rows on which it says what annotators say."""
-        return undefined(_NO_LABELS) if self.agreement is None else self.agreement.accuracy
+        return self._of_labels("accuracy")
 
     @property
     def kappa(self) -> Estimate:
         """Agreement beyond chance."""
-        return undefined(_NO_LABELS) if self.agreement is None else self.agreement.kappa
+        return self._of_labels("kappa")
 
     @property
     def weighted_kappa(self) -> Estimate:
         """Agreement of ordered grades beyond chance, with quadratic weights."""
-        return undefined(_NO_LABELS) if self.agreement is None else self.agreement.kappa_quadratic
+        return self._of_labels("kappa_quadratic")
 
     @property
     def rho(self) -> Estimate:
@@ -371,12 +408,9 @@ class JudgeCard:
     @property
     def headline(self) -> Estimate:
         """The estimate of :attr:`measure`."""
-        by_measure = {
-            "correlation": self.rho,
-            "weighted kappa": self.weighted_kappa,
-            "agreement": self.accuracy,
-        }
-        return by_measure[self.measure]
+        if self.measure == "agreement":
+            return self.accuracy
+        return self.weighted_kappa if self.measure == "weighted kappa" else self.rho
 
     @property
     def worth(self) -> float:
@@ -396,18 +430,14 @@ class JudgeCard:
         """Return what ``--json`` prints of a judge."""
         abstained = self.abstained.to_dict()
         values: dict[str, Any] = {
-            "judge": self.name,
-            "n": self.n,
-            "abstained": abstained["value"],
-            "abstained_ci": abstained["ci"],
-            "accuracy": self.accuracy.to_dict(),
+            "judge": self.name, "n": self.n, "abstained": abstained["value"],
+            "abstained_ci": abstained["ci"], "accuracy": self.accuracy.to_dict(),
             "kappa": self.kappa.to_dict(),
-        }
-        if self.agreement is None:
-            values |= {name: self.kappa.to_dict() for name in _WEIGHTED}
-        else:
+            **{name: self._of_labels(name).to_dict() for name in _WEIGHTED},
+        }  # fmt: skip
+        if self.agreement is not None:
             labels = self.agreement.to_dict()
-            values |= {name: labels[name] for name in (*_WEIGHTED, "unparsed", "majority")}
+            values |= {name: labels[name] for name in ("unparsed", "majority")}
             values["confusion"] = {
                 "labels": list(self.categories), "counts": self.agreement.counts.tolist(),
                 "recall": labels["recall"], "precision": labels["precision"],

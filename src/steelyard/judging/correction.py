@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from steelyard.comparison.results import Comparison, PairTest, Ranked
 from steelyard.comparison.tests import Verdicts as Leads
 from steelyard.comparison.tests import tiers_by
 from steelyard.core.decision import Decision
-from steelyard.core.display import Result, Statement, Summary, one_line
+from steelyard.core.display import Statement, one_line
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance, origin
@@ -24,8 +24,8 @@ from steelyard.core.text import all_of, listed, plural
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.units import UnitEffect
 from steelyard.data.verdicts import Opinion, Verdicts
-from steelyard.judging.options import AUTO, BT, MEAN, CorrectOptions
-from steelyard.judging.report import percent, with_interval
+from steelyard.judging.card import Answer, percent, with_interval
+from steelyard.judging.options import AUTO, BT, MEAN, CorrectOptions, checked_pair
 from steelyard.stats.arrays import Floats
 from steelyard.stats.distributions import expit
 from steelyard.stats.estimate import Estimate, critical, symmetric, undefined
@@ -95,25 +95,16 @@ def _read(sources: Sequence[Any], options: CorrectOptions) -> tuple[Verdicts, Op
     reading = options
     if options.judge is not None and options.judges is None:
         reading = replace(options, judges=(options.judge,))
-    probability = column if kind == PROBABILITY else None
-    verdicts = reading.read(sources, probability)
-    judge = options.pick(verdicts)
     if kind == PROBABILITY:
+        verdicts = reading.read(sources, probability=column)
         if verdicts.probability is None:
             raise UsageError(f"labels: no column '{column}' of probabilities")
-        return verdicts, judge, Sampling(kind, probability=verdicts.probability)
+        return verdicts, options.pick(verdicts), Sampling(kind, probability=verdicts.probability)
+    verdicts = reading.read(sources, strata=column)
+    judge = options.pick(verdicts)
     if kind != BY or column is None:
         return verdicts, judge, Sampling(kind)
     words = _words_of(column, verdicts, judge)
-    if words is None and not isinstance(sources[0], Verdicts):
-        # Of columns of numbers, only those that are named are read.
-        wanted = (*(options.covariates or ()), column)
-        try:
-            verdicts = replace(reading, covariates=wanted).read(sources, probability)
-        except UsageError as error:
-            raise UsageError(f"labels: no strata in column '{column}' ({error})") from None
-        judge = options.pick(verdicts)
-        words = _words_of(column, verdicts, judge)
     if words is None:
         columns = [_VERDICT, *verdicts.slices, *verdicts.covariates]
         raise UsageError(f"labels: no column '{column}'; {hint(column, columns)}")
@@ -130,17 +121,15 @@ def _words_of(column: str, verdicts: Verdicts, judge: Opinion) -> Sequence[str] 
     """Return a column as words; None where there is no such column."""
     if column in verdicts.slices:
         return verdicts.slices[column]
-    judges = {opinion.name: opinion for opinion in (*verdicts.judges, judge)} | {_VERDICT: judge}
-    if column in judges:
-        opinion = judges[column]
-        if opinion.label is not None and opinion.categorical:
-            return [verdicts.categories[c] if c >= 0 else "none" for c in opinion.label]
-        return [f"{x:g}" for x in opinion.value]
-    if column in verdicts.covariates:
-        return [f"{x:g}" for x in verdicts.covariates[column]]
     if column == "system" and verdicts.left is not None and verdicts.right is None:
         return [verdicts.systems[code] for code in verdicts.left]
-    return None
+    judges = {opinion.name: opinion for opinion in (*verdicts.judges, judge)} | {_VERDICT: judge}
+    if column not in judges and column not in verdicts.covariates:
+        return None
+    opinion = judges.get(column)
+    if opinion is not None and opinion.label is not None and opinion.categorical:
+        return [verdicts.categories[c] if c >= 0 else "none" for c in opinion.label]
+    return [f"{x:g}" for x in (verdicts.covariates[column] if opinion is None else opinion.value)]
 
 
 # -------------------------------------------------------------------------------- what comes of it
@@ -176,23 +165,19 @@ class CorrectedPair:
 
     def turned(self) -> CorrectedPair:
         """Return the second minus the first."""
-        estimate, people = _negative(self.corrected.estimate), _negative(self.corrected.people)
-        corrected = replace(
-            self.corrected, estimate=estimate, people=people, judge=0.0 - self.corrected.judge
+        estimate, people = (
+            replace(x, value=0.0 - x.value, low=0.0 - x.high, high=0.0 - x.low)
+            for x in (self.corrected.estimate, self.corrected.people)
         )
+        judge = 0.0 - self.corrected.judge
+        corrected = replace(self.corrected, estimate=estimate, people=people, judge=judge)
         return replace(self, first=self.second, second=self.first, corrected=corrected)
 
 
 def _flat(corrected: Corrected) -> dict[str, Any]:
     values = corrected.to_dict()
-    human = values.pop("human")
-    judge = values.pop("judge")
+    human, judge = values.pop("human"), values.pop("judge")
     return {"judge": judge, "human": human["value"], "human_ci": human["ci"], **values}
-
-
-def _negative(estimate: Estimate) -> Estimate:
-    low, high = 0.0 - estimate.high, 0.0 - estimate.low
-    return replace(estimate, value=0.0 - estimate.value, low=low, high=high)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -207,9 +192,20 @@ class Parts:
     freedom: Floats
     notes: tuple[str, ...] = ()
 
+    def ends(self) -> tuple[Floats, Floats]:
+        """Return the intervals of all differences."""
+        k = len(self.systems)
+        index = {system.system: i for i, system in enumerate(self.systems)}
+        low, high = np.full((k, k), np.nan), np.full((k, k), np.nan)
+        for pair in self.pairs:
+            i, j, estimate = index[pair.first], index[pair.second], pair.corrected.estimate
+            low[i, j], high[i, j] = estimate.low, estimate.high
+            low[j, i], high[j, i] = -estimate.high, -estimate.low
+        return low, high
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Correction(Result):
+class Correction(Answer):
     """Systems by annotators, from few labels and the verdicts of a judge.
 
     ``overall`` is the mean of all rows; None where systems are ranked by strengths. ``together``
@@ -257,31 +253,40 @@ class Correction(Result):
         return float(np.mean(weights)) if weights else math.nan
 
     @property
+    def ranked(self) -> bool:
+        """Whether there are tests and ranks of two or more systems."""
+        return self.together is not None and len(self.systems) > 1
+
+    @property
     def comparison(self) -> Comparison:
         """The same as a comparison of systems: ranks, tiers, tests of all pairs."""
-        if self.together is None or len(self.systems) < 2:
+        together = self.together
+        if together is None or not self.ranked:
             raise UsageError("a comparison needs two or more systems with an error of their means")
-        estimates = [system.corrected.estimate for system in self.systems]
         names = tuple(system.system for system in self.systems)
-        values = np.array([estimate.value for estimate in estimates])
-        differences, together = self.parts.differences, self.together
-        positions = ranks(values, close=1e-9)
-        low, high = self._ends()
-        bt, defined = self.by == BT, ~np.isnan(values)
+        values, lows, highs = (
+            np.array([getattr(system.corrected.estimate, end) for system in self.systems])
+            for end in ("value", "low", "high")
+        )
+        differences, (low, high) = self.parts.differences, self.parts.ends()
+        pairwise, pairwise_low, pairwise_high = (
+            np.asarray(expit(x)) if self.by == BT else x for x in (differences, low, high)
+        )
+        positions, defined = ranks(values, close=1e-9), ~np.isnan(values)
         ranked = Ranked(
             scores=values,
             ranks=positions,
-            pairwise=np.asarray(expit(differences)) if bt else differences,
-            low=np.array([estimate.low for estimate in estimates]),
-            high=np.array([estimate.high for estimate in estimates]),
+            pairwise=pairwise,
+            low=lows,
+            high=highs,
             best_rank=np.where(defined, together.best, np.nan),
             worst_rank=np.where(defined, together.worst, np.nan),
             gap_low=low,
             gap_high=high,
-            pairwise_low=np.asarray(expit(low)) if bt else low,
-            pairwise_high=np.asarray(expit(high)) if bt else high,
+            pairwise_low=pairwise_low,
+            pairwise_high=pairwise_high,
             rank_shares=together.shares,
-            average=not bt,
+            average=self.by != BT,
         )
         test = PairTest(
             together.p, together.p_adjusted, "two-sided", "all pairs at once",
@@ -304,17 +309,6 @@ class Correction(Result):
             score=f"annotators, by {self.n_labelled:,} labels and {self.judge}",
         )
 
-    def _ends(self) -> tuple[Floats, Floats]:
-        """Return the intervals of all differences."""
-        k = len(self.systems)
-        index = {system.system: i for i, system in enumerate(self.systems)}
-        low, high = np.full((k, k), np.nan), np.full((k, k), np.nan)
-        for pair in self.parts.pairs:
-            i, j = index[pair.first], index[pair.second]
-            low[i, j], high[i, j] = pair.corrected.estimate.low, pair.corrected.estimate.high
-            low[j, i], high[j, i] = -high[i, j], -low[i, j]
-        return low, high
-
     def table(self) -> Table:
         """Return a row per system, the best first, and one for all rows where there is a mean."""
         rows = [(system.system, system.corrected) for system in self.systems]
@@ -322,37 +316,38 @@ class Correction(Result):
                                    row[0]))  # fmt: skip
         rows += [] if self.overall is None else [("all", self.overall)]
         ranked: dict[str, tuple[Any, ...]] = {}
-        if self.together is not None and len(self.systems) > 1:
-            comparison = self.comparison
-            ranking, tiers = comparison.aggregations[self.by], comparison.tiers.get(self.by)
+        if self.ranked and self.together is not None:
+            tiers = self.comparison.tiers.get(self.by)
             clusters = (None,) * len(self.systems) if tiers is None else tiers.clusters
-            assert ranking.best_rank is not None
-            assert ranking.worst_rank is not None
-            ends = (whole(end) for end in (ranking.best_rank, ranking.worst_rank))
-            cells_of = zip(clusters, *ends, strict=True)
-            ranked = dict(zip(comparison.systems, cells_of, strict=True))
+            ends = (whole(end) for end in (self.together.best, self.together.worst))
+            for system, cells in zip(self.systems, zip(clusters, *ends, strict=True), strict=True):
+                if system.corrected.estimate.known:
+                    ranked[system.system] = cells
         bounds = np.array([[x.estimate.value, x.estimate.low, x.estimate.high] for _, x in rows])
-        bounds = bounds[~np.isnan(bounds).any(axis=1)] if len(rows) else bounds
+        bounds = bounds[~np.isnan(bounds).any(axis=1)] if rows else bounds
         digits = interval_decimals(*bounds.T) if len(bounds) else 3
         headings = (
             Column("system"),
             *((Column("tier", importance=8), Column("rank from"), Column("to")) if ranked else ()),
-            Column("corrected", "higher", digits, importance=9), Column("low", None, digits),
-            Column("high", None, digits), Column("labels alone", None, digits),
-            Column("judge alone", None, digits), Column("weight", None, 2, importance=3),
+            Column("corrected", "higher", digits, importance=9),
+            *(Column(name, None, digits) for name in ("low", "high", "labels alone",
+                                                      "judge alone")),
+            *(() if self.by == BT else (Column("weight", None, 2, importance=3),)),
             Column("labels", importance=2),
         )  # fmt: skip
-        cells = tuple(
-            (name, *(ranked.get(name, (None,) * 3) if ranked else ()), row.estimate.value,
-             row.estimate.low, row.estimate.high, row.people.value, row.judge, row.weight,
-             row.n_labelled)
-            for name, row in rows
+        body = tuple(
+            (name, *(ranked.get(name, (None,) * 3) if ranked else ()), x.estimate.value,
+             x.estimate.low, x.estimate.high, x.people.value, x.judge,
+             *(() if self.by == BT else (x.weight,)), x.n_labelled)
+            for name, x in rows
         )  # fmt: skip
         what = "log-strengths" if self.by == BT else "means"
-        notes = (f"{what} by annotators, from {self._sources()} ({self.labels})", *self.notes)
+        if self.by == BT:
+            what += f", where the judge weighs {self.weight:.2f}"
+        notes = [f"{what} (labels: {self.labels})", *self.notes]
         if self.labels.startswith(BY):
-            notes = (*notes, "labels alone are counted as they are, however they were chosen")
-        return Table("", headings, cells, notes)
+            notes.append("labels alone are counted as they are, however they were chosen")
+        return Table("", headings, body, tuple(notes))
 
     def _sources(self) -> str:
         return f"{plural(self.n_labelled, 'label')} and {self.n_judged:,} verdicts of {self.judge}"
@@ -361,18 +356,10 @@ class Correction(Result):
         """Yield the sentences by part: who is ahead, who could be, what the judge adds."""
         lines = [*self._mean_line(), *self._pair_line(), *self._first_line()]
         yield from lines or [("undecided", f"Nothing is known from {self._sources()}.")]
-        for text in self._gain_line():
-            yield "sureness", text
-
-    def words(self) -> Summary:
-        """Return who is ahead by annotators, who else could be, and what the judge adds."""
-        return Summary.of(self.statements())
-
-    def summary(self) -> str:
-        """Return all sentences, a line each."""
-        return "\n".join(text for _, text in self.statements())
+        yield from (("sureness", text) for text in self._gain_line())
 
     def _mean_line(self) -> Iterator[Statement]:
+        """Yield the mean of all rows, where systems are not ranked."""
         if self.overall is None or len(self.systems) > 1:
             return
         estimate, people, judge = self.overall.estimate, self.overall.people, self.overall.judge
@@ -387,9 +374,7 @@ class Correction(Result):
 
     def _order(self) -> list[str]:
         """Return the systems that have a rank, the best first; none without tests."""
-        if self.together is None or len(self.systems) < 2:
-            return []
-        values = {x.system: x.corrected.estimate.value for x in self.systems}
+        values = {x.system: x.corrected.estimate.value for x in self.systems if self.ranked}
         ranked = [name for name, value in values.items() if not math.isnan(value)]
         return sorted(ranked, key=lambda name: (-values[name], name))
 
@@ -400,11 +385,10 @@ class Correction(Result):
             pair = next(x for x in self.parts.pairs if {x.first, x.second} == set(order[:2]))
         if pair is None:
             return
-        estimate = pair.corrected.estimate
-        if not estimate.known:
-            yield "undecided", f"{pair.first} and {pair.second}: {estimate.why}."
+        if not pair.corrected.estimate.known:
+            yield "undecided", f"{pair.first} and {pair.second}: {pair.corrected.estimate.why}."
             return
-        pair = pair.turned() if estimate.value < 0 else pair
+        pair = pair.turned() if pair.corrected.estimate.value < 0 else pair
         estimate = pair.corrected.estimate
         alone = math.isnan(pair.p_adjusted)  # a pair that was not tested among all
         decision = Decision(
@@ -448,9 +432,8 @@ class Correction(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        ranked = self.together is not None and len(self.systems) > 1
         return {
-            "summary": self.summary().splitlines(),
+            "summary": self.sentences,
             "n_items": self.n_rows,
             "n_labelled": self.n_labelled,
             "labels": self.labels,
@@ -463,7 +446,7 @@ class Correction(Result):
                 "systems": [system.to_dict() for system in self.systems],
                 "pairs": [pair.to_dict() for pair in self.pairs],
             },
-            "comparison": self.comparison.rankings_dict() if ranked else None,
+            "comparison": self.comparison.rankings_dict() if self.ranked else None,
             "notes": list(self.notes),
             "warnings": list(self.warnings),
             **origin(self.provenance),
@@ -539,8 +522,7 @@ def correct(*sources: Any, options: CorrectOptions, rng: Rng = 0) -> Correction:
         warnings=(
             *verdicts.notes,
             *parts.notes,
-            *_warnings(sampling, parts, overall, human),
-            *_missing_warning(verdicts, human, judge, options.level),
+            *_warnings(means, judge.name, parts, overall),
         ),
         provenance=options.provenance("judge correct", sources, rng),
         level=options.level,
@@ -577,13 +559,7 @@ def _estimated(
             parts = means.systems()
     if options.pair is None:
         return overall, parts, None
-    names = tuple(options.pair)
-    if len(names) != 2 or names[0] == names[1]:
-        raise UsageError(f"pair: expected two systems, got {listed(names) or 'none'}")
-    systems = [system.system for system in parts.systems]
-    for name in names:
-        if name not in systems:
-            raise UsageError(f"pair: no system '{name}'; {hint(name, systems)}")
+    names = checked_pair(options.pair, [system.system for system in parts.systems])
     if by == MEAN and verdicts.kind == "pairs":
         return overall, parts, means.battles(*(verdicts.systems.index(name) for name in names))
     pair = next(pair for pair in parts.pairs if {pair.first, pair.second} == set(names))
@@ -605,46 +581,38 @@ def _tested(
     return replace(parts, pairs=tuple(map(tested, parts.pairs))), asked
 
 
-def _missing_warning(
-    verdicts: Verdicts, human: Floats, judge: Opinion, level: float
-) -> Iterator[str]:
-    """Warn if labels differ between rows with and without a verdict."""
-    labelled, missing = ~np.isnan(human), np.isnan(judge.value)
-    if len(np.unique(missing[labelled])) < 2:
-        return
-    unit = None if verdicts.unit is None else verdicts.unit[labelled]
-    silent = missing[labelled].astype(np.float64)
-    related = correlation(human[labelled], silent, unit=unit, level=level)
-    if related.bounded and not related.low <= 0 <= related.high:
-        without, others = (float(human[labelled & rows].mean()) for rows in (missing, ~missing))
-        where = f"{without:.3g} where {judge.name} gave no verdict and {others:.3g} elsewhere"
-        yield f"labels average {where}: its verdicts are not missing at random"
-
-
-def _warnings(
-    sampling: Sampling, parts: Parts, overall: Corrected | None, human: Floats
-) -> Iterator[str]:
-    if sampling.kind == UNKNOWN:
+def _warnings(means: Means, judge: str, parts: Parts, overall: Corrected | None) -> Iterator[str]:
+    """Yield what makes intervals wide, or wrong: the choice of rows, few labels, no verdicts."""
+    kind, human, unit = means.sampling.kind, means.human, means.verdicts.unit
+    if kind == UNKNOWN:
         yield (
             "how rows were chosen for labelling is not known: they are taken for a random sample; "
             "intervals miss the truth if they are not"
         )
     few = [system.system for system in parts.systems if system.corrected.note]
     notes = {system.corrected.note for system in parts.systems if system.corrected.note}
-    if few and len(notes) <= 3 and sampling.kind != BY:
+    if few and len(notes) <= 3 and kind != BY:
         yield f"{listed(few)}: {listed(sorted(notes))}"
-    if overall is not None and overall.note and not few and sampling.kind != BY:
+    if overall is not None and overall.note and not few and kind != BY:
         yield overall.note
-    n = int((~np.isnan(human)).sum())
+    labelled, missing = ~np.isnan(human), np.isnan(means.judge)
+    n = int(labelled.sum())
     if n < _FEW_LABELS:
         yield f"{plural(n, 'label')}: intervals are wide, and may be too narrow all the same"
+    if len(np.unique(missing[labelled])) < 2:
+        return
+    silent, units = missing[labelled].astype(np.float64), None if unit is None else unit[labelled]
+    related = correlation(human[labelled], silent, unit=units, level=means.level)
+    if related.bounded and not related.low <= 0 <= related.high:
+        without, others = (float(human[labelled & rows].mean()) for rows in (missing, ~missing))
+        where = f"{without:.3g} where {judge} gave no verdict and {others:.3g} elsewhere"
+        yield f"labels average {where}: its verdicts are not missing at random"
 
 
 # ------------------------------------------------------------------------------------------ means
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemRows:
+class SystemRows(NamedTuple):
     """The rows of a system, from its side: what annotators and the judge gave it."""
 
     rows: NDArray[np.intp]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.decision import shown_p
-from steelyard.core.display import Result, Statement, Summary, keys, named, one_line
+from steelyard.core.display import Statement, keys
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
@@ -17,8 +17,8 @@ from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
+from steelyard.judging.card import Answer, percent, with_interval
 from steelyard.judging.options import DriftOptions
-from steelyard.judging.report import percent, with_interval
 from steelyard.stats.estimate import Estimate, mean_estimate, undefined
 from steelyard.stats.judged.agreement import Drift, drift
 
@@ -74,13 +74,12 @@ class JudgeDrift:
             f"{self.judge} agrees with annotators on {now} of {rows} ({before} before).",
         )
         steps = f"{plural(labels.gained, 'verdict')} became right and {labels.lost:,} wrong"
-        changed = f"{percent(labels.changed.value)} of {self.n:,} verdicts changed"
         difference = f"The difference is {with_interval(step)}"
-        yield "sureness", f"{difference}: {steps} ({shown_p(labels.p)}); {changed}."
+        yield "sureness", f"{difference}: {steps} ({shown_p(labels.p)})."
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DriftReport(Result):
+class DriftReport(Answer):
     """Judges before and after."""
 
     json_keys = keys("summary=sentences judges warnings provenance")
@@ -88,38 +87,34 @@ class DriftReport(Result):
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
 
-    def __repr__(self) -> str:
-        names = named([judge.judge for judge in self.judges])
-        return one_line(self, f"of {plural(len(self.judges), 'judge')}: {names}")
+    def statements(self) -> Iterator[Statement]:
+        """Yield whether each judge got better or worse, then what that rests on."""
+        for judge in self.judges:
+            yield from judge.statements()
+        if not self.judges:
+            yield "undecided", "There is no judge to compare."
 
-    @property
-    def sentences(self) -> list[str]:
-        """All sentences, judge by judge."""
-        return [text for judge in self.judges for _, text in judge.statements()]
-
-    def words(self) -> Summary:
-        """Return whether judges got better or worse; what can't be seen is open."""
-        statements = [x for judge in self.judges for x in judge.statements()]
-        return Summary.of(statements or [("undecided", "There is no judge to compare.")])
-
-    def summary(self) -> str:
-        """Return all sentences, a line each."""
-        return "\n".join(self.sentences)
+    def answer(self) -> tuple[str, ...]:
+        """Return what became of one judge, or the first sentence on each of several."""
+        if len(self.judges) == 1:
+            return Answer.answer(self)
+        return tuple(next(judge.statements())[1] for judge in self.judges[:3])
 
     def table(self) -> Table:
         """Return a row per judge."""
         columns = (
-            Column("judge"), Column("rows"), Column("labelled"), Column("old", "higher", 3),
-            Column("new", "higher", 3), Column("difference", None, 3), Column("low", None, 3),
-            Column("high", None, 3), Column("gained"), Column("lost"), Column("p", None, 4),
-            Column("changed", None, 3), Column("shift", None, 3),
+            Column("judge"), Column("rows", importance=3), Column("labelled", importance=3),
+            *(Column(name, "higher", 3) for name in ("old", "new")),
+            *(Column(name, None, 3) for name in ("difference", "low", "high")),
+            Column("gained", importance=4), Column("lost", importance=4),
+            Column("p", None, 4, importance=8), Column("changed", None, 3, importance=4),
+            Column("shift", None, 3),
         )  # fmt: skip
         rows: list[tuple[Cell, ...]] = []
         for judge in self.judges:
-            labels = judge.labels
             compared: tuple[Cell, ...] = (None,) * 7
-            if labels is not None:
-                step = labels.difference
+            if judge.labels is not None:
+                labels, step = judge.labels, judge.labels.difference
                 compared = (step.value, step.low, step.high, labels.gained, labels.lost, labels.p,
                             labels.changed.value)  # fmt: skip
             rows.append((judge.judge, judge.n, judge.n_labelled, judge.old_accuracy.value,

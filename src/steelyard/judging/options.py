@@ -36,6 +36,16 @@ def _level() -> Any:
     return fraction(0.95, "Of the intervals.")
 
 
+def checked_pair(names: Collection[str], systems: Sequence[str]) -> tuple[str, ...]:
+    """Return the two systems that ``pair`` names, after checking that they exist."""
+    if len(names) != 2 or len(set(names)) != 2:
+        raise UsageError(f"pair: expected two systems, got {listed(tuple(names)) or 'none'}")
+    for name in names:
+        if name not in systems:
+            raise UsageError(f"pair: no system '{name}'; {hint(name, systems)}")
+    return tuple(names)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions(Options):
     """How verdicts are read: which columns are annotators, which are judges, what rows share."""
@@ -63,7 +73,9 @@ class ReadOptions(Options):
     columns: Any = ()
     ignore: Collection[str] = names((), "Skip these columns.")
 
-    def read(self, sources: Sequence[Any], probability: str | None = None) -> Verdicts:
+    def read(
+        self, sources: Sequence[Any], *, probability: str | None = None, strata: str | None = None
+    ) -> Verdicts:
         """Read verdicts from files or frames, or take them as they are."""
         from steelyard.data.verdicts import Verdicts
         from steelyard.formats.load import selection
@@ -71,19 +83,14 @@ class ReadOptions(Options):
 
         if len(sources) == 1 and isinstance(sources[0], Verdicts):
             return sources[0]
-        roles = selection(self.columns, "columns", "roles and columns, as {'item': 'id'}")
+        names = ("human", "judges", "unit", "covariates", "ignore", "words", "swapped")
+        settings = {name: getattr(self, name) for name in names}
+        settings |= {name: tuple(settings[name]) for name in ("human", "ignore", "words")}
+        columns = selection(self.columns, "columns", "roles and columns, as {'item': 'id'}")
         reading = VerdictReading(
-            human=tuple(self.human),
-            judges=None if self.judges is None else tuple(self.judges),
-            unit=self.unit,
-            covariates=self.covariates,
-            probability=probability,
-            where=selection(self.where),
-            columns=roles,
-            ignore=tuple(self.ignore),
-            words=tuple(self.words),
-            swapped=self.swapped,
-        )
+            **settings, columns=columns, where=selection(self.where), probability=probability,
+            strata=strata,
+        )  # fmt: skip
         return read_verdicts(sources, reading)
 
     def provenance(self, method: str, sources: Sequence[Any], rng: object = None) -> Provenance:

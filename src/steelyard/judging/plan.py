@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.display import Record, Result, Statement, Summary, keys, one_line
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.display import Record, Statement, keys, one_line
+from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Column, Frame, Table
 from steelyard.core.text import plural
 from steelyard.data.verdicts import Opinion, Verdicts
+from steelyard.judging.card import Answer, percent
 from steelyard.judging.correction import RANDOM, Means, Sampling
-from steelyard.judging.options import PlanOptions
-from steelyard.judging.report import percent
+from steelyard.judging.options import PlanOptions, checked_pair
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
 from steelyard.stats.estimate import critical
@@ -72,7 +72,7 @@ class Need(Record):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class LabelPlan(Result):
+class LabelPlan(Answer):
     """How many labels are needed, and which rows come next.
 
     ``rho`` and ``spread`` are the correlation with annotators and the spread of what they say, from
@@ -103,38 +103,19 @@ class LabelPlan(Result):
         return one_line(self, f"of {rows}, by '{self.judge}'")
 
     def statements(self) -> Iterator[Statement]:
-        """Return the sentences by part: labels needed, rows to label, what the judge saves."""
-        for need in self.needs:
-            yield "undecided" if need.labels is None else "settled", need.sentence()
+        """Yield the sentences by part: labels needed, rows to label, what the judge saves."""
         if self.rows is not None:
             rows = plural(self.n_next, "row")
             yield "settled", f"Label {rows} next: more where the judge was wrong more often."
             yield "sureness", f"Then correct by these labels (probability:{PROBABILITY})."
+        for need in self.needs:
+            yield "undecided" if need.labels is None else "settled", need.sentence()
+        labels = plural(self.n_labelled, "label")
+        saved = f"{self.judge} correlates with annotators at {self.rho:.2f} over {labels}: "
+        saved += f"it saves at most {percent(_helpful(self.rho) ** 2)} of labels."
         if math.isnan(self.rho):
-            labels = plural(self.n_labelled, "label")
-            yield "sureness", f"{labels} so far: too few to know what {self.judge} is worth."
-        else:
-            saved = percent(max(self.rho, 0.0) ** 2)
-            yield (
-                "sureness",
-                (
-                    f"{self.judge} correlates with annotators at {self.rho:.2f} over "
-                    f"{self.n_labelled:,} labels: it saves at most {saved} of labels."
-                ),
-            )
-
-    def words(self) -> Summary:
-        """Return how many labels are needed, what can't be reached, and what the judge saves."""
-        return Summary.of(self.statements())
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """All sentences, in the order in which they are read."""
-        return self.words().sentences()
-
-    def summary(self) -> str:
-        """Return all sentences, a line each."""
-        return "\n".join(self.sentences)
+            saved = f"{labels} so far: too few to know what {self.judge} is worth."
+        yield "sureness", saved
 
     def table(self) -> Table:
         """Return what is needed, a row per question."""
@@ -150,8 +131,8 @@ class LabelPlan(Result):
     @property
     def curve_points(self) -> list[dict[str, float]]:
         """The curve as JSON has it."""
-        return [dict(zip(("labels", "half_width", "people_alone"), point, strict=True))
-                for point in self.curve]  # fmt: skip
+        names = ("labels", "half_width", "people_alone")
+        return [dict(zip(names, point, strict=True)) for point in self.curve]
 
     @property
     def next_rows(self) -> list[dict[str, Cell]] | None:
@@ -211,8 +192,8 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
     if options.budget is not None:
         rows, n_next = rows_to_label(verdicts, judge, human, options.budget, stream)
         notes.append(
-            f"rows are drawn with the probabilities of the column '{PROBABILITY}', exactly as many "
-            "as asked for (systematic sampling in random order); 1 for rows that have a label"
+            f"rows are drawn with the probabilities of the column '{PROBABILITY}'; rows that have "
+            "a label have 1"
         )
     return LabelPlan(
         judge=judge.name,
@@ -326,11 +307,7 @@ class _Planner:
     def _separated(self, names: tuple[str, ...]) -> Need:
         """Return the labels that separate two systems, from their differences on the same items."""
         verdicts, options = self.verdicts, self.options
-        if len(names) != 2 or names[0] == names[1]:
-            raise UsageError("pair: expected two systems")
-        for name in names:
-            if name not in verdicts.systems:
-                raise UsageError(f"pair: no system '{name}'; {hint(name, verdicts.systems)}")
+        names = checked_pair(names, verdicts.systems)
         means = Means(verdicts, self.human, self.judge.value, Sampling(RANDOM), options.level)
         part = means.differences(*(verdicts.systems.index(name) for name in names))
         question = f"To separate {names[0]} and {names[1]}"

@@ -33,18 +33,23 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.decision import shown_interval
-from steelyard.core.display import Result, Statement, Summary, named, one_line
+from steelyard.core.display import Statement, named, one_line
 from steelyard.core.options import check_names, keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, listed, plural, sentence
 from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
 from steelyard.judging.bias import ALPHA, effect_phrases
-from steelyard.judging.card import JudgeCard, annotators_as_numbers, judge_card
+from steelyard.judging.card import (
+    Answer,
+    JudgeCard,
+    annotators_as_numbers,
+    judge_card,
+    percent,
+    with_interval,
+)
 from steelyard.judging.gate import FAILS, HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.judging.options import JudgeOptions
-from steelyard.stats.estimate import Estimate
 from steelyard.stats.judged.agreement import CONSTANT_JUDGE
 from steelyard.stats.judged.alt_test import AltTest, best_constant
 from steelyard.stats.judged.bias import FIXED, RANDOM_SIDES, SWAPPED
@@ -167,19 +172,6 @@ def _like_annotators(card: JudgeCard) -> bool:
 # -------------------------------------------------------------------------------------- sentences
 
 
-def percent(share: float) -> str:
-    """Return a share in hundredths: ``86%``."""
-    return f"{100 * share:.0f}%"
-
-
-def with_interval(estimate: Estimate) -> str:
-    """Return an estimate with its interval: ``0.43 (95% CI 0.32 to 0.54)``."""
-    if not estimate.bounded:
-        return f"{estimate.value:.2f}"
-    value, interval = shown_interval(estimate.value, estimate.low, estimate.high)
-    return f"{value} ({interval})"
-
-
 @dataclass(frozen=True, slots=True)
 class _Words:
     """The sentences about one judge."""
@@ -190,22 +182,23 @@ class _Words:
 
     def lines(self) -> list[str]:
         """Return all of them but the class: agreement, missing verdicts, rules, order, biases."""
+        card, name = self.card, self.card.name
         lines = [*self.evidence(), *self.missing()]
         if self.verdict.word not in (TRIVIAL, UNUSABLE):
-            lines += self.rule()
-        elif against_rules(self.card) > 0:
-            rho = f"It correlates with annotators at {self.card.rho.value:.2f}"
+            lines += [f"{rule}." for rule in self.rule()]
+        elif against_rules(card) > 0:
+            rho = f"{name} correlates with annotators at {card.rho.value:.2f}"
             lines.append(f"{rho}, too little for labels to gain from it.")
-        elif not self.card.headline.known:
-            lines.append(sentence(self.card.headline.why))
-        return [*lines, *self.position(), *self.order(), *self.effects()]
-
-    def naming(self, line: str) -> str:
-        """Return a sentence that names the judge."""
-        name = self.card.name
-        if line.startswith("It "):
-            return f"{name} {line.removeprefix('It ')}"
-        return line if line.startswith(name) else f"{name}: {line}"
+        elif not card.headline.known:
+            lines.append(f"{name}: {card.headline.why}.")
+        position = card.position
+        if position is not None and position.design == FIXED and position.bias.why:
+            lines.append(sentence(position.bias.why))
+        if position is not None and position.design == SWAPPED and position.consistent.known:
+            same = percent(position.consistent.value)
+            lines.append(f"{name} says the same in both orders of {same} of pairs.")
+        effects = effect_phrases(card.effects, pairs=self.verdicts.kind == "pairs")
+        return [*lines, *self.position(), *self.order(), *(f"{name} {x}." for x in effects)]
 
     def undecided(self) -> str:
         """Return why there is no class."""
@@ -215,105 +208,89 @@ class _Words:
 
     def evidence(self) -> list[str]:
         """Return how far the judge agrees with annotators, then how far annotators do."""
-        card, name = self.card, self.card.name
-        whom = "the majority of annotators" if len(self.verdicts.raters) > 1 else "the annotator"
-        rows = plural(card.n, "battle" if self.verdicts.kind == "pairs" else "output")
-        if self.verdicts.judge(name).other_order is not None:
-            rows = f"{card.n:,} verdicts, in both orders"
+        card = self.card
         if not card.headline.known:
             return []
-        if card.measure == "agreement":
-            text = f"{name} agrees with {whom} on {percent(card.accuracy.value)} of {rows}"
-            if self.verdict.word in (TRIVIAL, UNUSABLE) and self.rule():
-                return [f"{text}; {self.rule()[0][0].lower()}{self.rule()[0][1:]}", *self.ceiling()]
-            kappa = f"kappa {with_interval(card.kappa)}"
-            text += f"; {kappa}" if card.kappa.known else f" (no kappa: {card.kappa.why})"
+        whom = "the majority of annotators" if len(self.verdicts.raters) > 1 else "the annotator"
+        rows = plural(card.n, "battle" if self.verdicts.kind == "pairs" else "output")
+        if self.verdicts.judge(card.name).other_order is not None:
+            rows = f"{card.n:,} verdicts, in both orders"
+        if card.measure == "correlation":
+            text = f"correlates with annotators at {with_interval(card.rho)} over {rows}"
         elif card.measure == "weighted kappa":
-            text = f"{name} has a weighted kappa of {with_interval(card.headline)} with annotators"
+            text = f"has a weighted kappa of {with_interval(card.headline)} with annotators"
             text += f" on {rows}; its correlation is {card.rho.value:.2f}" if card.rho.known else ""
         else:
-            text = f"{name} correlates with annotators at {with_interval(card.rho)} over {rows}"
-        return [f"{text}.", *self.ceiling()]
-
-    def ceiling(self) -> list[str]:
-        """Return how far the judge and annotators agree with the other annotators."""
-        ceiling = self.card.ceiling
-        if ceiling is None or not ceiling.difference.known:
-            return []
-        judge, people = (
-            f"{x.value:.2f}" if ceiling.measure == "correlation" else percent(x.value)
-            for x in (ceiling.judge, ceiling.people)
-        )
-        measured = "Measured like an annotator, against the others,"
-        return [f"{measured} it reaches {judge}; annotators reach {people}."]
+            text = f"agrees with {whom} on {percent(card.accuracy.value)} of {rows}"
+            kappa = f"kappa {with_interval(card.kappa)}"
+            rest = [f"; {kappa}" if card.kappa.known else f" (no kappa: {card.kappa.why})"]
+            if self.verdict.word in (TRIVIAL, UNUSABLE):
+                rest = [f"; {rule[0].lower()}{rule[1:]}" for rule in self.rule()] or rest
+            text += rest[0]
+        lines = [f"{card.name} {text}."]
+        ceiling = card.ceiling
+        if ceiling is not None and ceiling.difference.known:
+            judge, people = (
+                f"{x.value:.2f}" if ceiling.measure == "correlation" else percent(x.value)
+                for x in (ceiling.judge, ceiling.people)
+            )
+            measured = f"Measured like an annotator, against the others, {card.name} reaches"
+            lines.append(f"{measured} {judge}; annotators reach {people}.")
+        return lines
 
     def rule(self) -> list[str]:
-        """Return the trivial rule that agrees most."""
+        """Return the trivial rule that agrees most, without a full stop."""
         rule = self.card.best_rule
         if rule is None or self.card.measure != "agreement":
             return []
-        return [sentence(f"{rule.what} agrees on {percent(rule.accuracy)}")]
+        what = rule.what[0].upper() + rule.what[1:]
+        return [f"{what} agrees on {percent(rule.accuracy)}"]
 
     def missing(self) -> list[str]:
-        """Return on how many labelled rows there is no verdict, and what became of them."""
+        """Return on how many labelled rows there is no verdict, and how they count."""
         share = self.card.abstained
         if not share.known or not share.value > 0:
             return []
         labelled = int(self.verdicts.labelled.sum())
         shown = percent(share.value) if share.value >= 0.005 else "under 1%"
         wrong = ", which count as wrong" if self.card.n >= labelled else ""
-        return [f"No verdict can be read on {shown} of {labelled:,} labelled rows{wrong}."]
+        rows = f"{shown} of {labelled:,} labelled rows"
+        return [f"{self.card.name} has no verdict that can be read on {rows}{wrong}."]
 
     def position(self) -> list[str]:
-        """Return whether the judge prefers a position."""
-        position = self.card.position
-        if position is None:
+        """Return which position the judge prefers, if it plainly does."""
+        position, name = self.card.position, self.card.name
+        if position is None or not position.p < ALPHA or abs(position.bias.value) < _PLAIN_BIAS:
             return []
-        if not position.bias.known:
-            return [sentence(position.bias.why)] if position.design == FIXED else []
-        lines = []
-        if position.design == SWAPPED and position.consistent.known:
-            same = percent(position.consistent.value)
-            lines.append(f"It says the same in both orders of {same} of pairs.")
-        if abs(position.bias.value) < _PLAIN_BIAS or not position.p < ALPHA:
-            return lines
-        if position.design == RANDOM_SIDES:
-            labels = self.verdicts.judge(self.card.name).label
-            assert labels is not None
-            left, right = (percent(float((labels[labels >= 0] == OF_PAIRS.index(side)).mean()))
-                           for side in ("left", "right"))  # fmt: skip
-            text = f"It picks the left answer in {left} of battles (right: {right})."
-            if position.bias.value < 0:  # "the right answer" would be read as the correct one
-                text = f"It picks the answer on the right in {right} of battles (left: {left})."
-            return [*lines, text]
-        where = "first" if position.bias.value > 0 else "second"
-        flips = f"{position.first} pairs go to the first in both orders, {position.second} to the"
-        return [*lines, f"It prefers the answer shown {where}: {flips} second."]
+        if position.design != RANDOM_SIDES:
+            where = "first" if position.bias.value > 0 else "second"
+            flips = f"{position.first} pairs go to the first in both orders, {position.second}"
+            return [f"{name} prefers the answer shown {where}: {flips} to the second."]
+        labels = self.verdicts.judge(name).label
+        assert labels is not None
+        left, right = (percent(float((labels[labels >= 0] == OF_PAIRS.index(side)).mean()))
+                       for side in ("left", "right"))  # fmt: skip
+        if position.bias.value > 0:
+            return [f"{name} picks the left answer in {left} of battles (right: {right})."]
+        # "The right answer" would be read as the correct one.
+        return [f"{name} picks the answer on the right in {right} of battles (left: {left})."]
 
     def order(self) -> list[str]:
         """Return how the judge orders systems."""
         level, gap = self.card.systems, self.card.systems.gap
         if math.isnan(level.alike):
             return []
-        text = f"It orders {percent(level.alike)} of {level.n_pairs} system pairs as annotators do"
-        if gap is None:
-            return [f"{text}."]
-        if not gap.gap.known:
-            return [f"{text}; no gap can be measured: {gap.gap.why}."]
-        return [f"{text}; gaps under {gap.gap.value:.2g} of its points mean nothing."]
+        text = f"orders {percent(level.alike)} of {level.n_pairs} system pairs as annotators do"
+        rest = "" if gap is None else f"; no gap can be measured: {gap.gap.why}"
+        if gap is not None and gap.gap.known:
+            rest = f"; gaps under {gap.gap.value:.2g} of its points mean nothing"
+        return [f"{self.card.name} {text}{rest}."]
 
-    def effects(self) -> list[str]:
-        """Return what biases the judge beyond annotators."""
-        phrases = effect_phrases(self.card.effects)
-        return [f"It {listed(phrases, 4, last=' and ')}."] if phrases else []
-
-    def largest_bias(self) -> str | None:
+    def largest_bias(self) -> list[str]:
         """Return the bias that matters most: of position, else the surest effect."""
         surest = sorted(self.card.effects[1:], key=lambda effect: effect.p_adjusted)[:1]
-        phrases = [f"It {phrase}." for phrase in effect_phrases(tuple(surest))]
-        position = [line for line in self.position() if line.startswith(("It picks", "It prefers"))]
-        lines = [*position, *phrases]
-        return self.naming(lines[0]) if lines else None
+        effects = effect_phrases(surest, pairs=self.verdicts.kind == "pairs")
+        return [*self.position(), *(f"{self.card.name} {phrase}." for phrase in effects)][:1]
 
 
 # ----------------------------------------------------------------------------------------- result
@@ -353,7 +330,7 @@ def _cells(card: JudgeCard, word: str) -> tuple[Cell, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class JudgeReport(Result):
+class JudgeReport(Answer):
     """Judges against annotators: the numbers and the class of each, in the order of their names.
 
     ``constant`` is the verdict that would do best in the alternative annotator test if it were
@@ -403,43 +380,31 @@ class JudgeReport(Result):
         if len(classed) == 1:
             lines += classed[0].evidence()
         elif classed:
-            for judge in (classed[0], classed[-1]):
-                lines += judge.evidence()[:1]
-        return tuple(lines[:3]) or ("There is no judge to compare.",)
+            lines += [*classed[0].evidence()[:1], *classed[-1].evidence()[:1]]
+        return tuple(lines[:3]) or Answer.answer(self)
 
     def statements(self) -> Iterator[Statement]:
         """Yield all sentences by part: classes, what is open, then each judge."""
-        for line in self.headline():
-            yield "settled", line
-        for judge in self._judges():
+        judges = self._judges()
+        yield from (("settled", line) for line in self.headline())
+        for judge in judges:
             if judge.verdict.word == TOO_LITTLE:
                 yield "undecided", judge.undecided()
-        if not self.cards:
+        if not judges:
             yield "undecided", "There is no judge to compare."
-        for judge in self._judges():
-            for line in judge.lines():
-                yield "sureness", judge.naming(line)
-        for line in (*self._constant_line(), *self._worth_line()):
-            yield "sureness", line
+        # A rule that several judges are held against is told once.
+        lines = dict.fromkeys(line for judge in judges for line in judge.lines())
+        yield from (("sureness", line) for line in lines)
+        yield from (("sureness", line) for line in (*self._constant_line(), *self._worth_line()))
 
     def paragraphs(self) -> list[str]:
         """Return the same as a paragraph for each judge, after the classes."""
-        paragraphs = self.headline()
-        for judge in self._judges():
-            lines = judge.lines()
-            if judge.verdict.word == TOO_LITTLE:
-                lines = [judge.undecided(), *lines]
-            if lines:
-                paragraphs.append(" ".join([judge.naming(lines[0]), *lines[1:]]))
-        return [*paragraphs, *self._constant_line(), *self._worth_line()]
-
-    def words(self) -> Summary:
-        """Return the classes, what is open, and what they rest on."""
-        return Summary.of(self.statements())
-
-    def summary(self) -> str:
-        """Return all sentences, a line each."""
-        return "\n".join(text for _, text in self.statements())
+        judges = [
+            [judge.undecided()] * (judge.verdict.word == TOO_LITTLE) + judge.lines()
+            for judge in self._judges()
+        ]
+        paragraphs = [" ".join(lines) for lines in judges if lines]
+        return [*self.headline(), *paragraphs, *self._constant_line(), *self._worth_line()]
 
     def _constant_line(self) -> list[str]:
         """Return that a constant verdict beats judges in the alternative annotator test."""
@@ -496,8 +461,7 @@ class JudgeReport(Result):
         )
         if details:
             return [self.table(), "\n".join(self.paragraphs()), checked]
-        biases = [judge.largest_bias() for judge in self._judges()]
-        shown = [line for line in biases if line is not None][:_BIASES]
+        shown = [line for judge in self._judges() for line in judge.largest_bias()][:_BIASES]
         return [self.table(short=True), "\n".join(shown), checked]
 
     @property

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -43,8 +42,10 @@ _ENDS_OF_PAIRS = (*_ORDER_ENDS[:2], (" (order 12)", " (order 21)"))  # only pair
 ORDER = "order"
 _FLAGS = ("swapped", "is_swapped", "flipped", "reversed")
 ORDER_COLUMNS = (ORDER, *_FLAGS)
-_SWAPPED = frozenset(("21", "ba", "2", "swapped", "swap", "reversed", "reverse", "flipped"))
-_USUAL = frozenset(("12", "ab", "1", "original", "straight", "normal", "plain"))
+_ORDER_WORDS = {
+    **dict.fromkeys(("21", "ba", "2", "swapped", "swap", "reversed", "reverse", "flipped"), True),
+    **dict.fromkeys(("12", "ab", "1", "original", "straight", "normal", "plain"), False),
+}
 _TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 _OTHER_SIDES = (("_left", "_right"), ("_a", "_b"), ("_1", "_2"), ("1", "2"))
 _NO_VERDICT = frozenset(
@@ -81,14 +82,12 @@ class Keys(NamedTuple):
     task: str | None
 
 
-#: What ``columns={role: name}`` may name, and other words for it.
-ROLES = Keys._fields
-_ALSO = {"segment": "item", "epoch": "run", "doc": "unit", "prompt": "unit"}
+_ALSO = {"segment": "item", "epoch": "run", "doc": "unit", "prompt": "unit"}  # words for roles
 Keyed = Sequence[tuple[RawTable, Keys]]
 
 
 class Voice(NamedTuple):
-    """The verdicts of one judge or person in a table: rows, and their cells.
+    """The verdicts of one judge or annotator in a table: rows, and their cells.
 
     ``swapped`` is true for columns of verdicts with the right output shown first. ``repeated``
     columns say the same in several rows, of which one counts.
@@ -108,8 +107,7 @@ class Voice(NamedTuple):
         return self.swapped and self.column not in GAMES
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """Columns, or names in a column of raters or judges; judges None: whatever holds verdicts.
 
     ``others`` are columns that are neither.
@@ -117,60 +115,57 @@ class Asked:
 
     human: Collection[str]
     judges: Collection[str] | None
-    others: Collection[str] = ()
+    others: Collection[str | None] = ()
+
+
+# --------------------------------------------------------------------------------------- columns
 
 
 def assigned_roles(columns: Collection[tuple[str, str]]) -> dict[str, str]:
     """Return the column of each role that the user named."""
-    names = {}
-    for role, name in columns:
-        meant = _ALSO.get(role, role)
-        if meant not in ROLES:
-            raise UsageError(f"columns: no role '{role}'; {hint(role, ROLES)}")
-        names[meant] = name
-    return names
+    names = {_ALSO.get(role, role): (role, name) for role, name in columns}
+    for meant, (role, _) in names.items():
+        if meant not in Keys._fields:
+            raise UsageError(f"columns: no role '{role}'; {hint(role, Keys._fields)}")
+    return {meant: name for meant, (_, name) in names.items()}
 
 
 def side_columns(names: Collection[str]) -> tuple[str | None, str | None]:
     """Return the columns of the two systems of a pair, None for one that is missing."""
-    both = next((pair for pair in SIDES if set(pair) <= set(names)), None)
+    both = next((pair for pair in SIDES if pair[0] in names and pair[1] in names), None)
     if both is not None:
         return both
-    return tuple(
+    left, right = (
         next((name for name in side if name in names), None) for side in (roles.LEFT, roles.RIGHT)
-    )  # type: ignore[return-value]
+    )
+    return left, right
 
 
 def keys_of(
     table: RawTable, named: Collection[str], unit: str | None, assigned: Mapping[str, str]
 ) -> Keys:
-    """Find the keys by the names of columns; ``named`` are people and judges.
+    """Find the keys by the names of columns; ``named`` are annotators and judges.
 
     ``unit`` is the column that the user named as what rows share, ``assigned`` others by role.
     """
     fixed = {role: name for role, name in assigned.items() if name in table.columns}
     if unit is not None and unit in table.columns:
         fixed["unit"] = unit
-    taken = {*named, *fixed.values()}
-    free = [name for name in table.columns if name not in taken]
+    free = [name for name in table.columns if name not in named and name not in fixed.values()]
 
     def first(role: str, names: Sequence[str], but: str | None = None) -> str | None:
-        if role in fixed:
-            return fixed[role]
-        return next((name for name in names if name in free and name != but), None)
+        usual = next((name for name in names if name in free and name != but), None)
+        return fixed.get(role, usual)
 
     left, right = side_columns(free)
     left, right = fixed.get("left", left), fixed.get("right", right)
     if (left is None) != (right is None):
         raise UsageError(f"{table.place}: column '{left or right}' without its other side")
     item = first("item", ITEM)
-    system = None
-    if left is None:
-        also = [name for name in roles.SYSTEM_ALSO if name != "name"]
-        system = first("system", (*roles.SYSTEM, *also))
+    systems = [name for name in (*roles.SYSTEM, *roles.SYSTEM_ALSO) if name != "name"]
     return Keys(
         item=item,
-        system=system,
+        system=first("system", systems) if left is None else None,
         left=left,
         right=right,
         unit=first("unit", UNIT, item),
@@ -184,20 +179,39 @@ def keys_of(
 def _holds_names(table: RawTable, name: str) -> bool:
     """Tell names of judges from the verdicts of one that is called so: no gaps, no verdicts."""
     words = {label(cell) for cell in table.columns.get(name, ())}
-    if None in words or "" in words or not words:
+    if None in words or "" in words:
         return False
     return any(word and parse_number(word) is None and not says_verdict(word) for word in words)
+
+
+def _pairs_of(
+    names: Collection[str], ends: Collection[tuple[str, str]], *, last: bool = False
+) -> Iterator[tuple[str, str, str]]:
+    """Yield columns that differ in their ends alone: what they share, and both names."""
+    for first, second in ends:
+        for name in names:
+            base = name.removesuffix(second if last else first)
+            if base and base != name and base + first in names and base + second in names:
+                yield base, base + first, base + second
 
 
 def orders_of(names: Collection[str], *, pairs: bool) -> dict[str, tuple[str, str]]:
     """Find judges with a column for either order: name, usual and swapped column."""
     orders: dict[str, tuple[str, str]] = {}
-    for usual, swapped in (*_ENDS_OF_PAIRS, *(_ORDER_ENDS if pairs else ())):
-        for name in names:
-            base = name.removesuffix(swapped)
-            if base and base != name and base + usual in names:
-                orders.setdefault(base, (base + usual, name))
+    ends = (*_ENDS_OF_PAIRS, *(_ORDER_ENDS if pairs else ()))
+    for base, usual, swapped in _pairs_of(names, ends, last=True):
+        orders.setdefault(base, (usual, swapped))
     return orders
+
+
+def sides(names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Find columns that both sides of a pair have, by their name without the side."""
+    both: dict[str, tuple[str, str]] = {}
+    for name in names:
+        for base, left, right in _pairs_of(names, _OTHER_SIDES):
+            if left == name:
+                both.setdefault(base.rstrip("_"), (left, right))
+    return both
 
 
 def order_flags(table: RawTable) -> tuple[str, list[bool]] | None:
@@ -208,11 +222,10 @@ def order_flags(table: RawTable) -> tuple[str, list[bool]] | None:
     for name in ORDER_COLUMNS:
         if name in table:
             words = [str(cell).strip().casefold() for cell in table.columns[name]]
-            words = [word.removesuffix(".0") for word in words]
-            if name == ORDER and set(words) <= _SWAPPED | _USUAL:
-                return name, [word in _SWAPPED for word in words]
-            if name != ORDER and set(words) <= set(_TRUTHS):
-                return name, [_TRUTHS[word] for word in words]
+            meaning = _ORDER_WORDS if name == ORDER else _TRUTHS
+            flags = [meaning.get(word.removesuffix(".0")) for word in words]
+            if None not in flags:
+                return name, [bool(flag) for flag in flags]
     return None
 
 
@@ -240,10 +253,8 @@ def mirrored_rows(table: RawTable, items: Sequence[str], sides: Sequence[Side]) 
             orders.setdefault(group, (set(), set()))[flag].add(side)
     as_shown = {group: all(both) and both[0].isdisjoint(both[1]) for group, both in orders.items()}
     groups = [key if all(orders[key]) else key[1:] for key in keys]
-    return np.array(
-        [flag and not as_shown[group] for flag, group in zip(flags[1], groups, strict=True)],
-        dtype=bool,
-    )
+    mirrored = [flag and not as_shown[group] for flag, group in zip(flags[1], groups, strict=True)]
+    return np.array(mirrored, dtype=bool)
 
 
 def cells_of(table: RawTable, name: str) -> list[Any]:
@@ -252,35 +263,25 @@ def cells_of(table: RawTable, name: str) -> list[Any]:
     return cells.tolist() if isinstance(cells, np.ndarray) else list(cells)
 
 
-def sides(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Find columns that both sides of a pair have, by their name without the side."""
-    both: dict[str, tuple[str, str]] = {}
-    for name in names:
-        for left, right in _OTHER_SIDES:
-            base = name.removesuffix(left)
-            if base and base != name and base + right in names:
-                both.setdefault(base.rstrip("_"), (name, base + right))
-    return both
-
-
 def says_no_verdict(name: str) -> bool:
     """Tell from its name that a column is about something else: lengths, texts, times."""
     return not _NO_VERDICT.isdisjoint(roles.words(name)) or roles.says_id(name) or name in _FLAGS
 
 
-def holds_outcomes(
-    cells: Sequence[Any], left: Sequence[str | None], right: Sequence[str | None]
-) -> bool:
+def _holds_outcomes(table: RawTable, name: str, left: str | None, right: str | None) -> bool:
     """Tell whether at least half of the cells say who won."""
-    points, _ = Outcomes.of(cells).points(cells, left, right)
+    rows, cells = filled(cells_of(table, name))
+    names = ([None] * table.n_rows if side is None else cells_of(table, side)
+             for side in (left, right))  # fmt: skip
+    points, _ = Outcomes.of(cells).points(cells, *([label(x[row]) for row in rows] for x in names))
     return len(cells) > 0 and 2 * int((~np.isnan(points)).sum()) >= len(cells)
 
 
-def holds_grades(cells: Sequence[Any], scale: Scale) -> bool:
-    """Tell whether at least half of the cells are what people say of outputs, or numbers."""
+def _holds_grades(table: RawTable, name: str, scale: Scale) -> bool:
+    """Tell whether at least half of the cells are labels of annotators, or numbers."""
+    _, cells = filled(cells_of(table, name))
     value, code = scale.read(cells)
-    understood = (code >= 0) | ~np.isnan(value)
-    return len(cells) > 0 and 2 * int(understood.sum()) >= len(cells)
+    return len(cells) > 0 and 2 * int(((code >= 0) | ~np.isnan(value)).sum()) >= len(cells)
 
 
 def matching(patterns: Collection[str], names: Collection[str]) -> list[str]:
@@ -300,22 +301,20 @@ def chosen(patterns: Collection[str], names: Collection[str], what: str) -> tupl
     return tuple(meant)
 
 
+# ---------------------------------------------------------------------------------------- voices
+
+
 def _verdict_columns(
     table: RawTable, keys: Keys, named: Collection[str], whose: str, but: Collection[str] = ()
 ) -> list[str]:
     """Find what a long table holds: one column of verdicts, or one for either order."""
     free = [name for name in table.columns if name not in keys and name not in but]
-    columns = [name for name in free if name in named]
-    if columns:
-        return columns[:1]
     orders = orders_of(free, pairs=keys.left is not None)
-    if orders:
-        return list(next(iter(orders.values())))
-    for name in VERDICT:
-        if name in free:
-            return [name]
-    if len(free) == 1:
-        return free
+    columns = [name for name in free if name in named][:1]
+    columns = columns or [name for both in orders.values() for name in both][:2]
+    columns = columns or [name for name in VERDICT if name in free][:1]
+    if columns or len(free) == 1:
+        return columns or free
     raise UsageError(
         f"{table.place}: which column holds the verdicts of the {whose}s? Expected one called "
         f"{', '.join(VERDICT[:4])}, found {', '.join(free) or 'none'}"
@@ -323,7 +322,7 @@ def _verdict_columns(
 
 
 def people(keyed: Keyed, asked: Asked) -> list[list[Voice]]:
-    """Return what people say in each table."""
+    """Return what annotators say in each table."""
     return [_people(table, keys, asked, keyed) for table, keys in keyed]
 
 
@@ -332,10 +331,10 @@ def _people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[Voi
         column = _verdict_columns(table, keys, asked.human, "rater")[0]
         raters = {name for name in asked.human if name not in table.columns}
         return _long(table, keys.rater, column, is_judge=False, only=raters or None)
-    called = [] if keys.judge is None else _called(table, keys.judge, asked.human)
-    if called and keys.judge is not None:  # people among those whom the table calls judges
+    persons = _persons_among_judges(table, keys, asked)
+    if persons and keys.judge is not None:
         column = _verdict_columns(table, keys, asked.human, "judge")[0]
-        return _long(table, keys.judge, column, is_judge=False, only=called)
+        return _long(table, keys.judge, column, is_judge=False, only=persons)
     names = [n for n in matching(asked.human, list(table.columns)) if n not in keys]
     if keys.judge is not None:
         # In a table of judges, a column that people have in a table of their own is the judges'.
@@ -348,10 +347,10 @@ def _people(table: RawTable, keys: Keys, asked: Asked, keyed: Keyed) -> list[Voi
     ]
 
 
-def _called(table: RawTable, column: str, names: Collection[str]) -> list[str]:
-    """Return who of a column is named, and is no column of the table."""
-    speakers = set(table.labels(column))
-    return [name for name in names if name in speakers and name not in table.columns]
+def _persons_among_judges(table: RawTable, keys: Keys, asked: Asked) -> list[str]:
+    """Return the annotators whom a table calls judges."""
+    speakers = set() if keys.judge is None else set(table.labels(keys.judge))
+    return [name for name in asked.human if name in speakers and name not in table.columns]
 
 
 def _long(
@@ -360,10 +359,10 @@ def _long(
 ) -> list[Voice]:  # fmt: skip
     """Split a table with a row for each verdict by who gave it."""
     names = table.labels(who)
+    wanted = set(names) if only is None else set(matching(only, sorted(set(names))))
     rows: dict[str, tuple[list[int], list[Any]]] = {
-        name: ([], []) for name in sorted(set(names)) if (only is None or name in only)
-        and name not in but
-    }  # fmt: skip
+        name: ([], []) for name in sorted(wanted - set(but))
+    }
     for row, cell in zip(*filled(cells_of(table, column)), strict=True):
         if names[row] in rows:
             rows[names[row]][0].append(row)
@@ -372,7 +371,7 @@ def _long(
 
 
 def kind_of(keyed: Keyed, voices: Sequence[Sequence[Voice]]) -> Literal["points", "pairs"]:
-    """Tell pairs from points: by their sides, by both orders, or by what people say."""
+    """Tell pairs from points: by their sides, by both orders, or by what annotators say."""
     for table, keys in keyed:
         if keys.left is not None or orders_of(table.columns, pairs=False):
             return "pairs"
@@ -383,7 +382,7 @@ def kind_of(keyed: Keyed, voices: Sequence[Sequence[Voice]]) -> Literal["points"
 def judges(
     keyed: Keyed, voices: Sequence[Sequence[Voice]], asked: Asked, kind: str
 ) -> list[list[Voice]]:
-    """Return what judges say in each table, beside what people say."""
+    """Return what judges say in each table, beside what annotators say."""
     scale = Scale.of([voice.cells for group in voices for voice in group], [])
     heard = []
     for (table, keys), group in zip(keyed, voices, strict=True):
@@ -403,62 +402,54 @@ def _judges_in_rows(
 ) -> list[Voice] | None:
     """Return the judges of a table with a row for each verdict; None for other tables."""
     if keys.judge is not None:
-        persons = _called(table, keys.judge, asked.human)
+        persons = _persons_among_judges(table, keys, asked)
         columns = _verdict_columns(table, keys, asked.human, "judge", () if persons else taken)
-        only = _only(table, keys.judge, asked.judges)
         return [
             voice
             for order, column in enumerate(columns)
-            for voice in _long(
-                table, keys.judge, column, is_judge=True, only=only, but=persons, swapped=order == 1
-            )
-        ]
+            for voice in _long(table, keys.judge, column, is_judge=True, only=asked.judges,
+                               but=persons, swapped=order == 1)
+        ]  # fmt: skip
     if keys.rater is not None and asked.human and not set(asked.human) & set(table.columns):
         column = _verdict_columns(table, keys, (), "rater")[0]
-        only = _only(table, keys.rater, asked.judges)
-        return _long(table, keys.rater, column, is_judge=True, only=only, but=asked.human)
+        return _long(table, keys.rater, column, is_judge=True, only=asked.judges, but=asked.human)
     return None
-
-
-def _only(table: RawTable, column: str, wanted: Collection[str] | None) -> set[str] | None:
-    return None if wanted is None else set(matching(wanted, sorted(set(table.labels(column)))))
 
 
 def _judges_in_columns(
     table: RawTable, keys: Keys, taken: Collection[str], asked: Asked, kind: str, scale: Scale
 ) -> list[Voice]:
-    """Return the columns of a table that are judges; ``taken`` are those of people."""
+    """Return the columns of a table that are judges; ``taken`` are those of annotators."""
     free = [name for name in table.columns if name not in taken and name not in keys]
     orders = orders_of(free, pairs=kind == PAIRS)
+    base_of = {name: base for base, both in orders.items() for name in both}
     of_people = {swapped for usual, swapped in orders_of(table.columns, pairs=True).values()
                  if usual in taken}  # fmt: skip
-    base_of = {name: base for base, both in orders.items() for name in both}
     of_sides = {name for both in sides(free).values() for name in both} if kind == PAIRS else set()
+    others = {*asked.others, *of_people, *(of_sides - set(base_of))}
     wanted = None if asked.judges is None else set(matching(asked.judges, [*free, *orders]))
-    left, right = (
-        table.labels(name) if name is not None else [None] * table.n_rows
-        for name in (keys.left, keys.right)
-    )
-    voices = []
-    for name in free:
+
+    def is_judge(name: str) -> bool:
         base = base_of.get(name, name)
-        rows, cells = filled(cells_of(table, name))
-        if wanted is None:
-            skipped = says_no_verdict(base) or name in asked.others or name in of_people
-            skipped |= name in of_sides and name not in base_of
-            if skipped or not (
-                holds_outcomes(cells, [left[row] for row in rows], [right[row] for row in rows])
-                if kind == PAIRS
-                else holds_grades(cells, scale)
-            ):
-                continue
-        elif base not in wanted and name not in wanted:
-            continue
+        if wanted is not None:
+            return base in wanted or name in wanted
+        if name in others or says_no_verdict(base):
+            return False
+        if kind == PAIRS:
+            return _holds_outcomes(table, name, keys.left, keys.right)
+        return _holds_grades(table, name, scale)
+
+    voices = []
+    for name in filter(is_judge, free):
+        base = base_of.get(name, name)
         swapped = name in base_of and name == orders[base][1]
-        voices.append(
-            Voice(base, True, swapped, name, rows, cells, repeated=keys.rater is not None)
-        )
+        rows, cells = filled(cells_of(table, name))
+        repeated = keys.rater is not None
+        voices.append(Voice(base, True, swapped, name, rows, cells, repeated))
     return voices
+
+
+# ---------------------------------------------------------------------------- a look at a table
 
 
 def may_hold_verdicts(names: Collection[str]) -> bool:
@@ -475,51 +466,38 @@ def may_hold_verdicts(names: Collection[str]) -> bool:
 
 def holds_verdicts(table: RawTable) -> bool:
     """Tell whether a table holds verdicts, by its columns and its first rows."""
-    left, right = side_columns(table.columns)
-    if left is None or right is None or not may_hold_verdicts(table.columns):
-        return may_hold_verdicts(table.columns)
+    if not may_hold_verdicts(table.columns):
+        return False
     head = table.take(range(min(table.n_rows, 200)))
-    return any(
-        holds_outcomes(*_beside(head, name, left, right))
-        for name in head.columns
-        if name not in (left, right) and not says_no_verdict(name)
-    )
+    return None in side_columns(table.columns) or bool(_outcome_columns(head))
 
 
-def _beside(
-    table: RawTable, name: str, left: str, right: str
-) -> tuple[list[Any], list[str | None], list[str | None]]:
-    rows, cells = filled(cells_of(table, name))
-    lefts, rights = (cells_of(table, side) for side in (left, right))
-    return cells, [label(lefts[row]) for row in rows], [label(rights[row]) for row in rows]
+def _outcome_columns(table: RawTable) -> list[str]:
+    """Return the columns that say who won a pair."""
+    left, right = side_columns(table.columns)
+    return [
+        name for name in table.columns if name not in (left, right) and not says_no_verdict(name)
+        and _holds_outcomes(table, name, left, right)
+    ]  # fmt: skip
 
 
 def likely_people(table: RawTable) -> list[str]:
-    """Guess the columns, or the names in a column of raters, that are people.
+    """Guess the columns, or the names in a column of raters, that are annotators.
 
     Columns called so; else those with gaps, if others have none.
     """
-    left, right = side_columns(table.columns)
     who = next((name for name in (*roles.RATER, *JUDGE) if name in table), None)
     if who is not None and _holds_names(table, who):
         names = sorted({name for cell in cells_of(table, who) if (name := label(cell))})
         if who in roles.RATER:
             return [name for name in names if _MODELS.isdisjoint(_words_of(name))]
         return [name for name in names if not _PEOPLE.isdisjoint(_words_of(name))]
-    if left is None or right is None:
+    if None in side_columns(table.columns):
         return []
-    columns = [
-        name
-        for name in table.columns
-        if name not in (left, right)
-        and not says_no_verdict(name)
-        and holds_outcomes(*_beside(table, name, left, right))
-    ]
+    columns = _outcome_columns(table)
     persons = [name for name in columns if not _PEOPLE.isdisjoint(_words_of(name))]
-    if persons:
-        return persons
     sparse = [name for name in columns if len(filled(cells_of(table, name))[0]) < table.n_rows]
-    return sparse if len(sparse) < len(columns) else []
+    return persons or (sparse if len(sparse) < len(columns) else [])
 
 
 def _words_of(name: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Files and frames of verdicts become one :class:`~steelyard.data.verdicts.Verdicts`.
 
-Tables are keyed by item and systems, whichever way round a pair stands; what every judge and person
-says is brought to the same rows, and words become points or grades.
+Rows of all tables are joined by item and systems, whichever way round a pair stands; then the words
+of every judge and annotator become points or grades.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ from steelyard.formats.verdicts.words import (
 )
 from steelyard.formats.view import FileView
 
-FEWEST = 10  # units below which rows are taken for independent, unless one is named
+FEWEST = 10  # units below which rows count as independent, unless a unit is named
 LENGTH = "length"
 BY_SIDE, BY_COLUMN = "place", "column"  # what words of a swapped order refer to
 _LENGTHS = frozenset(("chars", "characters", "words", "tokens", "length", "len", "chars_len"))
 _MOST_SLICES = 50
 _ROWS = ("row", "segment")
+_POINT_WORDS: dict[Any, str] = {1.0: "left", TIE: "tie", 0.0: "right"}
 Who = tuple[bool, str]  # whether it is a judge, and its name
 Indices = NDArray[np.int64]
 
@@ -59,7 +60,8 @@ class VerdictReading:
     ``human`` and ``judges`` are columns, or names in a column ``rater`` or ``judge``; judges None:
     whatever else holds verdicts. ``unit`` is ``auto``, ``item``, ``row`` or a column. ``words`` are
     those for left, right and tie, or ``names``; ``swapped`` says what words of a swapped order
-    refer to, ``place`` or ``column``. With ``asks`` false, what is open becomes a note.
+    refer to, ``place`` or ``column``. ``strata`` is a column that is a slice whatever it holds.
+    With ``asks`` false, open questions become notes.
     """
 
     human: Collection[str] = ()
@@ -67,6 +69,7 @@ class VerdictReading:
     unit: str = "auto"
     covariates: Collection[str] | None = None
     probability: str | None = None
+    strata: str | None = None
     where: tuple[tuple[str, str], ...] = ()
     columns: tuple[tuple[str, str], ...] = ()
     ignore: tuple[str, ...] = ()
@@ -76,16 +79,16 @@ class VerdictReading:
 
 
 def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
-    """Read verdicts of judges and of people.
+    """Read verdicts of judges and labels of annotators.
 
     Parameters
     ----------
     sources
         Files or frames: points (``system``, ``item``) or pairs (``left``, ``right``), a column for
         each judge and rater, or a row for each with a column ``judge`` or ``rater``; labels may
-        stand in a table of their own, with the same items.
+        be in a table of their own, with the same items.
     how
-        What is known of them.
+        What the user said of them.
 
     Examples
     --------
@@ -108,7 +111,9 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
         raise UsageError(f"unit: no column '{unit}'; {hint(unit, sorted(columns))}")
     named = set(speakers.matching({*how.human, *(how.judges or ())}, columns))
     keyed: Keyed = [(table, speakers.keys_of(table, named, unit, assigned)) for table in inputs]
-    keyed = _without_single_task(keyed, assigned)
+    tasks = {label(cell) for table, keys in keyed if keys.task for cell in table.columns[keys.task]}
+    if len(tasks) <= 1 and "task" not in assigned:  # items of a single task need no prefix
+        keyed = [(table, keys._replace(task=None)) for table, keys in keyed]
     asked = _asked(how, keyed, columns)
     people = speakers.people(keyed, asked)
     if how.asks and not any(people):
@@ -118,28 +123,31 @@ def read_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts:
         )
     kind = speakers.kind_of(keyed, people)
     judges = speakers.judges(keyed, people, asked, kind)
-    sheets = [
-        Sheet(table, keys, (*persons, *others))
-        for (table, keys), persons, others in zip(keyed, people, judges, strict=True)
-    ]
-    if how.asks and not any(sheet.judged for sheet in sheets):
+    if how.asks and not any(judges):
         raise UsageError("judges: no column holds verdicts beside those of people; name one")
-    for sheet in sheets:
-        if sheet.keys.item is None and len(sheets) > 1:
-            raise InputError(
-                "no column names the items (item, id, battle, ...), by which tables are joined",
-                path=sheet.table.path,
+    for table, keys in keyed:
+        if keys.item is None and len(keyed) > 1:
+            table.fail(
+                "no column names the items (item, id, battle, ...), by which tables are joined"
             )
+    voices = [(*persons, *others) for persons, others in zip(people, judges, strict=True)]
+    sheets = [Sheet.of(table, keys, v) for (table, keys), v in zip(keyed, voices, strict=True)]
     return _verdicts(Gathered(sheets), kind, how)
 
 
 def describe_verdicts(sources: Sequence[Any], how: VerdictReading) -> Verdicts | None:
-    """Read files that look like verdicts, whoever the people are; None for anything else."""
-    views = [FileView(Path(source)) for source in sources]
-    for view in views:
-        if files.is_folder(view.path) or registry.foreign(view) is not None or view.is_log:
+    """Read files that look like verdicts, whoever the annotators are; None for anything else."""
+    may_hold = False
+    for view in (FileView(Path(source)) for source in sources):
+        if files.is_folder(view.path):
             return None
-    if not any(speakers.may_hold_verdicts(view.names) for view in views):
+        names: Collection[str] = view.names
+        if view.kind in ("parquet", "pq"):
+            names = tables.read(view.path, is_text=lambda _: True).columns
+        elif registry.foreign(view) is not None or view.is_log:
+            return None
+        may_hold |= speakers.may_hold_verdicts(names)
+    if not may_hold:
         return None
     inputs = _narrowed([table_of(source) for source in sources], how, {})
     if not any(speakers.holds_verdicts(table) for table in inputs):
@@ -159,14 +167,23 @@ def table_of(source: Any) -> RawTable:
         return frames.read(source)
     view = FileView(Path(source))
     if files.is_folder(view.path):
-        runs = registry.runs(view.path)
-        return _settled(runs[0][0], [_unfolded(form, run) for form, run in runs])
-    form = registry.foreign(view)
-    if form is not None:
-        return _settled(form, [_unfolded(form, view)])
-    if view.is_log:
-        registry.refuse_document(view)
-    return tables.read(view.path, is_text=lambda _: True)
+        logs = registry.runs(view.path)
+    else:
+        form = registry.foreign(view)
+        if form is None:
+            if view.is_log:
+                registry.refuse_document(view)
+            return tables.read(view.path, is_text=lambda _: True)
+        logs = [(form, view)]
+    whole = logs[0][0].settle(stacked([_unfolded(form, log) for form, log in logs]))
+    if OUTCOME not in whole:
+        return whole
+    points = [getattr(cell, "outcome", cell) for cell in whole.columns[OUTCOME]]
+    # Points as words, which nobody takes for another kind of number.
+    columns = {**whole.columns, OUTCOME: [_POINT_WORDS.get(cell, cell) for cell in points]}
+    if "item" not in whole and "unit" in whole:
+        columns["item"] = whole.columns["unit"]
+    return replace(whole, columns=columns)
 
 
 def _narrowed(
@@ -182,41 +199,21 @@ def _narrowed(
 
 
 def _unfolded(form: Foreign, view: FileView) -> RawTable:
+    """Read the log of a tool; both orders of a pair stay apart, because flips say much."""
+    row_of = None
     if form is arenas.fastchat_pairs:
-        return _in_both_orders(view, _fastchat_row)
-    if form is arenas.arena_hard_judgments:
-        return _in_both_orders(view, _arena_hard_row)
+        row_of = _fastchat_row
+    elif form is arenas.arena_hard_judgments:
+        row_of = _arena_hard_row
+    if row_of is not None:
+        log = list(records(view))
+        if not log:
+            view.fail("holds no battle")
+        return from_rows(view.path, [row_of(record) for record in log], lambda row: log[row].line)
     if isinstance(form, ForeignFormat):
         return form.unfold(view)
     assert isinstance(form, ForeignTable)
     return form.unfold(tables.read(view.path, is_text=lambda _: True))
-
-
-def _settled(form: Foreign, parts: list[RawTable]) -> RawTable:
-    """Put the logs of a tool under each other; outcomes of battles become words."""
-    whole = form.settle(stacked(parts))
-    if OUTCOME not in whole:
-        return whole
-    points = [getattr(cell, "outcome", cell) for cell in whole.columns[OUTCOME]]
-    cells = [_word(cell) for cell in points]
-    items = {} if "item" in whole or "unit" not in whole else {"item": whole.columns["unit"]}
-    return replace(whole, columns={**items, **whole.columns, OUTCOME: cells})
-
-
-def _word(points: Any) -> Any:
-    """Write points as a word, which nobody takes for another kind of number."""
-    return {1.0: "left", TIE: "tie", 0.0: "right"}.get(points, points)
-
-
-def _in_both_orders(view: FileView, row_of: Any) -> RawTable:
-    """Read a log of pairs in both orders: flips, which its battles hide, say much of a judge."""
-    rows, lines = [], []
-    for record in records(view):
-        rows.append(row_of(record))
-        lines.append(record.line)
-    if not rows:
-        view.fail("holds no battle")
-    return from_rows(view.path, rows, lines.__getitem__)
 
 
 def _fastchat_row(record: Record) -> dict[str, Any]:
@@ -231,28 +228,21 @@ def _fastchat_row(record: Record) -> dict[str, Any]:
 
 
 def _arena_hard_row(record: Record) -> dict[str, Any]:
-    """Take the model for the left one; the first game shows the baseline first."""
-    is_named = record.get("baseline") is not None
+    """Return a row with the model on the left; the first game shows the baseline first."""
     games = zip(record.elements("games"), arenas.games_of(record), strict=True)
     baseline_first, model_first = (
-        _word(outcome[0]) if outcome is not None else None if game is None else "no verdict"
+        _POINT_WORDS.get(outcome[0], outcome[0]) if outcome is not None
+        else None if game is None else "no verdict"
         for game, outcome in games
     )  # fmt: skip
+    has_name = record.get("baseline") is not None
     return {
         "item": record.name("uid" if "uid" in record.values else "question_id"),
         JUDGE: judge_of(record), "left": record.name("model"),
-        "right": record.name("baseline") if is_named else arenas.BASELINE,
+        "right": record.name("baseline") if has_name else arenas.BASELINE,
         "category": record.text("category"),
         **dict(zip(speakers.GAMES, (model_first, baseline_first), strict=True)),
     }  # fmt: skip
-
-
-def _without_single_task(keyed: Keyed, assigned: Mapping[str, str]) -> Keyed:
-    """Leave a column of tasks alone where all rows are of one, unless the user named it."""
-    tasks = [table.columns[keys.task] for table, keys in keyed if keys.task is not None]
-    if "task" in assigned or len({label(cell) for cells in tasks for cell in cells}) > 1:
-        return keyed
-    return [(table, keys._replace(task=None)) for table, keys in keyed]
 
 
 def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked:
@@ -265,28 +255,44 @@ def _asked(how: VerdictReading, keyed: Keyed, columns: Collection[str]) -> Asked
         for cell in set(cells_of(table, column))
         if (name := label(cell)) is not None
     }
-    orders = speakers.orders_of(columns, pairs=True)
-    others = {*(how.covariates or ())} | ({how.probability} if how.probability else set())
     human = speakers.chosen(how.human, {*columns, *names}, "human")
     judges = None
     if how.judges is not None:
+        orders = speakers.orders_of(columns, pairs=True)
         judges = speakers.chosen(how.judges, {*columns, *names, *orders}, "judges")
     both = sorted(set(human) & set(judges or ()))
     if both:
         raise UsageError(f"'{both[0]}' is named as a person and as a judge: which is it?")
-    return Asked(human, judges, others)
+    return Asked(human, judges, {*(how.covariates or ()), how.probability})
 
 
 # --------------------------------------------------------------------- rows of all tables
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sheet:
-    """A table with its keys and voices."""
+class Sheet(NamedTuple):
+    """A table with its keys and voices, and the item and systems of each row."""
 
     table: RawTable
     keys: Keys
     voices: tuple[Voice, ...]
+    items: list[str]
+    sides: list[Side]  # left and right of pairs; the system and None of points
+
+    @classmethod
+    def of(cls, table: RawTable, keys: Keys, voices: tuple[Voice, ...]) -> Sheet:
+        """Name items and systems; rows of a table without items are items."""
+        items = [str(row + 1) for row in range(table.n_rows)]
+        if keys.item is not None:
+            items = table.labels(keys.item)
+            if keys.task is not None:
+                tasks = table.labels(keys.task)
+                items = [f"{task}/{item}" for task, item in zip(tasks, items, strict=True)]
+        sides: list[Side] = [(None, None)] * table.n_rows
+        if keys.left is not None and keys.right is not None:
+            sides = list(zip(table.labels(keys.left), table.labels(keys.right), strict=True))
+        elif keys.system is not None:
+            sides = [(system, None) for system in table.labels(keys.system)]
+        return cls(table, keys, voices, items, sides)
 
     @property
     def judged(self) -> bool:
@@ -298,37 +304,15 @@ class Sheet:
         """Whether its rows are told apart by items alone."""
         return self.keys.left is None and self.keys.system is None
 
-    def items(self) -> list[str]:
-        """Name the item of each row; rows of a table without items count for themselves."""
-        keys = self.keys
-        if keys.item is None:
-            return [str(row + 1) for row in range(self.table.n_rows)]
-        items = self.table.labels(keys.item)
-        if keys.task is None:
-            return items
-        return [f"{task}/{item}" for task, item in zip(self.table.labels(keys.task), items,
-                                                       strict=True)]  # fmt: skip
 
-    def sides(self) -> list[Side]:
-        """Name the systems of each row: one of points, left and right of pairs."""
-        keys = self.keys
-        if keys.left is not None and keys.right is not None:
-            left, right = self.table.labels(keys.left), self.table.labels(keys.right)
-            return list(zip(left, right, strict=True))
-        if keys.system is not None:
-            return [(system, None) for system in self.table.labels(keys.system)]
-        return [(None, None)] * self.table.n_rows
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Statements:
-    """All cells of one judge or person, each with its row among all, and where it stands.
+class Statements(NamedTuple):
+    """All cells of one judge or annotator, each with its row among all, and where it stands.
 
     ``flipped`` cells are of rows whose left is our right; ``order`` is 1 where the right output was
     shown first, ``mirrored`` where columns of systems do not show that.
     """
 
-    cells: list[Any]
+    cells: NDArray[np.object_]
     row: Indices
     order: Indices
     flipped: Bools
@@ -339,101 +323,95 @@ class Statements:
 
 
 class Gathered:
-    """All rows of all tables, by key, with what every voice says of them.
+    """All rows of all tables, by key, with the statements of every voice.
 
-    ``statements[is_judge, name]`` may have several cells on a row: where somebody was asked again.
-    ``rows`` are, for each table, the rows that its rows are about; -1 where a label is of an item
-    that no table with systems has.
+    A voice may have several cells on a row: it was asked again. ``rows`` are, for each table, the
+    rows that its rows are about; -1 where a label is of an item that no table with systems has.
     """
 
     def __init__(self, sheets: Sequence[Sheet]) -> None:
         self.sheets = sheets
         self.notes: list[str] = []
-        sides_of = [sheet.sides() for sheet in sheets]
-        keys_of = [
-            speakers.keys_of_rows(sheet.items(), sides_of[n]) for n, sheet in enumerate(sheets)
-        ]
+        keys_of = [speakers.keys_of_rows(sheet.items, sheet.sides) for sheet in sheets]
         side_of: dict[Key, Side] = {}
         shown: dict[Key, set[Side]] = {}  # by judges, where they saw a pair in both orders
         whole = [n for n, sheet in enumerate(sheets) if not sheet.by_item] or range(len(sheets))
-        # Judges saw what stands left; people's tables may have it the other way round.
+        # Judges saw what stands left; annotators' tables may have it the other way round.
         for n in sorted(whole, key=lambda n: not sheets[n].judged):
-            for key, side in zip(keys_of[n], sides_of[n], strict=True):
+            for key, side in zip(keys_of[n], sheets[n].sides, strict=True):
                 if side_of.setdefault(key, side) != side and sheets[n].judged:
                     shown.setdefault(key, {side_of[key]}).add(side)
         for key, both in shown.items():
             side_of[key] = min(both, key=str)
         self.keys = sorted(side_of)
         self.sides = [side_of[key] for key in self.keys]
-        self._row = {key: row for row, key in enumerate(self.keys)}
-        self._both_orders = np.array([key in shown for key in self.keys], dtype=bool)
-        self.rows = [self._rows_of(n, keys) for n, keys in enumerate(keys_of)]
-        self.turned = [self._turned(n, sides) for n, sides in enumerate(sides_of)]
-        self.statements = self._heard()
+        row_of = {key: row for row, key in enumerate(self.keys)}
+        self.rows = [
+            self._rows_of(sheet, keys, [row_of.get(key, -1) for key in keys])
+            for sheet, keys in zip(sheets, keys_of, strict=True)
+        ]
+        self.turned = [
+            np.array([side[1] is not None and row >= 0 and side != self.sides[row]
+                      for side, row in zip(sheet.sides, rows.tolist(), strict=True)], dtype=bool)
+            for sheet, rows in zip(sheets, self.rows, strict=True)
+        ]  # fmt: skip
+        columns = {name for sheet in sheets for name in sheet.table.columns}
+        both_sides = speakers.sides(columns).values()
+        self.other_side = {**dict(both_sides), **{right: left for left, right in both_sides}}
+        self.statements = self._heard(np.array([key in shown for key in self.keys], dtype=bool))
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def _rows_of(self, number: int, keys: Sequence[Key]) -> Indices:
-        """Find the row that each row of a table is about."""
-        rows = [self._row.get(key, -1) for key in keys]
-        if -1 in rows:
-            self._by_item(number, keys, rows)
-        return np.array(rows, dtype=np.int64)
-
-    def _by_item(self, number: int, keys: Sequence[Key], rows: list[int]) -> None:
-        table, n_rows = self.sheets[number].table, Counter(key[0] for key in self.keys)
-        row_of = {key[0]: row for row, key in enumerate(self.keys)}
-        for line, row in enumerate(rows):
-            item = keys[line][0]
-            if row == -1 and n_rows[item] == 1:
-                rows[line] = row_of[item]
-            elif row == -1 and n_rows[item] > 1:
-                table.fail(
-                    f"item '{item}' has {plural(n_rows[item], 'row')} of several systems: which "
-                    "one is meant? (expected a column that names the system, or left and right)",
-                    line,
-                )
+    def _rows_of(self, sheet: Sheet, keys: Sequence[Key], rows: list[int]) -> Indices:
+        """Find rows by item alone where systems are not named, if an item has but one row."""
         n_lost = rows.count(-1)
-        if n_lost == len(rows):
-            table.fail(
+        if n_lost:
+            n_rows = Counter(key[0] for key in self.keys)
+            by_item = {key[0]: row for row, key in enumerate(self.keys)}
+            for line, row in enumerate(rows):
+                item = keys[line][0]
+                if row == -1 and n_rows[item] > 1:
+                    sheet.table.fail(
+                        f"item '{item}' has {plural(n_rows[item], 'row')} of several systems: "
+                        "which one is meant? (expected a column that names the system, or left "
+                        "and right)",
+                        line,
+                    )
+                if row == -1:
+                    rows[line] = by_item.get(item, -1)
+            n_lost = rows.count(-1)
+        if n_lost and n_lost == len(rows):
+            sheet.table.fail(
                 f"item '{keys[0][0]}', as all others here, is in no table that names systems; an "
                 f"item there is '{self.keys[0][0]}'",
                 0,
             )
         if n_lost:
-            rows_lost = plural(n_lost, "row")
-            self.notes.append(
-                f"{table.places}: {rows_lost} of items that no table with systems has: left out"
-            )
+            lost = f"{plural(n_lost, 'row')} of items that no table with systems has"
+            self.notes.append(f"{sheet.table.places}: {lost}: left out")
+        return np.array(rows, dtype=np.int64)
 
-    def _turned(self, number: int, sides: Sequence[Side]) -> Bools:
-        """Tell which rows of a table have our left on their right."""
-        turned = [
-            side[1] is not None and row >= 0 and side != self.sides[row]
-            for side, row in zip(sides, self.rows[number].tolist(), strict=True)
-        ]
-        return np.array(turned, dtype=bool)
-
-    def _heard(self) -> dict[Who, Statements]:
+    def _heard(self, both_orders: Bools) -> dict[Who, Statements]:
         """Bring together what every voice says in all tables."""
         parts: dict[Who, list[Statements]] = {}
         for number, sheet in enumerate(self.sheets):
             rows, turned = self.rows[number], self.turned[number]
-            mirrored = speakers.mirrored_rows(sheet.table, sheet.items(), sheet.sides())
-            both = (rows >= 0) & self._both_orders[np.maximum(rows, 0)]
+            mirrored = speakers.mirrored_rows(sheet.table, sheet.items, sheet.sides)
+            both = (rows >= 0) & both_orders[np.maximum(rows, 0)]
             swapped = mirrored | (both & turned)
             for voice in sheet.voices:
                 line = np.array(voice.rows, dtype=np.int64)
+                cells = np.empty(len(line), dtype=object)
+                cells[:] = voice.cells
                 kept = rows[line] >= 0
-                line = line[kept]
-                is_swapped = (swapped[line] | voice.swapped) & voice.is_judge
-                # A table that has a row for each order says what people said in both.
-                repeated = voice.repeated or (not voice.is_judge and (both | mirrored.any())[line])
+                line, cells = line[kept], cells[kept]
+                # A table with a row for each order repeats the labels of annotators.
+                repeated = voice.repeated | (not voice.is_judge and (both | mirrored.any())[line])
                 statements = Statements(
-                    cells=[cell for cell, keep in zip(voice.cells, kept, strict=True) if keep],
+                    cells=cells,
                     row=rows[line],
-                    order=is_swapped.astype(np.int64),
+                    order=((swapped[line] | voice.swapped) & voice.is_judge).astype(np.int64),
                     flipped=turned[line],
                     mirrored=(mirrored[line] ^ voice.mirrored) & voice.is_judge,
                     sheet=np.full(len(line), number),
@@ -441,34 +419,64 @@ class Gathered:
                     repeated=np.broadcast_to(repeated, len(line)),
                 )
                 parts.setdefault((voice.is_judge, voice.name), []).append(statements)
-        return {who: _joined(several) for who, several in parts.items()}
+        return {
+            who: Statements(*map(np.concatenate, zip(*several, strict=True)))
+            for who, several in parts.items()
+        }
 
-    def refuse_again(self, who: str, statements: Statements, first: int, again: int) -> None:
-        """Refuse that somebody judges a row twice, where nothing tells runs apart."""
-        table, other = (self.sheets[int(statements.sheet[index])].table for index in (first, again))
-        raise InputError(
-            f"'{who}' judges the same row that stands {table.place_of(int(statements.line[first]))}"
-            " (a column 'run' tells repeated runs of a judge, 'swapped' or 'order' both orders; "
-            'columns={"task": COL} tells items of several sets)',
-            path=other.path,
-            line=other.line(int(statements.line[again])),
-        )
+    def distinct(self, who: Who, meaning: Sequence[Any]) -> Indices:
+        """Return the cells that count, by row; the same again in a column that repeats does not.
 
-    def placed(self, number: int, cells: Sequence[Any]) -> list[Any]:
-        """Bring the cells of a column into the rows that they are about."""
+        Other repeated verdicts are refused, unless runs of a judge are told apart.
+        """
+        statements = self.statements[who]
+        key = statements.order * len(self) + statements.row
+        order = np.argsort(key, kind="stable")
+        kept = np.ones(len(key), dtype=bool)
+        for index in (np.flatnonzero(np.diff(key[order]) == 0) + 1).tolist():
+            first, again = int(order[index - 1]), int(order[index])
+            old, new = (self.sheets[statements.sheet[cell]] for cell in (first, again))
+            unread = meaning[first] != meaning[first]  # NaN: the cells must be the same
+            alike = meaning[first] == meaning[again] or (
+                unread and statements.cells[first] == statements.cells[again]
+            )
+            if statements.repeated[again] and alike:
+                kept[again] = False
+            elif not (who[0] and old.keys.run is not None and new.keys.run is not None):
+                stands = old.table.place_of(int(statements.line[first]))
+                raise InputError(
+                    f"'{who[1]}' judges the same row that stands {stands} (a column 'run' tells "
+                    "repeated runs of a judge, 'swapped' or 'order' both orders; "
+                    'columns={"task": COL} tells items of several sets)',
+                    path=new.table.path,
+                    line=new.table.line(int(statements.line[again])),
+                )
+        return order[kept[order]]
+
+    def column(self, name: str) -> list[Any]:
+        """Return the cells of a column by row, from all tables that have it.
+
+        Of columns that both sides of a pair have, the one of our side.
+        """
         values: list[Any] = [None] * len(self)
-        for row, cell in zip(self.rows[number].tolist(), cells, strict=True):
-            if row >= 0 and values[row] is None:
-                values[row] = cell
+        for sheet, rows, turned in zip(self.sheets, self.rows, self.turned, strict=True):
+            is_item = name == sheet.keys.item and name != sheet.keys.unit
+            if is_item or name not in sheet.table:
+                continue
+            cells = cells_of(sheet.table, name)
+            other = self.other_side.get(name)
+            if other is not None and other in sheet.table and turned.any():
+                others = cells_of(sheet.table, other)
+                cells = [others[k] if turned[k] else cell for k, cell in enumerate(cells)]
+            for row, cell in zip(rows.tolist(), cells, strict=True):
+                if row >= 0 and is_gap(values[row]):
+                    values[row] = cell
         return values
 
-
-def _joined(parts: Sequence[Statements]) -> Statements:
-    if len(parts) == 1:
-        return parts[0]
-    names = ("row", "order", "flipped", "mirrored", "sheet", "line", "repeated")
-    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    return Statements(cells=[cell for part in parts for cell in part.cells], **columns)
+    def numbers(self, name: str) -> Floats | None:
+        """Return a column of numbers by row; None where it holds none."""
+        values = numbers_of([None if is_gap(cell) else cell for cell in self.column(name)])
+        return None if values is None or np.isnan(values).all() else values
 
 
 # ------------------------------------------------------------------------------- opinions
@@ -487,14 +495,18 @@ class _Points(NamedTuple):
 
 
 class _Pairs:
-    """What everybody says of pairs."""
+    """The opinions of everybody on pairs."""
 
     def __init__(self, gathered: Gathered, how: VerdictReading, notes: list[str]) -> None:
         self.gathered, self.how, self.notes = gathered, how, notes
-        outcomes = self._outcomes()
-        self.points = {who: self._points(who, column) for who, column in outcomes.items()}
+        self.points = {who: self._points(who, words) for who, words in self._outcomes().items()}
         if how.swapped is None:
-            self._check_swapped()
+            for of_columns in (False, True):
+                question = swap_question(*self._agreements(of_columns), of_columns=of_columns)
+                if question is not None:
+                    self._ask(question)
+            if any(points.by_side.any() for points in self.points.values()):
+                notes.append(SIDE_NOTE)
 
     def _ask(self, question: str) -> None:
         if self.how.asks:
@@ -502,7 +514,7 @@ class _Pairs:
         self.notes.append(question)
 
     def _outcomes(self) -> dict[Who, Outcomes]:
-        """Find how the words of everybody are meant: people first, who settle what is open."""
+        """Find how the words of everybody are meant: annotators first, who settle what is open."""
         statements, sheets = self.gathered.statements, self.gathered.sheets
         columns = {(v.is_judge, v.name): v.column for sheet in sheets for v in sheet.voices}
         words = () if self.how.words == (NAMES,) else self.how.words
@@ -522,7 +534,7 @@ class _Pairs:
         }
         for who, column in outcomes.items():
             names = evidence[who]
-            if names.is_open:  # what others write decides
+            if names.is_open:  # the words of others decide
                 names = names.beside(evidence.values())
             if names.is_open:
                 self._ask(f"{who[1]}: {names.question()}")
@@ -530,37 +542,24 @@ class _Pairs:
         return outcomes
 
     def _sides(self, who: Who) -> tuple[list[str | None], list[str | None]]:
-        """Name the left and right system of each cell, as its own row has them."""
+        """Name the left and right system of each cell, as its row has them."""
         statements = self.gathered.statements[who]
-        sides = [self.gathered.sides[row] for row in statements.row.tolist()]
-        turned = statements.flipped.tolist()
-        left = [side[flip] for side, flip in zip(sides, turned, strict=True)]
-        right = [side[not flip] for side, flip in zip(sides, turned, strict=True)]
-        return left, right
+        cells = zip(statements.row.tolist(), statements.flipped.tolist(), strict=True)
+        sides = [self.gathered.sides[row][:: -1 if flip else 1] for row, flip in cells]
+        return [side[0] for side in sides], [side[1] for side in sides]
 
     def _points(self, who: Who, outcomes: Outcomes) -> _Points:
         statements = self.gathered.statements[who]
-        points, by_name = outcomes.points(statements.cells, *self._sides(who))
-        of_columns = {cell: names_column(cell) for cell in set(statements.cells)}
-        by_column = np.array([of_columns[cell] for cell in statements.cells], dtype=bool)
+        points, by_name = outcomes.points(statements.cells.tolist(), *self._sides(who))
+        by_column = np.array([names_column(cell) for cell in statements.cells], dtype=bool)
         swapped = statements.mirrored & ~by_name
         values = np.where(statements.flipped, 1 - points, points)
         return _Points(values, swapped & ~by_column, swapped & by_column)
 
-    def _check_swapped(self) -> None:
-        """Ask what words of a swapped order refer to, if the data contradict the usual reading."""
-        for of_columns in (False, True):
-            counts = self._agreements(of_columns=of_columns)
-            question = swap_question(*counts, of_columns=of_columns)
-            if question is not None:
-                self._ask(question)
-        if any(points.by_side.any() for points in self.points.values()):
-            self.notes.append(SIDE_NOTE)
-
-    def _agreements(self, *, of_columns: bool) -> tuple[int, int]:
+    def _agreements(self, of_columns: bool) -> tuple[int, int]:  # noqa: FBT001
         """Count how often decided verdicts of the swapped order agree with the usual one.
 
-        Both readings, by column and by the side shown; where there is no usual order, with people.
+        Both readings, by column and by the side shown; with annotators where there is no usual one.
         """
         people = self._people()
         n_column = n_side = 0
@@ -578,82 +577,51 @@ class _Pairs:
         return n_column, n_side
 
     def _people(self) -> Floats:
-        """Average what people say of each row."""
-        total, count = np.zeros(len(self.gathered)), np.zeros(len(self.gathered))
-        for who, points in self.points.items():
-            if not who[0]:
-                finite = ~np.isnan(points.values)
-                rows = self.gathered.statements[who].row[finite]
-                np.add.at(total, rows, points.values[finite])
-                np.add.at(count, rows, 1)
-        means = np.full(len(total), np.nan)
-        np.divide(total, count, out=means, where=count > 0)
-        return means
+        """Average the annotators' points by row."""
+        annotated = [(self.gathered.statements[who].row, points.values)
+                     for who, points in self.points.items() if not who[0]]  # fmt: skip
+        if not annotated:
+            return np.full(len(self.gathered), np.nan)
+        rows, points = map(np.concatenate, zip(*annotated, strict=True))
+        return _averaged(rows, points, len(self.gathered))[0]
 
     def opinion(self, who: Who) -> Opinion:
-        """Return the opinion of a judge or person."""
+        """Return the opinion of a judge or annotator."""
         statements, n = self.gathered.statements[who], len(self.gathered)
         points, by_side, by_column = self.points[who]
         if self.how.swapped == BY_SIDE:
             by_side = by_side | by_column
         if self.how.swapped != BY_COLUMN:
             points = np.where(by_side, 1 - points, points)
-        cells = _distinct(self.gathered, who, statements, points.tolist())
-        in_order = [cells[statements.order[cells] == order] for order in (0, 1)]
-        (value, runs), (other, _) = (
-            _averaged(statements.row[index], points[index], n) for index in in_order
-        )
-        labels = [
-            _pair_labels(mean, statements.row[index][np.isnan(points[index])])
-            for mean, index in zip((value, other), in_order, strict=True)
-        ]
+        cells = self.gathered.distinct(who, points.tolist())
+        usual, swapped = (cells[statements.order[cells] == order] for order in (0, 1))
+        value, runs = _averaged(statements.row[usual], points[usual], n)
         if runs is not None:
             self.notes.append(f"{who[1]}: several runs are averaged")
-        if not len(in_order[1]):
-            return Opinion(who[1], value, labels[0], None, runs)
+        labels = _pair_labels(value, statements.row[usual], points[usual])
+        if not len(swapped):
+            return Opinion(who[1], value, labels, None, runs)
+        other, _ = _averaged(statements.row[swapped], points[swapped], n)
         mean = np.where(np.isnan(other), value, (value + other) / 2)
         mean = np.where(np.isnan(value), other, mean)
-        return Opinion(who[1], mean, labels[0], labels[1], runs)
+        other_labels = _pair_labels(other, statements.row[swapped], points[swapped])
+        return Opinion(who[1], mean, labels, other_labels, runs)
 
 
-def _pair_labels(points: Floats, unread: Indices) -> Codes:
-    """Return labels of points: who got more than half; ``unread`` rows were not understood."""
+def _pair_labels(means: Floats, row: Indices, points: Floats) -> Codes:
+    """Return labels of mean points: who got more than half; ``points`` are of single cells."""
     right, tie, left = (OF_PAIRS.index(name) for name in ("right", "tie", "left"))
-    labels = np.where(points > TIE, left, np.where(points == TIE, tie, right))
-    labels = np.where(np.isnan(points), MISSING, labels)
-    open_rows = unread[np.isnan(points[unread])]
-    labels[open_rows] = UNPARSED
+    labels = np.where(means > TIE, left, np.where(means == TIE, tie, right))
+    labels = np.where(np.isnan(means), MISSING, labels)
+    unread = row[np.isnan(points)]
+    labels[unread[np.isnan(means[unread])]] = UNPARSED
     return labels.astype(np.int32)
-
-
-def _distinct(
-    gathered: Gathered, who: Who, statements: Statements, meaning: Sequence[Any]
-) -> Indices:
-    """Return the cells that count, by row: refuse repeated ones, unless runs are told apart.
-
-    In a column that repeats what it says, the same again does not count.
-    """
-    key = statements.order * len(gathered) + statements.row
-    order = np.argsort(key, kind="stable")
-    kept = np.ones(len(key), dtype=bool)
-    for index in (np.flatnonzero(np.diff(key[order]) == 0) + 1).tolist():
-        first, again = int(order[index - 1]), int(order[index])
-        sheets = {int(statements.sheet[first]), int(statements.sheet[again])}
-        has_runs = all(gathered.sheets[sheet].keys.run is not None for sheet in sheets)
-        alike = meaning[first] == meaning[again] or (
-            meaning[first] != meaning[first] and statements.cells[first] == statements.cells[again]
-        )  # NaN: not understood, twice the same
-        if statements.repeated[again] and alike:
-            kept[again] = False
-        elif not (who[0] and has_runs):
-            gathered.refuse_again(who[1], statements, first, again)
-    return order[kept[order]]
 
 
 def _averaged(row: Indices, values: Floats, n: int) -> tuple[Floats, Floats | None]:
     """Return the mean of each row, and all runs (runs x rows) where some row has several.
 
-    Runs are sorted by what they say, so that their order changes nothing.
+    Runs are sorted by value, so that their order changes nothing.
     """
     finite = ~np.isnan(values)
     row, values = row[finite], values[finite]
@@ -673,60 +641,51 @@ def _averaged(row: Indices, values: Floats, n: int) -> tuple[Floats, Floats | No
 
 
 def _of_points(gathered: Gathered, who: Who, scale: Scale, notes: list[str]) -> Opinion:
+    """Return the opinion of a judge or annotator on single outputs."""
     statements, n = gathered.statements[who], len(gathered)
-    values, labels = scale.read(statements.cells)
+    values, labels = scale.read(statements.cells.tolist())
     worded = bool(np.isnan(values).all())  # labels that stand for no number
-    cells = _distinct(gathered, who, statements, (labels if worded else values).tolist())
+    cells = gathered.distinct(who, (labels if worded else values).tolist())
     row, values, labels = statements.row[cells], values[cells], labels[cells]
     value, runs = _averaged(row, values, n)
     if worded:
         _, runs = _averaged(row, np.where(labels >= 0, labels, np.nan), n)
     if runs is not None:
         notes.append(f"{who[1]}: several runs are averaged")
-    return Opinion(who[1], value, _most_frequent(row, labels, n, len(scale.categories)), None, runs)
-
-
-def _most_frequent(row: Indices, labels: Codes, n: int, n_labels: int) -> Codes:
-    """Return the label that each row has most often, of several the lowest."""
-    k = max(n_labels, 1)
+    # Of several labels the most frequent one, then the lowest.
+    k = max(len(scale.categories), 1)
     modes = np.full(n, MISSING, dtype=np.int32)
-    unknown = labels < 0
-    modes[row[unknown]] = labels[unknown]
-    counts = np.bincount(row[~unknown] * k + labels[~unknown], minlength=n * k).reshape(n, k)
+    unread = labels < 0
+    modes[row[unread]] = labels[unread]
+    counts = np.bincount(row[~unread] * k + labels[~unread], minlength=n * k).reshape(n, k)
     labelled = counts.max(axis=1) > 0
     modes[labelled] = counts.argmax(axis=1)[labelled]
-    return modes
+    return Opinion(who[1], value, modes, None, runs)
 
 
-def _left_out(opinions: Sequence[Opinion], n: int, *, judges: bool) -> list[str]:
+def _left_out(opinion: Opinion, *, is_judge: bool) -> list[str]:
     """Say how much was not understood, and on how many rows there is no verdict."""
-    notes = []
-    for opinion in opinions:
-        silent = int((~opinion.answered & ~opinion.unparsed).sum())
-        odd = int(opinion.unparsed.sum())
-        if opinion.other_order is not None:
-            odd += int((opinion.other_order < MISSING).sum())
-        if odd:
-            rest = "" if judges else ": left out"
-            notes.append(f"{opinion.name}: {plural(odd, 'verdict')} could not be understood{rest}")
-        if silent and judges:
-            notes.append(f"{opinion.name}: no verdict on {silent:,} of {n:,} rows")
-    return notes
+    silent = int((~opinion.answered & ~opinion.unparsed).sum())
+    other = () if opinion.other_order is None else opinion.other_order
+    odd = int(opinion.unparsed.sum() + np.count_nonzero(np.asarray(other) == UNPARSED))
+    rest = "" if is_judge else ": left out"
+    notes = [f"{plural(odd, 'verdict')} could not be understood{rest}"] if odd else []
+    notes += [f"no verdict on {silent:,} of {len(opinion):,} rows"] if silent and is_judge else []
+    return [f"{opinion.name}: {note}" for note in notes]
 
 
 def _verdicts(
     gathered: Gathered, kind: Literal["points", "pairs"], how: VerdictReading
 ) -> Verdicts:
     notes: list[str] = []
-    statements = gathered.statements
+    statements, sheets = gathered.statements, gathered.sheets
     categories: tuple[str, ...] = OF_PAIRS
     ordered = True
     if kind == PAIRS:
         pairs = _Pairs(gathered, how, notes)
         opinions = {who: pairs.opinion(who) for who in statements}
     else:
-        columns = {who: heard.cells for who, heard in statements.items()}
-        groups = [[cells for who, cells in columns.items() if who[0] == is_judge]
+        groups = [[heard.cells.tolist() for who, heard in statements.items() if who[0] == is_judge]
                   for is_judge in (False, True)]  # fmt: skip
         scale = Scale.of(*groups) if groups[0] else Scale.of(groups[1], [])
         # Judges first: where rows are there twice, it is the judge that was asked again.
@@ -737,20 +696,20 @@ def _verdicts(
         tuple(opinions[who] for who in sorted(opinions) if who[0] == is_judge)
         for is_judge in (True, False)
     )
-    if len(gathered.sheets) > 1:
+    if len(sheets) > 1:
         _check_joined(gathered, judges, raters)
-    used = {column for sheet in gathered.sheets for column in sheet.keys if column is not None}
-    used |= {voice.column for sheet in gathered.sheets for voice in sheet.voices}
-    used |= {speakers.ORDER} | {
-        flags[0] for sheet in gathered.sheets if (flags := speakers.order_flags(sheet.table))
-    }
+    used: set[str | None] = {speakers.ORDER}
+    for sheet in sheets:
+        flags = speakers.order_flags(sheet.table) or (None,)
+        used |= {*sheet.keys, *(voice.column for voice in sheet.voices), flags[0]}
+    free = [name for sheet in sheets for name in sheet.table.columns if name not in used]
+    free = list(dict.fromkeys(free))
     units, unit, unit_name = _units(gathered, how.unit)
     systems, left, right = _systems(gathered, kind)
     items, item = encode([key[0] for key in gathered.keys])
-    of_tables = (note for sheet in gathered.sheets for note in sheet.table.notes)
-    notes += dict.fromkeys((*gathered.notes, *of_tables))
-    notes += _left_out(judges, len(gathered), judges=True)
-    notes += _left_out(raters, len(gathered), judges=False)
+    notes += dict.fromkeys((*gathered.notes, *(note for s in sheets for note in s.table.notes)))
+    for opinion in (*judges, *raters):
+        notes += _left_out(opinion, is_judge=opinion in judges)
     return Verdicts(
         kind=kind,
         items=items,
@@ -765,8 +724,8 @@ def _verdicts(
         units=units,
         unit=unit,
         unit_name=unit_name,
-        covariates=_covariates(gathered, used, how.covariates, pairs=kind == PAIRS),
-        slices=_slices(gathered, used),
+        covariates=_covariates(gathered, free, how.covariates, pairs=kind == PAIRS),
+        slices=_slices(gathered, free, how.strata),
         probability=_probability(gathered, how.probability),
         notes=tuple(notes),
     )
@@ -774,13 +733,12 @@ def _verdicts(
 
 def _systems(gathered: Gathered, kind: str) -> tuple[tuple[str, ...], Codes | None, Codes | None]:
     """Return the systems and whose outputs each row is about; none where some row does not say."""
-    lefts = [side[0] for side in gathered.sides]
-    rights = [side[1] for side in gathered.sides]
-    paired = kind == PAIRS and None not in rights
-    if None in lefts or (kind == PAIRS and not paired):
+    lefts, rights = ([side[k] for side in gathered.sides] for k in (0, 1))
+    if None in lefts or (kind == PAIRS and None in rights):
         return (), None, None
-    systems, codes = encode([name or "" for name in (*lefts, *(rights if paired else ()))])
-    return systems, codes[: len(lefts)], codes[len(lefts) :] if paired else None
+    names = (*lefts, *rights) if kind == PAIRS else lefts
+    systems, codes = encode([name or "" for name in names])
+    return systems, codes[: len(lefts)], codes[len(lefts) :] if kind == PAIRS else None
 
 
 def _check_joined(gathered: Gathered, judges: Sequence[Opinion], raters: Sequence[Opinion]) -> None:
@@ -791,20 +749,17 @@ def _check_joined(gathered: Gathered, judges: Sequence[Opinion], raters: Sequenc
     )
     if (labelled & judged).any() or not labelled.any() or not judged.any():
         return
-    sheets = [sheet for sheet in gathered.sheets if not sheet.judged] or [*gathered.sheets]
-    shown = []
-    for rows in (labelled, judged):
-        item, *names = gathered.keys[int(np.flatnonzero(rows)[0])]
-        systems = " and ".join(name for name in names if name)
-        shown.append(f"item '{item}'" + (f" of {systems}" if systems else ""))
-    raise InputError(
-        f"no label is of a row that a judge judged: there is {shown[0]} with labels, "
-        f"{shown[1]} with verdicts",
-        path=sheets[0].table.path,
+    label_key, verdict_key = (
+        ", ".join(filter(None, gathered.keys[int(rows.argmax())])) for rows in (labelled, judged)
+    )
+    sheets = [sheet for sheet in gathered.sheets if not sheet.judged] or gathered.sheets
+    sheets[0].table.fail(
+        f"no label is of a row that a judge judged: labels are of ({label_key}) and others, "
+        f"verdicts of ({verdict_key}) and others"
     )
 
 
-# ------------------------------------------------- what rows share, and what could sway a judge
+# ------------------------------------------------- what rows share, and what could bias a judge
 
 
 def _units(gathered: Gathered, wanted: str) -> tuple[tuple[str, ...], Codes | None, str]:
@@ -814,21 +769,22 @@ def _units(gathered: Gathered, wanted: str) -> tuple[tuple[str, ...], Codes | No
     """
     if wanted in _ROWS:
         return (), None, "row"
+    named = wanted not in ("auto", "item")
     shared: list[Any] = [None] * len(gathered)
     unit_name = "prompt"
-    for number, sheet in enumerate(gathered.sheets):
+    for sheet in gathered.sheets if wanted != "item" else ():
         column = sheet.keys.unit
-        if wanted == "item" or column is None:
-            continue
-        cells = gathered.placed(number, sheet.table.texts(column))
-        shared = [new if old is None else old for old, new in zip(shared, cells, strict=True)]
-        name = sheet.table.given.get(column, column)
-        unit_name = "document" if name.startswith("doc") else "prompt" if "prompt" in name else name
-    chosen = wanted not in ("auto", "item")
-    complete = None not in shared
-    if chosen and not complete:
-        raise UsageError(f"unit: column '{wanted}' is empty, or missing, for some rows")
-    if complete and (chosen or FEWEST <= len(set(shared)) < len(shared)):
+        if column is not None:
+            sheet.table.texts(column)  # refuses what is no text, with its line
+            cells = [label(cell) or None for cell in gathered.column(column)]
+            shared = [new if old is None else old for old, new in zip(shared, cells, strict=True)]
+            name = sheet.table.given.get(column, column)
+            is_document = name.startswith("doc")
+            unit_name = "document" if is_document else "prompt" if "prompt" in name else name
+    if None in shared:
+        if named:
+            raise UsageError(f"unit: column '{wanted}' is empty, or missing, for some rows")
+    elif named or FEWEST <= len(set(shared)) < len(shared):
         return *encode(shared), unit_name
     items = [key[0] for key in gathered.keys]
     if len(set(items)) < len(items) and (wanted == "item" or len(set(items)) >= FEWEST):
@@ -837,78 +793,62 @@ def _units(gathered: Gathered, wanted: str) -> tuple[tuple[str, ...], Codes | No
 
 
 def _covariates(
-    gathered: Gathered, used: Collection[str], wanted: Collection[str] | None, *, pairs: bool
+    gathered: Gathered, free: Sequence[str], wanted: Collection[str] | None, *, pairs: bool
 ) -> dict[str, Floats]:
-    """Find numbers that could sway a judge: of pairs, differences of what both sides have.
+    """Find numbers that could bias a judge: of pairs, differences of columns that both sides have.
 
     ``wanted`` names columns, or what both sides call them; None: what looks like one.
     """
     covariates: dict[str, Floats] = {}
-    for number, sheet in enumerate(gathered.sheets):
-        free = [name for name in sheet.table.columns if name not in used]
-        both = speakers.sides(free) if pairs else {}
-        for base, (left, right) in both.items():
-            first, second = (_numbers(gathered, number, name) for name in (left, right))
-            if first is not None and second is not None and (wanted is None or base in wanted):
-                name = LENGTH if base in _LENGTHS else base
-                covariates.setdefault(name, _difference(gathered, number, name, first, second))
-        of_sides = {name for names in both.values() for name in names}
-        usual = () if pairs else _LENGTHS
-        for name in free:
-            if name in of_sides or name not in (usual if wanted is None else wanted):
-                continue
-            values = _numbers(gathered, number, name)
-            if values is None and wanted is not None:
-                raise UsageError(f"{sheet.table.place}: covariate '{name}' holds no numbers")
-            if values is not None:
-                covariates.setdefault(LENGTH if name in _LENGTHS else name, values)
-    names = {name for sheet in gathered.sheets for name in sheet.table.columns}
+    both = speakers.sides(free) if pairs else {}
+    for base, (left, right) in both.items():
+        first, second = gathered.numbers(left), gathered.numbers(right)
+        if first is not None and second is not None and (wanted is None or base in wanted):
+            name, difference = base, first - second
+            if base in _LENGTHS:  # over their sum, from -1 to 1
+                name, total = LENGTH, first + second
+                difference = np.divide(difference, total, out=total * 0, where=total > 0)
+            covariates.setdefault(name, difference)
+    of_sides = {name for columns in both.values() for name in columns}
+    usual = () if pairs else _LENGTHS
+    for name in free:
+        if name in of_sides or name not in (usual if wanted is None else wanted):
+            continue
+        values = gathered.numbers(name)
+        if values is None and wanted is not None:
+            raise UsageError(f"covariate '{name}' holds no numbers")
+        if values is not None:
+            covariates.setdefault(LENGTH if name in _LENGTHS else name, values)
     for name in wanted or ():
         if name not in covariates and not (name in _LENGTHS and LENGTH in covariates):
+            names = {name for sheet in gathered.sheets for name in sheet.table.columns}
             raise UsageError(f"no covariate '{name}'; {hint(name, sorted(names))}")
     return covariates
 
 
-def _numbers(gathered: Gathered, number: int, name: str) -> Floats | None:
-    cells = gathered.placed(number, cells_of(gathered.sheets[number].table, name))
-    values = numbers_of([None if is_gap(cell) else cell for cell in cells])
-    return None if values is None or np.isnan(values).all() else values
-
-
-def _difference(gathered: Gathered, number: int, name: str, left: Floats, right: Floats) -> Floats:
-    """Subtract our right side from our left; lengths over their sum, from -1 to 1."""
-    cells = gathered.placed(number, gathered.turned[number].tolist())
-    turned = np.array([bool(cell) for cell in cells], dtype=bool)
-    first, second = np.where(turned, right, left), np.where(turned, left, right)
-    if name != LENGTH:
-        return np.asarray(first - second)
-    total = first + second
-    share = np.divide(first - second, total, out=np.zeros(len(total)), where=total > 0)
-    return np.where(np.isnan(total), np.nan, share)
-
-
-def _slices(gathered: Gathered, used: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-    """Find columns of few words, by which rows can be told apart."""
+def _slices(
+    gathered: Gathered, free: Sequence[str], strata: str | None
+) -> Mapping[str, tuple[str, ...]]:
+    """Find columns of few words, which split the rows; ``strata`` is one whatever it holds."""
     slices: dict[str, tuple[str, ...]] = {}
-    for number, sheet in enumerate(gathered.sheets):
-        for name in sheet.table.columns:
-            if name in used or name in slices:
-                continue
-            cells = gathered.placed(number, cells_of(sheet.table, name))
-            words = [label(cell) for cell in cells if not is_gap(cell)]
-            complete = len(words) == len(gathered) and None not in words
-            few = 2 <= len(set(words)) <= min(_MOST_SLICES, max(2, len(words) // 5))
-            if complete and few and numbers_of(words) is None:
-                slices[name] = tuple(word or "" for word in words)
+    for name in free:
+        if name == strata:
+            slices[name] = tuple(label(cell) or "none" for cell in gathered.column(name))
+            continue
+        words = [label(cell) for cell in gathered.column(name) if not is_gap(cell)]
+        complete = len(words) == len(gathered) and None not in words
+        few = 2 <= len(set(words)) <= min(_MOST_SLICES, max(2, len(words) // 5))
+        if complete and few and numbers_of(words) is None:
+            slices[name] = tuple(word or "" for word in words)
     return slices
 
 
 def _probability(gathered: Gathered, column: str | None) -> Floats | None:
     if column is None:
         return None
-    for number, sheet in enumerate(gathered.sheets):
-        if column in sheet.table:
-            values = sheet.table.numbers(column, optional=False).tolist()
-            cells = gathered.placed(number, values)
-            return np.array([np.nan if cell is None else cell for cell in cells])
-    raise UsageError(f"labels: no column '{column}' of probabilities")
+    holding = [sheet.table for sheet in gathered.sheets if column in sheet.table]
+    if not holding:
+        raise UsageError(f"labels: no column '{column}' of probabilities")
+    holding[0].numbers(column, optional=False)  # refuses words, with their line
+    values = gathered.numbers(column)
+    return np.full(len(gathered), np.nan) if values is None else values
