@@ -149,8 +149,8 @@ KOBE = ("marisa_trie", "orjson", "py3langid", "simplemma")
 @pytest.mark.parametrize(
     ("words", "extra", "libraries"),
     [
-        ("score --src {src} {out} --metric kobe --src-lang de --tgt-lang en", "kobe", KOBE),
-        ("score --src {src} {out} --metric kobe --src-lang de --tgt-lang en", "kobe", KOBE[:1]),
+        ("score --src {src} {out} --metrics kobe --src-lang de --tgt-lang en", "kobe", KOBE),
+        ("score --src {src} {out} --metrics kobe --src-lang de --tgt-lang en", "kobe", KOBE[:1]),
         ("kb info", "kobe", KOBE),
         ("kb link --lang de Wien", "kobe", KOBE),
         ("kb build default --out {kb}", "kobe", KOBE),

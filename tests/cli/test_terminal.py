@@ -66,7 +66,7 @@ COMMANDS = {
     "judge-plan": ["judge", "plan", DEMO["verdicts"], *PEOPLE, "--judge", "careful-judge",
                    "--half-width", "0.05"],
     "judge-drift": ["judge", "drift", DEMO["verdicts"], DEMO["verdicts"], *PEOPLE],
-    "score": ["score", DEMO["entities"], "--metric", "bleu,chrf,ter", "--lp", "de-en"],
+    "score": ["score", DEMO["entities"], "--metrics", "bleu,chrf,ter", "--lp", "de-en"],
     "study": ["study", "disagreement", DEMO["scores"], "--score", "mqm,da", "--draws", "10"],
     "data-info": ["data", "info", DEMO["scores"], "--human", "mqm"],
     "data-info-raw": ["data", "info", DEMO["ratings"]],

@@ -37,7 +37,7 @@ def cells(table: Table) -> list[str]:
 
 def test_the_demo_says_the_same_in_the_terminal_on_the_page_and_in_json(tmp_path, capsys):
     page, out = tmp_path / "demo.html", tmp_path / "demo.json"
-    arguments = ["demo", "--export", str(tmp_path / "d"), "--report", str(page), "--quiet"]
+    arguments = ["demo", "--files", str(tmp_path / "d"), "--report", str(page), "--quiet"]
     assert run([*arguments, "--out", str(out)]) == 0
     printed = capsys.readouterr().out
     result = json.loads(out.read_text(encoding="utf-8"))

@@ -484,4 +484,4 @@ def get(
             name, url=url, sha256=sha256, cache=cache, progress=progress, force=force
         )
     table = Table("", (Column("name"), Column("path")), ((name, str(folder)),))
-    emit({"name": name, "path": str(folder), "warnings": []}, [table], output, str(folder))
+    emit({"name": name, "path": str(folder), "warnings": []}, [table], output, shown=[str(folder)])

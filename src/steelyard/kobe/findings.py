@@ -22,6 +22,7 @@ from steelyard.kobe.terms import TermUse, terms_table
 from steelyard.stats.arrays import Floats
 
 _NAMED = 3  # systems that a row names
+_BRIEF = 5  # alarms that stand below the scores
 
 
 class SystemEntities(NamedTuple):
@@ -403,6 +404,20 @@ class KobeReport(Result):
     def terms_table(self, n: int = 20) -> Table:
         """Give the terms of a glossary that outputs do not use."""
         return terms_table(self.terms, n)
+
+    def sentence(self) -> str:
+        """Say how many entities each system keeps."""
+        return words.kept(self)
+
+    def brief(self) -> tuple[Table, ...]:
+        """Give the surest alarms."""
+        if not self.alarms:
+            return ()
+        table = self.look_table(_BRIEF)
+        count = f"{len(table.rows)} of {len(self.alarms):,} alarms, the surest first"
+        columns = table.columns[:-1]  # why takes much room
+        rows = tuple(row[:-1] for row in table.rows)
+        return (Table(f"{table.title}: {count}", columns, rows),)
 
     def details(self) -> tuple[Table, ...]:
         """Give recall and precision, recall by group, what to look at, what is lost and added."""
