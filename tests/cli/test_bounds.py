@@ -50,7 +50,7 @@ def _commands(group: click.Group, before: str = ""):
 
 
 def _is_number(option: click.Parameter) -> bool:
-    from steelyard.cli.values import Numbers
+    from steelyard.cli.params import Numbers
 
     return isinstance(option, click.Option) and isinstance(option.type, (*NUMBER, Numbers))
 

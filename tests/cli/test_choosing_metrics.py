@@ -120,7 +120,7 @@ def test_protocols_say_that_filters_have_no_part(tmp_path, scores, capsys):
         'human = "mqm"\n[[set]]\nname = "s"\nfiles = ["scores.csv"]\n[[task]]\nwith = "pa"\n'
     )
     assert run(["meta", "--benchmark", str(toml), "--sees", "src"]) == 0
-    assert "--sees has no part in a protocol" in capsys.readouterr().err
+    assert "--sees is ignored in a protocol" in capsys.readouterr().err
     assert run(["meta", "--benchmark", str(toml), "--metrics", "*-refA", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert sorted(row["metric"] for row in found["results"]) == ["bad-refA", "good-refA"]

@@ -9,8 +9,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from steelyard.cli.fields import from_fields
-from steelyard.cli.wording import spoken
+from steelyard.cli.flags import spoken
+from steelyard.cli.params import from_fields
 from steelyard.core import options
 from steelyard.core.errors import UsageError
 
@@ -101,4 +101,4 @@ def test_arguments_become_flags_only_where_the_command_has_them():
     assert spoken("say score=NAME") == "say score=NAME"  # no command runs
     flags = {"score": "--score", "where": "--where"}
     assert spoken("'score=NAME' (score=NAME)", flags) == "'score=NAME' (--score NAME)"
-    assert spoken('resume="x", score="a b"', flags) == "resume=\"x\", --score 'a b'"
+    assert spoken('resume="x", score="a b"', flags) == "resume x, --score 'a b'"

@@ -132,7 +132,7 @@ def test_out_of_memory_says_what_helps(monkeypatch, tmp_path, capsys) -> None:
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("steelyard.cli.options.InputOptions.read", fail)
+    monkeypatch.setattr("steelyard.cli.params.InputOptions.read", fail)
     assert run(["data", "info", str(path)]) == 1
     helps = "out of memory; more of it, fewer --jobs or less data at a time help"
     assert capsys.readouterr().err == f"error: {helps}\n"

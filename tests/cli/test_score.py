@@ -89,8 +89,8 @@ def test_the_table_names_what_was_computed(folder, capsys):
     assert lines[0] == "2 systems on 3 segments"
     assert lines[1].split() == ["system", "eed", "↓", "bleu", "↑"]
     assert [line.split()[0] for line in lines[3:5]] == ["good", "poor"]  # least error first
-    assert lines[5].startswith("eed: nrefs:1|alpha:2.0")
-    assert "tok:13a" in lines[6]
+    assert lines[5].startswith("Signatures: eed nrefs:1|alpha:2.0")
+    assert "; bleu nrefs:1|case:mixed|eff:no|tok:13a" in lines[5]
 
 
 def test_segment_scores_that_other_commands_read(folder, capsys):
@@ -199,7 +199,7 @@ def test_empty_and_missing_outputs_are_said(folder, capsys):
         (["score", "texts.jsonl", "--command", "=x"], "not of the form [NAME=]COMMAND"),
         (["score", "texts.jsonl", "--metrics", "bleu", "--src-lang", "de"], "expected both"),
         (["score", "--ref", "ref.txt", "missing.txt", "--metrics", "bleu"], "missing.txt: no such"),
-        (["score", "--ref", "ref.txt", "good.txt", "--metrics", "copy"], "copy: the set has no sou"),
+        (["score", "--ref", "ref.txt", "good.txt", "--metrics", "copy"], "copy: the set has no"),
         (["score", "--ref", "ref.txt", "good.txt", "--metrics", "bleu", "--where", "a=b"],
          "plain files do not have"),
         (["compare", "good.txt", "poor.txt", "--ref", "ref.txt"], "texts need a metric"),
@@ -210,7 +210,9 @@ def test_bad_usage_is_one_line(folder, capsys, arguments, message):
 
 
 def test_two_text_files_make_a_decision_card(folder, capsys):
-    card = result(capsys, "compare", "poor.txt", "good.txt", "--ref", "ref.txt", "--metrics", "chrf")
+    card = result(
+        capsys, "compare", "poor.txt", "good.txt", "--ref", "ref.txt", "--metrics", "chrf"
+    )
     table = sy.score("texts.jsonl", "chrf", references=["refA"]).evalset["chrf"]
     assert card["systems"] == ["poor", "good"]
     good, poor = table.system_means()

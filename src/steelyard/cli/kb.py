@@ -51,10 +51,10 @@ SOURCES = {
 }
 _EVERY = 5.0  # seconds between lines of progress
 _ALIASES = """\
-A table of names has a row for each name:
-  id,lang,alias
-  wd:Q64,de,Berlin
-  wd:Q64,pl,Berlin
+A table of names has a row for each name, and tabs between columns:
+  id      lang  alias
+  wd:Q64  de    Berlin
+  wd:Q64  pl    Berlin
 """
 _TERMS = """\
 A table of terms has a column for each language:
@@ -103,7 +103,7 @@ class BuildOptions(Options):
     lists={"SOURCE is one of": SOURCES},
     shape=_ALIASES,
     examples=(
-        "steelyard kb build table names.csv --out my-kb",
+        "steelyard kb build table names.tsv --out my-kb",
         "lbzip2 -dc latest-all.json.bz2 | steelyard kb build wikidata - --out wikidata-kb",
     ),
 )
