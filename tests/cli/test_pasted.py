@@ -103,9 +103,9 @@ def folder(tmp_path_factory) -> Path:
         (made / name).write_text("\n".join(lines))
     (made / "names.tsv").write_text("id\tlang\talias\nwd:Q64\tde\tBerlin\nwd:Q64\tpl\tBerlin\n")
     (made / "products.csv").write_text("en,de\ntraffic light,Ampel\n")
-    lines = len((made / "source.de").read_text(encoding="utf-8").splitlines())
+    count = len((made / "source.de").read_text(encoding="utf-8").splitlines())
     for system in ("Kaolin", "Basalt"):
-        (made / f"{system}.comet").write_text("0.5\n" * lines)
+        (made / f"{system}.comet").write_text("0.5\n" * count)
     program = made / "my-metric"
     program.write_text(
         f"#!{sys.executable}\nimport sys\nfor x in open(sys.argv[2]): print(len(x))\n"

@@ -378,6 +378,7 @@ def test_printing_a_result_fits_the_terminal_and_has_no_codes(on_terminal):
 
 def test_a_bar_shows_the_time_left_and_goes(on_terminal):
     with Terminal(80) as terminal, progress_of("counting", OutputOptions()) as progress:
+        assert progress is not None
         time.sleep(1.05)
         for done in range(4):
             progress(done, 4)
@@ -387,5 +388,6 @@ def test_a_bar_shows_the_time_left_and_goes(on_terminal):
 
 def test_work_of_a_moment_has_no_bar(on_terminal):
     with Terminal(80) as terminal, progress_of("counting", OutputOptions()) as progress:
+        assert progress is not None
         progress(1, 2)
     assert terminal.text == ""

@@ -84,7 +84,7 @@ def test_alarms_on_names_are_errors_that_experts_marked(printed):
     es = with_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
     index = {name: k for k, name in enumerate(es.segments.ids)}
     marked = [
-        (one.system, es.outputs[one.system][index[one.segment]][one.start : one.end])
+        (one.system, (es.outputs[one.system][index[one.segment]] or "")[one.start : one.end])
         for one in rated_mistakes(es)
         if one.side == "output"
     ]

@@ -91,7 +91,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     as_file = output.out is not None and files.suffix(output.out) == "json"
     json = _headed(result, summary, warnings) if output.json or as_file else None
     if output.out is not None:
-        _write(json, tables, output, draw)
+        _write(json, tables, output, words, draw)
         written.append(str(output.out))
     if output.json:
         click.echo(dumps(json))
@@ -143,8 +143,13 @@ def _bare(text: str) -> str:
 
 
 def _write(
-    json: Any, tables: Sequence[Table], output: OutputOptions, draw: Callable[[], Any] | None
+    json: Any,
+    tables: Sequence[Table],
+    output: OutputOptions,
+    words: Sequence[str],
+    draw: Callable[[], Any] | None,
 ) -> None:
+    """Write ``--out``; the caption of a table is the first sentence of the answer."""
     assert output.out is not None
     suffix = files.suffix(output.out)
     if draw is not None and suffix in FIGURES:
@@ -156,8 +161,11 @@ def _write(
 
         write_parquet(output.out, tables[0].to_columns())
     else:
-        rendered = dumps(json) + "\n" if suffix == "json" else tables[0].render(suffix)
-        files.write_text(output.out, rendered)
+        table = tables[0]
+        if words and suffix in ("md", "tex", "html"):
+            table = replace(table, title=words[0])
+        text = dumps(json) + "\n" if suffix == "json" else table.render(suffix)
+        files.write_text(output.out, text)
 
 
 # Messages on stderr

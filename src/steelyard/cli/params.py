@@ -330,8 +330,8 @@ def _type(option: Option) -> Any:
     word = option.none or option.word
     number: Any = None
     if option.kind == "whole":
-        ends = (None if end is None else int(end) for end in (least, most))
-        number = (_WholeOrWord if word else click.IntRange)(*ends)
+        low, high = (None if end is None else int(end) for end in (least, most))
+        number = (_WholeOrWord if word else click.IntRange)(low, high)
     elif option.kind == "number" and (word or least is not None or most is not None):
         number = (_RealOrWord if word else Real)(
             least, most, min_open=strict, max_open=strict and most is not None

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from steelyard.core.display import Statement
-from steelyard.core.text import all_of, listed, plural
+from steelyard.core.text import all_of, plural
 
 if TYPE_CHECKING:
     from steelyard.kobe.findings import KobeReport, SystemEntities
@@ -48,15 +48,6 @@ def told(found: KobeReport) -> Iterator[Statement]:
     if len(systems) > 1:
         text = "No test was made: steelyard compare says whether a lead is more than chance."
         yield "sureness", text
-
-
-def kept(found: KobeReport) -> str:
-    """Say how many entities each system keeps; nothing where the score is another share."""
-    systems = [s for s in found.systems if not s.is_reference and not math.isnan(s.score)]
-    if found.measure != "recall" or not systems:
-        return ""
-    each = listed([f"{s.system} keeps {s.matched:,}" for s in systems], last=" and ")
-    return f"Of {systems[0].wanted:,} {found.counted} of the {found.what}, {each}."
 
 
 def _kept(found: KobeReport, system: SystemEntities) -> str:
