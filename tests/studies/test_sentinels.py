@@ -139,6 +139,6 @@ def test_the_commands(capsys):
     scores = str(embedded.SCORES)
     assert run(["study", "sentinels", scores, "--human", "mqm", "--draws", "3", "--quiet"]) == 0
     assert "Metrics against the floor" in capsys.readouterr().out
-    arguments = ["meta", scores, "--human", "mqm", "--with", "pa", "--sentinels", "--quiet"]
+    arguments = ["meta", scores, "--human", "mqm", "--by", "pa", "--sentinels", "--quiet"]
     assert run(arguments) == 0
     assert "sentinel-name" in capsys.readouterr().out
