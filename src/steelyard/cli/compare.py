@@ -10,28 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import (
+from steelyard.cli import proposals
+from steelyard.cli.flags import spoken
+from steelyard.cli.group import BATTLES, SCORES, command
+from steelyard.cli.output import (
     emit,
     plot_option,
     shown_progress,
     wanted_figures,
     write_figures,
 )
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import BATTLES, SCORES, command
-from steelyard.cli.options import (
+from steelyard.cli.params import (
+    FileName,
     InputOptions,
+    Names,
     OutputOptions,
+    TextOptions,
     figure_options,
+    from_fields,
     given,
     input_options,
     need_inputs,
+    text_options,
     without_part,
 )
-from steelyard.cli.texts import TextOptions, text_options
-from steelyard.cli.values import FileName, Names
-from steelyard.cli.wording import spoken
 from steelyard.comparison.options import (
     AUTORANK,
     TESTS,
@@ -289,8 +291,8 @@ class _Asked:
         if len(names) > 1:
             many = run.compare_each(es, names, options, self.seed)
             many = replace(many, warnings=(*many.warnings, *unused))
-            first = following.option("--score", following.names(names[0]))
-            then = partial(following.again, *first, without={"score"})
+            first = proposals.option("--score", proposals.names(names[0]))
+            then = partial(proposals.again, *first, without={"score"})
             return _Answer(many, [many.table()], _draw_none, then)
         result = run.compare_by(es, names[0] if names else None, options, self.seed)
         return self._shown(replace(result, warnings=(*result.warnings, *unused)))
@@ -318,8 +320,8 @@ class _Asked:
         options, two = CardOptions(**settings), (pair[0], pair[1])
         if len(names) > 1:
             cards = decide_by_each(es, two, names, options, self.seed)
-            first = following.option("--score", following.names(names[0]))
-            then = partial(following.again, *first, without={"score"})
+            first = proposals.option("--score", proposals.names(names[0]))
+            then = partial(proposals.again, *first, without={"score"})
             return _Answer(cards, [cards.table()], _draw_none, then)
         card = decide(es, two, names[0] if names else None, options=options, rng=self.seed)
         unused = without_part(_NOT_ON_THE_CARD, "the decision card")
@@ -367,10 +369,10 @@ def _next(result: RankedSystems, *, pairwise: bool) -> str | None:
 
     first = result.ranking(next(iter(result.aggregations)))[:2]
     if isinstance(result, Comparison) and len(first) == 2:
-        pair = following.option("--pair", following.names(*first))
-        return following.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
+        pair = proposals.option("--pair", proposals.names(*first))
+        return proposals.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
     has_pairs = len(first) == 2 and not pairwise and result.tests
-    return following.again("--pairwise", without={"plot"}) if has_pairs else None
+    return proposals.again("--pairwise", without={"plot"}) if has_pairs else None
 
 
 def _page(es: EvalSet) -> str | None:
@@ -381,7 +383,7 @@ def _page(es: EvalSet) -> str | None:
     plain = {plaintext.TEXTS, plaintext.SCORES}
     if texts or not plain.isdisjoint(each.format for each in es.inputs):
         return None
-    return following.another("report", "--out", "report.html", keep={*following.READING, "score"})
+    return proposals.another("report", "--out", "report.html", keep={*proposals.READING, "score"})
 
 
 def _draw_none(name: str) -> Any:

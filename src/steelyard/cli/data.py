@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import next_command
+from steelyard.cli import proposals
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import ANY, JUDGED, LazyGroup, command
 from steelyard.cli.output import emit, progress_of
@@ -135,14 +135,14 @@ def _next(es: EvalSet, human: str | None) -> str | None:
     """Propose to weigh metrics where there are human scores, else to compare systems."""
     scores = [name for name, table in es.scores.items() if table.has_segments]
     if not scores and es.outputs:
-        return next_command.another("score", "--metrics", "chrf")
+        return proposals.another("score", "--metrics", "chrf")
     if es.n_systems < 2 or not scores:
         return None
     human = human or (es.human[0] if es.human else None)
-    keep = next_command.READING - {"human"}
+    keep = proposals.READING - {"human"}
     if human in scores and any(name in scores for name in es.metrics):
-        return next_command.another("meta", *next_command.option("--human", human), keep=keep)
-    return next_command.another("compare", *next_command.option("--score", scores[0]), keep=keep)
+        return proposals.another("meta", *proposals.option("--human", human), keep=keep)
+    return proposals.another("compare", *proposals.option("--score", scores[0]), keep=keep)
 
 
 def _verdicts(inputs: tuple[str, ...], options: InputOptions) -> Verdicts | None:
@@ -172,8 +172,8 @@ def _show_verdicts(inputs: tuple[str, ...], verdicts: Verdicts, output: OutputOp
     words = [f"{inputs[0]} holds verdicts on {verdicts.kind}: {', '.join(counts)}."]
     then = None
     if facts["raters"] and facts["judges"]:
-        human = next_command.option("--human", next_command.names(*facts["raters"]))
-        then = next_command.another("judge", *human, keep={"where", "ignore"})
+        human = proposals.option("--human", proposals.names(*facts["raters"]))
+        then = proposals.another("judge", *human, keep={"where", "ignore"})
     elif not facts["raters"]:
         words.append("To compare judges, name the human labels: steelyard judge --human COLUMNS.")
     notes = [spoken(note, flags) for note in verdicts.notes]
@@ -197,7 +197,7 @@ def _show_judgements(path: str, read: Read, output: OutputOptions) -> None:
     name = "compare" if isinstance(read.value, BattleLog) else "human"
     then = None
     if isinstance(read.value, (BattleLog, Rankings, Ratings)):
-        then = next_command.another(name, keep={"where", "ignore", "columns", "format"})
+        then = proposals.another(name, keep={"where", "ignore", "columns", "format"})
     words = [f"{path} holds {read.form}: {counts}."]
     emit(result, [_facts_table(read.form, facts)], output, words=words, then=then)
 
@@ -283,7 +283,7 @@ def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bo
     }
     words = [f"{path} has {plural(table.n_rows, 'row')} and {plural(len(rows), 'column')}."]
     human = next((n for n in table.columns if "human" in columns.words(n)), "NAME")
-    then = next_command.another("judge", "--human", human, keep=()) if battles else None
+    then = proposals.another("judge", "--human", human, keep=()) if battles else None
     emit(result, [Table("columns", headings, rows)], output, words=words, then=then)
     return True
 
@@ -401,7 +401,7 @@ def convert(
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
     table = Table("", (Column("out"),), ((name,),))
-    then = next_command.command("data", "info", name)
+    then = proposals.command("data", "info", name)
     emit(result, [table], output, words=[f"Wrote {target}."], shown=[], then=then)
 
 

@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import RATINGS, command
-from steelyard.cli.options import (
+from steelyard.cli import proposals
+from steelyard.cli.group import RATINGS, command
+from steelyard.cli.output import emit, plot_option, wanted_figures, write_figures
+from steelyard.cli.params import (
     COLUMNS,
     FIGURES,
     SUFFIXES,
     TABLES,
+    FileName,
+    Known,
     OutputOptions,
+    Pair,
+    from_fields,
     not_an_input,
     output_options,
 )
-from steelyard.cli.values import FileName, Known, Pair
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS, HumanOptions
@@ -148,10 +150,12 @@ def _next(result: HumanScores, scores: Path | None) -> str | None:
     if result.evalset is None:
         return None
     if scores is not None:
-        return following.command(
-            "compare", str(scores), *following.option("--score", following.names(result.score))
+        return proposals.command(
+            "compare",
+            str(scores),
+            *proposals.option("--score", proposals.names(result.score)),
         )
-    return following.again("--out", "scores.csv", without={"plot", "pairs", "ranks", "details"})
+    return proposals.again("--out", "scores.csv", without={"plot", "pairs", "ranks", "details"})
 
 
 def _written(result: Any, out: Path) -> bool:

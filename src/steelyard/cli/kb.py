@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import next_command
+from steelyard.cli import proposals
 from steelyard.cli.group import TEXTS, LazyGroup, command
 from steelyard.cli.output import emit, note, wants_figure
 from steelyard.cli.params import (
@@ -241,7 +241,7 @@ def _show_base(
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
     result = {**_facts(KnowledgeBase.open(path)), **facts}
-    then = next_command.command("kb", "info", str(path))
+    then = proposals.command("kb", "info", str(path))
     output = replace(output, out=None)
     emit(result, [_table(result)], output, words=[*words, _size(result)], then=then)
 
@@ -274,7 +274,7 @@ def info(base: str | None, entity: str | None, output: OutputOptions) -> None:
         Table("names in the largest languages", (Column("language"), Column("names")), languages),
     ]
     at = () if base is None else ("--kb", base)
-    then = next_command.command("kb", "link", "Am 3. März in Wien", "--lang", "de", *at)
+    then = proposals.command("kb", "link", "Am 3. März in Wien", "--lang", "de", *at)
     emit(result, tables, output, words=[_size(result)], then=then)
 
 
@@ -415,7 +415,9 @@ def link(
     columns = tuple(Column(key, digits=0) if key in counts else Column(key) for key in keys)
     table = Table("", columns, tuple(tuple(m[key] for key in keys) for m in mentions))
     result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions, "warnings": []}
-    words = [f"{plural(len(mentions), 'mention')} of entities." if mentions else "No entity."]
+    words = [
+        f"{plural(len(mentions), 'mention')} of entities found." if mentions else "No entity found."
+    ]
     emit(result, [table], output, words=words, shown=[table] if mentions else [])
 
 

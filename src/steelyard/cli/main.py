@@ -144,7 +144,7 @@ def run(arguments: list[str]) -> int:
         if arguments.count(STDIN) > 1:
             raise UsageError(_TWICE)  # noqa: TRY301 - it is printed like any other
         with kept():
-            # What was typed stays at hand, for the next useful command (cli/next_command.py).
+            # What was typed stays at hand, for the next useful command (cli/proposals.py).
             result = cli.main(
                 args=arguments, prog_name="steelyard", standalone_mode=False, obj=tuple(arguments)
             )

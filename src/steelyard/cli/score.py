@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import next_command
+from steelyard.cli import proposals
 from steelyard.cli.group import TEXTS, command
 from steelyard.cli.output import emit, plot_option, shown_progress, wanted_figures, write_figures
 from steelyard.cli.params import (
@@ -178,7 +178,7 @@ def _next(scores: Scores) -> str | None:
     if scores.evalset.n_systems < 2 or not typed <= {param.name for param in compare.params}:
         return None
     languages = ("--lp", str(scores.evalset.language_pair)) if given("src_lang") else ()
-    return next_command.another("compare", *languages, keep=typed)
+    return proposals.another("compare", *languages, keep=typed)
 
 
 def _draw(scores: Scores, human: str | None, name: str) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from steelyard.cli.lazy import LazyGroup
+from steelyard.cli.group import LazyGroup
 
 _METRICS = "steelyard.cli.study.metricstudies"
 _SYSTEMS = "steelyard.cli.study.systemstudies"

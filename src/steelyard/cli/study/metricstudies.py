@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import progress_of, wants_figure
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import JUDGED, command
-from steelyard.cli.options import (
+from steelyard.cli.group import JUDGED, command
+from steelyard.cli.output import progress_of, wants_figure
+from steelyard.cli.params import (
     InputOptions,
+    Names,
     OutputOptions,
     figure_options,
+    from_fields,
     input_options,
     need_inputs,
 )
 from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study, meta_command
-from steelyard.cli.values import Names
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
     DistinctOptions,

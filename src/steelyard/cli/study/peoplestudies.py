@@ -6,18 +6,18 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import wants_figure
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import RATINGS, command
-from steelyard.cli.options import (
+from steelyard.cli.group import RATINGS, command
+from steelyard.cli.output import wants_figure
+from steelyard.cli.params import (
+    FileName,
     InputOptions,
     OutputOptions,
     figure_options,
+    from_fields,
     input_options,
     need_inputs,
 )
 from steelyard.cli.study.shared import PLOT, emit_study
-from steelyard.cli.values import FileName
 from steelyard.studies.people.options import ThresholdOptions
 
 _INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")

@@ -6,18 +6,21 @@ from typing import Any
 
 import click
 
-from steelyard.cli.emit import progress_of, wants_figure
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import SCORES, command
-from steelyard.cli.options import (
+from steelyard.cli.group import SCORES, command
+from steelyard.cli.output import progress_of, wants_figure
+from steelyard.cli.params import (
+    FileName,
+    Finite,
     InputOptions,
+    Names,
+    Numbers,
     OutputOptions,
     figure_options,
+    from_fields,
     given,
     input_options,
 )
 from steelyard.cli.study.shared import PLOT, emit_study
-from steelyard.cli.values import FileName, Finite, Names, Numbers
 from steelyard.core.errors import UsageError
 from steelyard.studies.metrics.options import (
     META,

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, progress_of, wants_figure
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import JUDGED, command
-from steelyard.cli.options import (
+from steelyard.cli.group import JUDGED, command
+from steelyard.cli.output import emit, progress_of, wants_figure
+from steelyard.cli.params import (
     F,
+    FileName,
     InputOptions,
+    Names,
     OutputOptions,
     figure_options,
+    from_fields,
     input_options,
     need_inputs,
 )
-from steelyard.cli.values import FileName, Names
 from steelyard.core.options import Options
 from steelyard.studies.metrics.options import (
     META,

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import wants_figure, workers_with_progress
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import SCORES, command
-from steelyard.cli.options import (
+from steelyard.cli.group import SCORES, command
+from steelyard.cli.output import wants_figure, workers_with_progress
+from steelyard.cli.params import (
     InputOptions,
+    Names,
     OutputOptions,
     figure_options,
+    from_fields,
     input_options,
     need_inputs,
     worker_options,
 )
 from steelyard.cli.study.shared import EACH, INPUTS, PLOT, each_set, emit_study
-from steelyard.cli.values import Names
 from steelyard.studies.systems.options import (
     Design,
     DisagreementOptions,

@@ -1,3 +1,0 @@
-"""Moved."""
-
-from steelyard.cli.output import *  # noqa: F403

@@ -1,3 +1,0 @@
-"""Moved."""
-
-from steelyard.cli.next_command import *  # noqa: F403

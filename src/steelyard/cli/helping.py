@@ -1,3 +1,0 @@
-"""Moved."""
-
-from steelyard.cli.group import *  # noqa: F403

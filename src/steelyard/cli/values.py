@@ -1,3 +1,0 @@
-"""Moved."""
-
-from steelyard.cli.params import *  # noqa: F403

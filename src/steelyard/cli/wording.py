@@ -1,3 +1,0 @@
-"""Moved."""
-
-from steelyard.cli.flags import *  # noqa: F403
