@@ -72,7 +72,7 @@ def record_all(out: Path, only: str, data: Path, jobs: int) -> None:
     """Record all runs, or those whose name holds a word."""
     out.mkdir(parents=True)
     demo = out.resolve() / "demo-export"
-    exported = [sys.executable, "-m", "steelyard", "demo", "--export", str(demo), "--quiet"]
+    exported = [sys.executable, "-m", "steelyard", "demo", "--files", str(demo), "--quiet"]
     subprocess.run(exported, check=True, capture_output=True, cwd=tempfile.mkdtemp())  # noqa: S603
     chosen = [
         (name, command)

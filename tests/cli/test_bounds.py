@@ -21,10 +21,10 @@ TEXTS = '{"seg": 1, "src": "a", "refs": {"r": "a"}, "out": {"A": "a", "B": "b"}}
 #: Good arguments of the commands that have numbers among their options.
 GOOD = {
     "compare": ["scores.csv", "--score", "m"],
-    "meta": ["scores.csv", "--human", "people", "--with", "pa"],
+    "meta": ["scores.csv", "--human", "people", "--by", "pa"],
     "human": ["ratings.csv", "--protocol", "da"],
     "report": ["scores.csv", "--human", "people", "--out", "r.html"],
-    "score": ["texts.jsonl", "--metric", "chrf"],
+    "score": ["texts.jsonl", "--metrics", "chrf"],
     "study systems": ["scores.csv", "--human", "people"],
     "study segments": ["scores.csv", "--human", "people"],
     "study distinct": ["scores.csv", "--human", "people"],
@@ -49,7 +49,7 @@ def _commands(group: click.Group, before: str = ""):
 
 
 def _is_number(option: click.Parameter) -> bool:
-    from steelyard.cli.values import Numbers
+    from steelyard.cli.params import Numbers
 
     return isinstance(option, click.Option) and isinstance(option.type, (*NUMBER, Numbers))
 
@@ -98,11 +98,11 @@ def test_a_number_beyond_its_bounds(name, option, files, capsys):
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["meta", "scores.csv", "--human", "people", "--with", "acc-eq", "--epsilon=-1"],
-        ["meta", "scores.csv", "--human", "people", "--with", "acc-eq", "--epsilon=nan"],
-        ["meta", "scores.csv", "--human", "people", "--with", "acc-eq", "--epsilon=inf"],
+        ["meta", "scores.csv", "--human", "people", "--by", "acc-eq", "--epsilon=-1"],
+        ["meta", "scores.csv", "--human", "people", "--by", "acc-eq", "--epsilon=nan"],
+        ["meta", "scores.csv", "--human", "people", "--by", "acc-eq", "--epsilon=inf"],
         ["meta", "--preset", "wmt23", ".", "--epsilon=nan"],  # which a protocol does not use
-        ["meta", "scores.csv", "--human", "people", "--with", "kendall-like", "--threshold=-5"],
+        ["meta", "scores.csv", "--human", "people", "--by", "kendall-like", "--threshold=-5"],
         ["meta", "scores.csv", "--human", "people", "--unit=0"],
         ["meta", "scores.csv", "--human", "people", "--unit=-1"],
         ["compare", "scores.csv", "--score", "m", "--bootstrap", "99999999999999999999"],
@@ -114,9 +114,9 @@ def test_a_number_beyond_its_bounds(name, option, files, capsys):
         ["human", "ratings.csv", "--protocol", "darr", "--thresholds=-1"],
         ["study", "power", "--effect", "0.5", "--alpha=0"],  # was taken for the default
         ["study", "power", "--effect", "0.5", "--sizes="],
-        ["score", "texts.jsonl", "--metric", "bleu", "--set", "bleu.smooth_value=nan"],
-        ["score", "texts.jsonl", "--metric", "chrf", "--set", "chrf.beta=-1"],
-        ["score", "texts.jsonl", "--metric", "chrf", "--set", "chrf.char_order=0"],
+        ["score", "texts.jsonl", "--metrics", "bleu", "--set", "bleu.smooth_value=nan"],
+        ["score", "texts.jsonl", "--metrics", "chrf", "--set", "chrf.beta=-1"],
+        ["score", "texts.jsonl", "--metrics", "chrf", "--set", "chrf.char_order=0"],
     ],
     ids=lambda a: " ".join(a[-3:]),
 )

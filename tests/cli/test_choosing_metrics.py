@@ -57,7 +57,7 @@ def metrics_of(capsys) -> list[str]:
     ],
 )
 def test_what_leaves_nothing_is_refused_with_the_reason(scores, capsys, options, told):
-    assert run(["meta", str(scores), "--human", "mqm", "--with", "pa", *options]) == 2
+    assert run(["meta", str(scores), "--human", "mqm", "--by", "pa", *options]) == 2
     assert f"error: {told}" in capsys.readouterr().err
 
 
@@ -73,7 +73,7 @@ def test_what_leaves_nothing_is_refused_with_the_reason(scores, capsys, options,
     ],
 )
 def test_meta(scores, capsys, options, kept):
-    arguments = ["meta", str(scores), "--human", "mqm", "--with", "pa", "--json", *options]
+    arguments = ["meta", str(scores), "--human", "mqm", "--by", "pa", "--json", *options]
     assert run(arguments) == 0
     assert metrics_of(capsys) == kept
 
@@ -110,7 +110,7 @@ def test_data_commands_keep_human_scores(scores, capsys):
 @pytest.mark.parametrize("named", ["BLEU-refA,chrF-refA", "odd", "good*"])
 def test_corpus_metrics_that_were_computed_are_shown(scores, texts, capsys, named):
     arguments = [str(scores), str(texts), "--human", "mqm", "--metrics", named]
-    assert run(["meta", *arguments, "--corpus", "bleu,chrf", "--with", "pa", "--json"]) == 0
+    assert run(["meta", *arguments, "--corpus", "bleu,chrf", "--by", "pa", "--json"]) == 0
     assert {"bleu-refA", "chrf-refA"} <= set(metrics_of(capsys))
 
 
@@ -120,7 +120,7 @@ def test_protocols_say_that_filters_have_no_part(tmp_path, scores, capsys):
         'human = "mqm"\n[[set]]\nname = "s"\nfiles = ["scores.csv"]\n[[task]]\nwith = "pa"\n'
     )
     assert run(["meta", "--benchmark", str(toml), "--sees", "src"]) == 0
-    assert "--sees has no part in a protocol" in capsys.readouterr().err
+    assert "--sees is ignored in a protocol" in capsys.readouterr().err
     assert run(["meta", "--benchmark", str(toml), "--metrics", "*-refA", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert sorted(row["metric"] for row in found["results"]) == ["bad-refA", "good-refA"]

@@ -70,9 +70,9 @@ def test_completion(line, expected):
 
 
 def test_names_that_complete_are_those_that_are_known():
-    from steelyard.cli import meta, texts
+    from steelyard.cli import meta, params
     from steelyard.scoring.metric import BUILT_IN
     from steelyard.stats.metametrics.registry import METAMETRICS
 
-    assert tuple(BUILT_IN) == texts.METRICS
+    assert tuple(BUILT_IN) == params.METRICS
     assert set(meta.COMPLETED) <= set(METAMETRICS)

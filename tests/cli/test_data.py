@@ -73,7 +73,7 @@ def test_info_of_a_flipped_metric_warns(tmp_path, capsys):
     assert run(["data", "info", str(path), "--human", "human", "--json"]) == 0
     captured = capsys.readouterr()
     assert "is lower better? (--lower-is-better ter)" in json.loads(captured.out)["warnings"][0]
-    assert "\nwarning: 'ter' goes against 'human' (r = -1.00" in captured.err
+    assert "warning: 'ter' goes against 'human' (r = -1.00" in captured.err
     options = ["--human", "human", "--lower-is-better", "ter", "--json"]
     assert run(["data", "info", str(path), *options]) == 0
     assert json.loads(capsys.readouterr().out)["warnings"] == []

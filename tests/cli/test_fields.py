@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,8 +10,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from steelyard.cli.fields import from_fields
-from steelyard.cli.wording import spoken
+from steelyard.cli.flags import spoken
+from steelyard.cli.main import cli
+from steelyard.cli.params import from_fields
 from steelyard.core import options
 from steelyard.core.errors import UsageError
 
@@ -101,4 +103,25 @@ def test_arguments_become_flags_only_where_the_command_has_them():
     assert spoken("say score=NAME") == "say score=NAME"  # no command runs
     flags = {"score": "--score", "where": "--where"}
     assert spoken("'score=NAME' (score=NAME)", flags) == "'score=NAME' (--score NAME)"
-    assert spoken('resume="x", score="a b"', flags) == "resume=\"x\", --score 'a b'"
+    assert spoken('resume="x", score="a b"', flags) == "resume x, --score 'a b'"
+
+
+MESSAGES = [
+    "'da' lacks 1,620 scores (common=True weighs all metrics on what all have)",
+    'the ratings are not known; give raw ratings (intervals="rater", protocol=...)',
+    'unit="document": the documents of the segments are not known',
+    'kind={"metric": ["x"]} or columns={"system": "model"} says what it is',
+    "name the score (score=NAME); quality_control=True excludes them",
+    "fewer `jobs` or sy.human_scores",
+]
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_no_message_of_any_command_holds_python(message):
+    for name in cli.list_commands(click.Context(cli)):
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        flags = {p.name: max(p.opts, key=len) for p in command.params if p.name}
+        text = spoken(message, flags or {"human": "--human"})
+        assert not re.search(r"""\w=(True|["{\[]|\.\.\.)|\bsy\.|`""", text), (name, text)
+        assert text

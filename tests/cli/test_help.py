@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from steelyard.cli import helping
+from steelyard.cli import group
 from steelyard.cli.main import FIRST, cli, run
 
 #: Commands that read no file of the user's, whose help shows none.
@@ -24,16 +24,16 @@ NO_FILE = {
 }
 
 
-def every(group: click.Group = cli, before: str = "") -> dict[str, helping.Question]:
+def every(parent: click.Group = cli, before: str = "") -> dict[str, group.Question]:
     """All commands by their words; groups left out."""
-    found: dict[str, helping.Question] = {}
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
+    found: dict[str, group.Question] = {}
+    context = click.Context(parent)
+    for name in parent.list_commands(context):
+        command = parent.get_command(context, name)
         if isinstance(command, click.Group):
             found |= every(command, f"{before}{name} ")
         else:
-            assert isinstance(command, helping.Question), name
+            assert isinstance(command, group.Question), name
             found[f"{before}{name}"] = command
     return found
 
@@ -77,7 +77,7 @@ def test_every_option_stands_below_one_heading(capsys):
         text = shown(capsys, *words.split())
         for param in command.params:
             if isinstance(param, click.Option):
-                flag = max(param.opts, key=len)
+                flag = param.opts[0] if param.name == "ref" else max(param.opts, key=len)
                 lines = re.findall(rf"^  (?:-\w, )?{flag}(?![\w-])", text, re.MULTILINE)
                 assert len(lines) == (0 if param.hidden else 1), (words, flag)
                 assert param.help, (words, flag)
@@ -104,13 +104,13 @@ def test_examples_have_options_of_their_command():
 
 
 SHAPES = {
-    "compare scores.csv --score chrF": helping.SCORES,
-    "compare scores.csv --score COMET --pair new,old": helping.SCORES,
-    "meta scores.csv --human mqm --intervals none": helping.JUDGED,
-    "compare --battles log.csv": helping.BATTLES,
-    "score texts.jsonl --metrics chrf": helping.TEXTS,
-    "human ratings.csv --raw": helping.RATINGS,
-    "judge verdicts.csv --human expert": helping.VERDICTS,
+    "compare scores.csv --score chrF": group.SCORES,
+    "compare scores.csv --score COMET --pair new,old": group.SCORES,
+    "meta scores.csv --human mqm --intervals none": group.JUDGED,
+    "compare --battles log.csv": group.BATTLES,
+    "score texts.jsonl --metrics chrf": group.TEXTS,
+    "human ratings.csv --raw": group.RATINGS,
+    "judge verdicts.csv --human expert": group.VERDICTS,
 }
 
 
@@ -208,6 +208,6 @@ def test_suffixes_are_all_told(monkeypatch, capsys):
 
 def test_long_examples_can_be_pasted():
     example = "steelyard score --src src.de new.en --command 'my-metric {src} {out}' --jobs 2"
-    lines = helping.pasted(example, 44)
+    lines = group.pasted(example, 44)
     assert max(map(len, lines)) <= 44
     assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(example)

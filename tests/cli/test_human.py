@@ -61,7 +61,7 @@ def test_out_is_what_meta_reads(tmp_path, capsys, quick, suffix):
     out = tmp_path / f"human.{suffix}"
     arguments = [RATINGS, "--protocol", "da", "--out", str(out), *quick]
     human = json_of(capsys, *arguments)
-    options = ["--human", "da_z", "--kind", "human:mqm,da", "--with", "pearson", "--json"]
+    options = ["--human", "da_z", "--kind", "human:mqm,da", "--by", "pearson", "--json"]
     command = ["meta", str(out), str(embedded.SCORES), *options, "--intervals", "none"]
     assert run(command) == 0
     result = json.loads(capsys.readouterr().out)
@@ -87,7 +87,7 @@ def test_out_of_rankings_is_a_table_of_systems(tmp_path, capsys):
     arguments = [str(rankings), "--protocol", "rr", "--bootstrap", "20"]
     assert run(["human", *arguments, "--out", str(out)]) == 0
     capsys.readouterr()
-    options = ["--human", "bt", "--metrics", "chrF", "--level", "sys", "--with", "pa", "--json"]
+    options = ["--human", "bt", "--metrics", "chrF", "--level", "sys", "--by", "pa", "--json"]
     assert run(["meta", str(out), str(metric), *options]) == 0
     assert json.loads(capsys.readouterr().out)["results"][0]["value"] == 1.0
 

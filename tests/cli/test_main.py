@@ -132,7 +132,7 @@ def test_out_of_memory_says_what_helps(monkeypatch, tmp_path, capsys) -> None:
     def fail(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("steelyard.cli.options.InputOptions.read", fail)
+    monkeypatch.setattr("steelyard.cli.params.InputOptions.read", fail)
     assert run(["data", "info", str(path)]) == 1
     helps = "out of memory; more of it, fewer --jobs or less data at a time help"
     assert capsys.readouterr().err == f"error: {helps}\n"
@@ -149,8 +149,8 @@ KOBE = ("marisa_trie", "orjson", "py3langid", "simplemma")
 @pytest.mark.parametrize(
     ("words", "extra", "libraries"),
     [
-        ("score --src {src} {out} --metric kobe --src-lang de --tgt-lang en", "kobe", KOBE),
-        ("score --src {src} {out} --metric kobe --src-lang de --tgt-lang en", "kobe", KOBE[:1]),
+        ("score --src {src} {out} --metrics kobe --src-lang de --tgt-lang en", "kobe", KOBE),
+        ("score --src {src} {out} --metrics kobe --src-lang de --tgt-lang en", "kobe", KOBE[:1]),
         ("kb info", "kobe", KOBE),
         ("kb link --lang de Wien", "kobe", KOBE),
         ("kb build default --out {kb}", "kobe", KOBE),

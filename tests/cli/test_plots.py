@@ -12,7 +12,7 @@ pytest.importorskip("altair")
 SCORES = str(embedded.SCORES)
 COMPARE = ["compare", SCORES, "--score", "learned-refA", "--bootstrap", "10", "--by", "mean"]
 META = ["meta", SCORES, "--human", "mqm", "--kind", "human:da", "--metrics",
-        "learned-refA,random-src", "--with", "pa", "--intervals", "none"]  # fmt: skip
+        "learned-refA,random-src", "--by", "pa", "--intervals", "none"]  # fmt: skip
 HUMAN = ["human", str(embedded.RATINGS), "--protocol", "da", "--bootstrap", "0"]
 
 

@@ -53,9 +53,9 @@ ALL = "bleu,chrf,chrf++,ter,eed,character,length,copy"
 
 
 def test_texts_and_plain_files_give_the_same(folder, capsys):
-    found = result(capsys, "score", "texts.jsonl", "--metric", ALL, "--refs", "refA")
+    found = result(capsys, "score", "texts.jsonl", "--metrics", ALL, "--refs", "refA")
     plain = result(capsys, "score", "--src", "src.txt", "--ref", "ref.txt", "good.txt", "poor.txt",
-                   "--metric", ALL)  # fmt: skip
+                   "--metrics", ALL)  # fmt: skip
     assert found["systems"] == plain["systems"]
     assert set(found["systems"]) == set(OUT)
     assert set(found["signatures"]) == set(ALL.split(","))
@@ -73,7 +73,7 @@ def test_several_references_in_the_order_given(folder, capsys):
         ("texts.jsonl", "--refs", "refA,refB"),
         ("--ref", "ref.txt", "--ref", "second.txt", "good.txt", "poor.txt"),
     ):
-        found = result(capsys, "score", *arguments, "--metric", "bleu,chrf")
+        found = result(capsys, "score", *arguments, "--metrics", "bleu,chrf")
         for system, lines in OUT.items():
             row = found["systems"][system]
             assert row["bleu"] == pytest.approx(BLEU().corpus_score(lines, refs).score)
@@ -82,19 +82,19 @@ def test_several_references_in_the_order_given(folder, capsys):
 
 
 def test_the_table_names_what_was_computed(folder, capsys):
-    assert run(["score", "texts.jsonl", "--metric", "eed,bleu", "--refs", "refB"]) == 0
+    assert run(["score", "texts.jsonl", "--metrics", "eed,bleu", "--refs", "refB"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith(".")
     lines = lines[lines.index("") + 1 :]  # after the words
     assert lines[0] == "2 systems on 3 segments"
     assert lines[1].split() == ["system", "eed", "↓", "bleu", "↑"]
     assert [line.split()[0] for line in lines[3:5]] == ["good", "poor"]  # least error first
-    assert lines[5].startswith("eed: nrefs:1|alpha:2.0")
-    assert "tok:13a" in lines[6]
+    assert lines[5].startswith("Signatures: eed nrefs:1|alpha:2.0")
+    assert "; bleu nrefs:1|case:mixed|eff:no|tok:13a" in lines[5]
 
 
 def test_segment_scores_that_other_commands_read(folder, capsys):
-    arguments = ["score", "texts.jsonl", "--metric", "chrf,ter", "--refs", "refA", "--out"]
+    arguments = ["score", "texts.jsonl", "--metrics", "chrf,ter", "--refs", "refA", "--out"]
     for name in ("out.csv", "out.parquet", "out.jsonl.gz"):
         assert run([*arguments, name]) == 0
         said = capsys.readouterr().err
@@ -118,7 +118,7 @@ def test_a_command_and_a_file_as_metrics(folder, capsys):
         (folder / f"{system}.comet").write_text("0.5\n0.25\n0.75\n")
     arguments = ["score", "texts.jsonl", "--refs", "refA",
                  "--command", f"judge={shlex.quote(sys.executable)} judge.py",
-                 "--scores", "comet={system}.comet", "--lower-is-better", "judge"]  # fmt: skip
+                 "--score-file", "comet={system}.comet", "--lower-is-better", "judge"]  # fmt: skip
     found = result(capsys, *arguments)
     lengths = {system: sum(map(len, lines)) / 3 for system, lines in OUT.items()}
     assert {s: row["judge"] for s, row in found["systems"].items()} == pytest.approx(lengths)
@@ -164,7 +164,7 @@ def test_scores_are_those_of_the_program_as_it_is(folder, capsys, monkeypatch, c
 
 
 def test_options_of_metrics_and_languages(folder, capsys):
-    arguments = ["score", "texts.jsonl", "--refs", "refA", "--metric", "bleu"]
+    arguments = ["score", "texts.jsonl", "--refs", "refA", "--metrics", "bleu"]
     found = result(
         capsys, *arguments, "--set", "bleu.lowercase=true", "--set", "bleu.max_ngram_order=2"
     )
@@ -179,7 +179,7 @@ def test_empty_and_missing_outputs_are_said(folder, capsys):
     rows[0]["out"]["poor"] = ""
     del rows[1]["out"]["poor"]
     (folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = result(capsys, "score", "texts.jsonl", "--refs", "refA", "--metric", "chrf")
+    found = result(capsys, "score", "texts.jsonl", "--refs", "refA", "--metrics", "chrf")
     assert found["warnings"] == [
         "'poor' has 1 empty output",
         "'poor' lacks 1 output, which is not scored",
@@ -191,16 +191,16 @@ def test_empty_and_missing_outputs_are_said(folder, capsys):
     [
         (["score"], "no input; for example: steelyard score"),
         (["score", "texts.jsonl"], "texts need a metric"),
-        (["score", "texts.jsonl", "--metric", "bleu"], "several references (refA, refB)"),
-        (["score", "texts.jsonl", "--metric", "blue"], "did you mean 'bleu'"),
-        (["score", "texts.jsonl", "--metric", "bleu,bleu", "--refs", "refA"], "already"),
-        (["score", "texts.jsonl", "--metric", "bleu", "--refs", "refA", "--set", "tokenize=13a"],
+        (["score", "texts.jsonl", "--metrics", "bleu"], "several references (refA, refB)"),
+        (["score", "texts.jsonl", "--metrics", "blue"], "did you mean 'bleu'"),
+        (["score", "texts.jsonl", "--metrics", "bleu,bleu", "--refs", "refA"], "already"),
+        (["score", "texts.jsonl", "--metrics", "bleu", "--refs", "refA", "--set", "tokenize=13a"],
          "expected METRIC.OPTION=VALUE"),
         (["score", "texts.jsonl", "--command", "=x"], "not of the form [NAME=]COMMAND"),
-        (["score", "texts.jsonl", "--metric", "bleu", "--src-lang", "de"], "expected both"),
-        (["score", "--ref", "ref.txt", "missing.txt", "--metric", "bleu"], "missing.txt: no such"),
-        (["score", "--ref", "ref.txt", "good.txt", "--metric", "copy"], "copy: the set has no sou"),
-        (["score", "--ref", "ref.txt", "good.txt", "--metric", "bleu", "--where", "a=b"],
+        (["score", "texts.jsonl", "--metrics", "bleu", "--src-lang", "de"], "expected both"),
+        (["score", "--ref", "ref.txt", "missing.txt", "--metrics", "bleu"], "missing.txt: no such"),
+        (["score", "--ref", "ref.txt", "good.txt", "--metrics", "copy"], "copy: the set has no"),
+        (["score", "--ref", "ref.txt", "good.txt", "--metrics", "bleu", "--where", "a=b"],
          "plain files do not have"),
         (["compare", "good.txt", "poor.txt", "--ref", "ref.txt"], "texts need a metric"),
     ],
@@ -210,7 +210,9 @@ def test_bad_usage_is_one_line(folder, capsys, arguments, message):
 
 
 def test_two_text_files_make_a_decision_card(folder, capsys):
-    card = result(capsys, "compare", "poor.txt", "good.txt", "--ref", "ref.txt", "--metric", "chrf")
+    card = result(
+        capsys, "compare", "poor.txt", "good.txt", "--ref", "ref.txt", "--metrics", "chrf"
+    )
     table = sy.score("texts.jsonl", "chrf", references=["refA"]).evalset["chrf"]
     assert card["systems"] == ["poor", "good"]
     good, poor = table.system_means()
@@ -235,8 +237,8 @@ def test_two_files_of_numbers_make_a_decision_card(folder, capsys):
 
 
 def test_texts_of_a_set_can_be_compared(folder, capsys):
-    found = result(capsys, "compare", "texts.jsonl", "--refs", "refA", "--metric", "chrf")
+    found = result(capsys, "compare", "texts.jsonl", "--refs", "refA", "--metrics", "chrf")
     assert found["systems"] == ["good", "poor"]
-    found = result(capsys, "compare", "texts.jsonl", "--refs", "refA", "--metric", "ter", "--pair",
+    found = result(capsys, "compare", "texts.jsonl", "--refs", "refA", "--metrics", "ter", "--pair",
                    "good,poor")  # fmt: skip
     assert found["systems"] == ["good", "poor"]

@@ -29,7 +29,7 @@ FEW = ["--bootstrap", "20"]
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        (["meta", *META, "--with", "pearson", *FEW],
+        (["meta", *META, "--by", "pearson", *FEW],
          [["--level", "seg"], ["--metrics", "chars-refA"], ["--sees", "ref"], ["--common"],
           ["--drop-systems", "Basalt"], ["--domain", "news"], ["--outlier-cutoff", "3"],
           ["--keep-references"], ["--bootstrap", "30"]]),

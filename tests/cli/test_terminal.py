@@ -21,8 +21,9 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.cli.bar import WaitingBar
 from steelyard.cli.main import run
+from steelyard.cli.output import progress_of
+from steelyard.cli.params import OutputOptions
 from steelyard.core.display import text_width
 from steelyard.demo import embedded
 
@@ -66,7 +67,7 @@ COMMANDS = {
     "judge-plan": ["judge", "plan", DEMO["verdicts"], *PEOPLE, "--judge", "careful-judge",
                    "--half-width", "0.05"],
     "judge-drift": ["judge", "drift", DEMO["verdicts"], DEMO["verdicts"], *PEOPLE],
-    "score": ["score", DEMO["entities"], "--metric", "bleu,chrf,ter", "--lp", "de-en"],
+    "score": ["score", DEMO["entities"], "--metrics", "bleu,chrf,ter", "--lp", "de-en"],
     "study": ["study", "disagreement", DEMO["scores"], "--score", "mqm,da", "--draws", "10"],
     "data-info": ["data", "info", DEMO["scores"], "--human", "mqm"],
     "data-info-raw": ["data", "info", DEMO["ratings"]],
@@ -79,6 +80,7 @@ COMMANDS = {
 }  # fmt: skip
 FINDING = {"data-check"}  # which exits with 2 where it finds errors
 WITHOUT_WARNINGS = re.compile(r"^warning:", re.MULTILINE)
+BAR = re.compile(r"\x1b\[\?25l.*\x1b\[2K", re.DOTALL)  # where the machine is busy
 STYLE = re.compile(r"\x1b\[(?:0|1|2|31|32|33|36)m")
 
 
@@ -158,8 +160,6 @@ def on_terminal(monkeypatch):
     for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
-    # A bar would come and go, as the machine is busy or not; it has a test of its own.
-    monkeypatch.setattr("steelyard.cli.bar.threading.Timer", _Never)
 
     def call(width: int, arguments: list[str]) -> tuple[int, str]:
         with Terminal(width) as terminal:
@@ -169,25 +169,12 @@ def on_terminal(monkeypatch):
     return call
 
 
-class _Never:
-    daemon = False
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def start(self) -> None:
-        pass
-
-    def cancel(self) -> None:
-        pass
-
-
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_transcript(name, width, places, on_terminal):
     code, seen = on_terminal(width, filled(name, places))
     assert code == 0 or (name in FINDING and code == 2), seen
-    plain = STYLE.sub("", seen)
+    plain = STYLE.sub("", BAR.sub("", seen))
     assert "\x1b" not in plain
     assert "\u202e" not in plain
     wide = [line for line in plain.split("\n") if text_width(line) > width]
@@ -389,22 +376,18 @@ def test_printing_a_result_fits_the_terminal_and_has_no_codes(on_terminal):
     assert max(map(text_width, terminal.text.split("\n"))) <= 70
 
 
-def test_a_bar_shows_the_time_left_and_goes(on_terminal, monkeypatch):
-    monkeypatch.undo()
-    monkeypatch.setenv("TERM", "xterm-256color")
-    end = time.monotonic() + 60  # a busy machine takes its time to load what draws the bar
-    with Terminal(80) as terminal, WaitingBar("counting", patience=0.0) as bar:
+def test_a_bar_shows_the_time_left_and_goes(on_terminal):
+    with Terminal(80) as terminal, progress_of("counting", OutputOptions()) as progress:
+        assert progress is not None
+        time.sleep(1.05)
         for done in range(4):
-            bar.tell(done, 4)
-            while bar._bar is None and time.monotonic() < end:
-                time.sleep(0.02)
-            bar._bar.refresh()
-    assert "counting" in terminal.text
-    assert re.search(r"\d:\d\d|-:--", terminal.text)
+            progress(done, 4)
+    assert re.search(r"counting.*(\d:\d\d|-:--)", terminal.text)
     assert terminal.text.rstrip().endswith("\x1b[2K")
 
 
 def test_work_of_a_moment_has_no_bar(on_terminal):
-    with Terminal(80) as terminal, WaitingBar("counting") as bar:
-        bar.tell(1, 2)
+    with Terminal(80) as terminal, progress_of("counting", OutputOptions()) as progress:
+        assert progress is not None
+        progress(1, 2)
     assert terminal.text == ""

@@ -162,7 +162,7 @@ def test_what_autorank_does_not_go_with(tmp_path, capsys):
     path = tmp_path / "scores.csv"
     sy.save(es, path)
     arguments = ["compare", str(path), "--by", "autorank", "--bootstrap", "10"]
-    assert run([*arguments, "--test", "t"]) == 0
-    assert "--test" in capsys.readouterr().err
+    assert run([*arguments, "--tests", "t"]) == 0
+    assert "--tests" in capsys.readouterr().err
     assert run([*arguments, "--score", "m"]) == 0  # one score makes a ranking, too
     assert "autorank" in capsys.readouterr().out

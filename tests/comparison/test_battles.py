@@ -400,7 +400,7 @@ def test_rows_and_columns_can_be_chosen(tmp_path, capsys):
         (["--by", "mean,median"], "median"),
         (["--by", "meen"], "did you mean 'mean'?"),
         (["--unit", "document"], "no column 'document'"),
-        (["--test", "t"], "--tests sign only"),
+        (["--tests", "t"], "--tests sign only"),
         (["--score", "x"], "--score applies to scores"),
         (["--pair", "A,B"], "--pair applies to scores"),
         (["--tolerance", "1"], "--tolerance applies to scores"),

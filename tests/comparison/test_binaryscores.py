@@ -136,7 +136,7 @@ def test_all_tests_by_the_command(tmp_path, capsys):
                     str(path),
                     "--by",
                     "mean",
-                    "--test",
+                    "--tests",
                     "all",
                     "--bootstrap",
                     "20",

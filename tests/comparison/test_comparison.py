@@ -518,13 +518,13 @@ def test_json_contract(tmp_path, capsys):
     ("arguments", "message"),
     [
         (["--by", "mode"], "no ranking 'mode'"),
-        (["--test", "z"], "no test 'z'"),
+        (["--tests", "z"], "no test 'z'"),
         (["--pair", "A"], "--pair A,B: expected two systems"),
         (["--pair", "A,Z"], "no system 'Z'"),
         (["--pair", "A,A"], "a pair needs two systems"),
         (["--score", "x"], "no score named 'x'"),
         (["--unit", "document"], "documents of the segments are not known"),
-        (["--test", "mood", "--alternative", "greater"], "mood's test is two-sided"),
+        (["--tests", "mood", "--alternative", "greater"], "mood's test is two-sided"),
     ],
 )
 def test_bad_calls(tmp_path, capsys, arguments, message):
@@ -555,7 +555,7 @@ def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
     path = tmp_path / "x.csv"
     rows = [f"{s},{k},{(k * 7 + i) % 5}" for i, s in enumerate("AB") for k in range(8)]
     path.write_text("system,segment,m\n" + "\n".join(rows) + "\n", encoding="utf-8")
-    given = ["--test", "t", "--alternative", "greater", "--elo-k", "3", "--bootstrap", "50"]
+    given = ["--tests", "t", "--alternative", "greater", "--elo-k", "3", "--bootstrap", "50"]
     assert run(["compare", str(path), "--pair", "A,B", "--json", *given]) == 0
     card = json.loads(capsys.readouterr().out)
     told = "--alternative, --elo-k, --tests have no part in the decision card"

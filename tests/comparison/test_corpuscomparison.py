@@ -197,7 +197,7 @@ def test_wmt23_compare_and_score_agree(shared, tmp_path, capsys):
     path = tmp_path / "de-en.text.jsonl"
     with gzip.open(shared / "wmt23-text" / "de-en.text.jsonl.gz", "rt", encoding="utf-8") as lines:
         path.write_text("".join(itertools.islice(lines, 0, None, 4)), encoding="utf-8")
-    source = [str(path), "--metric", "bleu",
+    source = [str(path), "--metrics", "bleu",
               "--refs", "refA", "--lp", "de-en", "--json"]  # fmt: skip
     assert run(["score", *source]) == 0
     official = json.loads(capsys.readouterr().out)["systems"]

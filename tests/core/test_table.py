@@ -249,7 +249,7 @@ def test_rules_and_bold_mark_clusters():
     assert r"\textbf{2.0} \\" + "\n" + r"\midrule" in table.latex()
     assert "**2.0**" in table.markdown()
     assert "<strong>2.0</strong>" in table.html()
-    assert r"\caption{Top. n = 2}" in table.latex()
+    assert "\\caption{Top}\n\\end{table}\n% n = 2\n" in table.latex()
 
 
 def test_wide_characters_keep_columns_aligned():

@@ -188,7 +188,7 @@ def test_the_pair_is_chosen_where_there_are_several(
     assert entities.read_folder(leaf).language_pair == "de-en"
     with pytest.raises(UsageError, match=r"no language pair 'ru-en'; .*Known: de-en"):
         entities.read_folder(leaf, "ru-en")
-    assert run(["score", str(release), "--metric", "kobe"]) == 2
+    assert run(["score", str(release), "--metrics", "kobe"]) == 2
     assert "2 language pairs: de-en, ru-en; choose one with --lp" in capsys.readouterr().err
     shutil.copytree(leaf, release / "more" / "de-en")
     assert "two folders of de-en" in refusal(entities.read_folder, release)

@@ -367,7 +367,7 @@ COMMANDS = {
     "data check": [],
     "compare": ["--score", "m", "--bootstrap", "20"],
     "compare --pair gpt-4o,llama": ["--score", "m", "--bootstrap", "20"],
-    "meta": ["--human", "h", "--with", "pa"],
+    "meta": ["--human", "h", "--by", "pa"],
     "report": ["--human", "h"],
     "study segments": ["--human", "h"],
     "study ties": ["--human", "h"],
@@ -399,7 +399,7 @@ def test_score_says_once_what_was_guessed(
 ) -> None:
     path = as_texts(tmp_path / "x.jsonl", {"id": "1", "refs": {"r": "a"}})
     for command in ("score", "compare"):
-        assert run([command, str(path), "--metric", "chrf"]) == 0
+        assert run([command, str(path), "--metrics", "chrf"]) == 0
         assert capsys.readouterr().err.count("segment: id") == 1
 
 

@@ -115,7 +115,7 @@ def test_pipes_of_texts_are_named_by_their_place(pipe, tmp_path, capsys):
     outputs = tmp_path / "a.en"
     outputs.write_text("a cat\ntwo dogs\n")
     reference, system = pipe(b"a cat\ndogs\n"), pipe(b"cat\ndogs\n")
-    command = ["score", str(outputs), system, "--ref", reference, "--metric", "chrf"]
+    command = ["score", str(outputs), system, "--ref", reference, "--metrics", "chrf"]
     found = result(command, capsys)
     assert list(found["systems"]) == ["a", "system-2"]
     said = [text for text in found["warnings"] if text.startswith("a pipe has no name")]
@@ -164,7 +164,7 @@ def test_texts_from_stdin(tmp_path, monkeypatch, capsys):
     ref = tmp_path / "ref.en"
     ref.write_text("the cat sat\non the mat\n")
     stdin(monkeypatch, b"the cat sat\non a mat\n")
-    found = result(["score", "-", "--ref", str(ref), "--metric", "chrf"], capsys)
+    found = result(["score", "-", "--ref", str(ref), "--metrics", "chrf"], capsys)
     assert list(found["systems"]) == ["stdin"]
 
 
@@ -215,7 +215,7 @@ def test_warnings_name_stdin(monkeypatch, capsys):
 
 
 def test_standard_input_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["score", "-", "--ref", "-", "--metric", "bleu"]) == 2
+    assert run(["score", "-", "--ref", "-", "--metrics", "bleu"]) == 2
     assert capsys.readouterr().err == (
         "error: '-' twice: standard input can be read as one file only\n"
     )

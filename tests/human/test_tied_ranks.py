@@ -71,7 +71,7 @@ def test_metrics_against_clusters_of_wmt13(shared, tmp_path, capsys):
     capsys.readouterr()
     for name, own in (("tied_rank", tied), ("fuzzy_rank", fuzzy)):
         command = ["meta", str(ranks), str(metrics), "--human", name, "--level", "sys"]
-        lower = ["--lower-is-better", "cluster,tied_rank,fuzzy_rank", "--with", "pearson,spearman"]
+        lower = ["--lower-is-better", "cluster,tied_rank,fuzzy_rank", "--by", "pearson,spearman"]
         assert run([*command, *lower, "--intervals", "system", "--json"]) == 0
         found = {one["with"]: one for one in json.loads(capsys.readouterr().out)["results"]}
         assert found["pearson"]["value"] == pytest.approx(-np.corrcoef(own, metric)[0, 1])
@@ -88,7 +88,7 @@ def test_metrics_of_segments_beside_ranks_of_systems(tmp_path, capsys):
     rows = [f"{s},{i},{values[k, i]}" for k, s in enumerate("ABCDEF") for i in range(20)]
     (tmp_path / "m.csv").write_text("\n".join(["system,segment,m", *rows]) + "\n")
     files = [str(tmp_path / name) for name in ("ranks.csv", "m.csv")]
-    how = ["--human", "tied_rank", "--lower-is-better", "tied_rank", "--with", "pearson", "--json"]
+    how = ["--human", "tied_rank", "--lower-is-better", "tied_rank", "--by", "pearson", "--json"]
     assert run(["meta", *files, *how]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["metric"] for row in found["results"]] == ["m"]  # da_z is human, as its file says

@@ -392,7 +392,7 @@ def test_the_command_cuts_and_the_page_says_how_many_are_left_out(small_kb, tmp_
          "out": {"A": "nothing", "B": "12 euros"}},
     ]  # fmt: skip
     texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    call = ["score", str(texts), "--lp", "de-en", "--metric", "kobe", "--kb", str(small_kb.path)]
+    call = ["score", str(texts), "--lp", "de-en", "--metrics", "kobe", "--kb", str(small_kb.path)]
     found: dict[str, Any] = {}
     ways = {"cut": [], "all": ["--all"], "sure": ["--min-confidence", "0.999"]}
     for name, more in ways.items():

@@ -138,7 +138,7 @@ def test_summaries_of_one_language(small_kb, tmp_path: Path, capsys) -> None:
         (tmp_path / name).write_text(text + "\n")
     explained = tmp_path / "explained.jsonl"
     call = ["score", "--src", *(str(tmp_path / name) for name in texts), "--src-lang", "en",
-            "--tgt-lang", "en", "--metric", "kobe", "--kb", str(small_kb.path)]  # fmt: skip
+            "--tgt-lang", "en", "--metrics", "kobe", "--kb", str(small_kb.path)]  # fmt: skip
     more = ["--set", "kobe.counted=entities", "--set", "kobe.measure=precision"]
     assert run([*call, *more, "--explain", str(explained), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -152,7 +152,7 @@ def test_summaries_of_one_language(small_kb, tmp_path: Path, capsys) -> None:
     lines = {row["system"]: row for row in map(json.loads, explained.read_text().splitlines())}
     assert lines["short"]["counts"] == {"found": 3, "lost": 1}
     assert lines["wrong"]["counts"] == {"found": 2, "lost": 1, "changed": 1}
-    assert run(call) == 0  # by mentions, Vienna is lost once more
+    assert run([*call, "--details"]) == 0  # by mentions, Vienna is lost once more
     assert "most often added" in capsys.readouterr().out.lower()
     assert run([*call, "--set", "kobe.measure=f1"]) == 2
     assert "measure" in capsys.readouterr().err
@@ -193,7 +193,7 @@ def test_what_was_found_by_text_and_not_by_name_is_told(tmp_path: Path, capsys) 
     ]
     texts.write_text("".join(json.dumps(row) + "\n" for row in rows))
     made = annotated({"src": ["ab"] * 2, "ref": ["b"] * 2, "A": ["b"] * 2, "B": ["a"] * 2})
-    call = ["score", str(texts), "--metric", "kobe,kobe-ref", "--json", "--links", str(links)]
+    call = ["score", str(texts), "--metrics", "kobe,kobe-ref", "--json", "--links", str(links)]
 
     def told() -> list[str]:
         assert run(call) == 0
@@ -224,7 +224,7 @@ def test_what_was_left_out_of_links_is_told_once(tmp_path: Path, capsys) -> None
     row = {"seg": 1, "src": "0 ab", "refs": {"ref": "0 ab"}, "out": {"A": "0 ab"}}
     texts.write_text(json.dumps(row) + "\n")
     for inputs in ([str(links)], [str(texts), "--links", str(links)]):
-        assert run(["score", *inputs, "--metric", "kobe,kobe-ref", "--json"]) == 0
+        assert run(["score", *inputs, "--metrics", "kobe,kobe-ref", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
         assert found["warnings"] == [f"{links}: 3 mentions without an id left out"]
         assert found["reports"]["kobe"]["n_source_entities"] == 1
@@ -247,10 +247,10 @@ def test_references_that_are_named_like_systems() -> None:
 def test_a_file_without_outputs_is_named(tmp_path: Path, capsys) -> None:
     path = tmp_path / "links.jsonl"
     write_lines(annotated({"src": ["a"], "ref": ["a"]}), path)
-    assert run(["score", str(path), "--metric", "kobe"]) == 2
+    assert run(["score", str(path), "--metrics", "kobe"]) == 2
     assert f"{path}: no outputs of systems to score" in capsys.readouterr().err
     write_lines(annotated({"src": ["a"], "A": ["a"]}), path)
-    assert run(["score", str(path), "--metric", "kobe", "--drop-systems", "A"]) == 2
+    assert run(["score", str(path), "--metrics", "kobe", "--drop-systems", "A"]) == 2
     assert str(path) in capsys.readouterr().err
 
 
@@ -278,7 +278,7 @@ def test_outputs_alone_can_not_be_scored(
         sy.score(annotated({"A": ["a"]}), "kobe")
     path = tmp_path / "newstest2019.A.ru-en"
     path.write_text('{"annotated_sentence": [{"sentence": "x", "entities": []}]}')
-    assert run(["score", str(path), "--metric", "kobe"]) == 2
+    assert run(["score", str(path), "--metrics", "kobe"]) == 2
     assert "give the folder of the language pair" in capsys.readouterr().err
 
 
@@ -286,12 +286,12 @@ def test_files_of_single_systems_are_put_together(write_release, tmp_path: Path,
     made = annotated({"src": ["ab"], "A": ["a"], "B": ["b"]})
     write_release(EntityAnnotations(made.systems, language_pair="de-en"), tmp_path)
     paths = sorted(str(path) for path in (tmp_path / "de-en").iterdir())
-    assert run(["score", *paths, "--metric", "kobe", "--json"]) == 0
+    assert run(["score", *paths, "--metrics", "kobe", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["systems"] == {
         "A": {"kobe": 50.0},
         "B": {"kobe": 50.0},
     }
-    assert run(["score", paths[0], paths[0], "--metric", "kobe"]) == 2
+    assert run(["score", paths[0], paths[0], "--metrics", "kobe"]) == 2
     assert "a second time" in capsys.readouterr().err
 
 
@@ -300,14 +300,14 @@ def test_other_metrics_and_human_scores_beside_annotations(tmp_path: Path, capsy
     write_lines(annotated({"src": ["ab"], "ref": ["ab"], "A": ["a"], "B": ["ab"]}), path)
     human.write_text("system,segment,people\nA,1,1\nB,1,2\n")
     out = tmp_path / "seg.csv"
-    call = ["score", str(path), str(human), "--metric", "kobe,chrf", "--out", str(out), "--json"]
+    call = ["score", str(path), str(human), "--metrics", "kobe,chrf", "--out", str(out), "--json"]
     assert run(call) == 0
     found = json.loads(capsys.readouterr().out)["systems"]
     assert set(found["A"]) == {"kobe", "kobe-ref", "chrf"}
     assert found["B"]["kobe"] == 100
     with out.open() as rows:
         assert [row["kobe"] for row in csv.DictReader(rows)] == ["50.0", "100.0"]
-    assert run(["compare", str(path), "--metric", "kobe", "--score", "kobe", "--json"]) == 0
+    assert run(["compare", str(path), "--metrics", "kobe", "--score", "kobe", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["systems"] == ["A", "B"]
 
 
@@ -330,7 +330,7 @@ def test_annotated_texts_score_as_the_texts(
         [*texts, "--set", f"kobe.links={links}"],
     )
     for way in ways:
-        assert run(["score", *way, "--metric", "kobe", "--all", "--json"]) == 0
+        assert run(["score", *way, "--metrics", "kobe", "--all", "--json"]) == 0
         reports.append(json.loads(capsys.readouterr().out)["reports"]["kobe"])
     first = reports[0]
     assert len({row["score"] for row in first["systems"]}) == 3  # two systems keep 17 of 27 each
@@ -381,7 +381,10 @@ def test_what_can_not_be_annotated(small_kb, tmp_path: Path, capsys) -> None:
     assert run([*call, ""]) == 2
     assert "--out" in capsys.readouterr().err
     other = ["--src-lang", "fr", "--tgt-lang", "en"]
-    for command in ([*call, str(tmp_path / "z.jsonl")], ["score", *call[2:-1], "--metric", "kobe"]):
+    for command in (
+        [*call, str(tmp_path / "z.jsonl")],
+        ["score", *call[2:-1], "--metrics", "kobe"],
+    ):
         assert run([*command, *other]) == 2
         assert "expected the same languages" in capsys.readouterr().err
     assert not (tmp_path / "z.jsonl").exists()
@@ -456,7 +459,7 @@ def test_the_reference_that_is_meant_is_written(own_linker, tmp_path: Path, caps
     ],
 )
 def test_options_of_the_linker_that_are_wrong(setting: str, words: list[str], capsys) -> None:
-    call = ["score", DEMO, "--where", "lp=de-en", "--lp", "de-en", "--metric", "kobe"]
+    call = ["score", DEMO, "--where", "lp=de-en", "--lp", "de-en", "--metrics", "kobe"]
     assert run([*call, "--set", setting]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -465,7 +468,7 @@ def test_options_of_the_linker_that_are_wrong(setting: str, words: list[str], ca
 
 
 def test_options_of_the_linker(small_kb, capsys) -> None:
-    call = ["score", DEMO, "--where", "lp=de-en", "--lp", "de-en", "--metric", "kobe", "--json",
+    call = ["score", DEMO, "--where", "lp=de-en", "--lp", "de-en", "--metrics", "kobe", "--json",
             "--kb", str(small_kb.path)]  # fmt: skip
     wanted = []
     for more in (
@@ -526,7 +529,7 @@ def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, cap
     point = EntryPoint("mine", "capitals:Capitals", foreign.GROUP)
     points = EntryPoints([point])
     monkeypatch.setattr(foreign, "entry_points", lambda group: points.select(group=group))
-    call = ["score", *own_linker, "--metric", "kobe", "--set", f"kobe.linker={name}", "--json"]
+    call = ["score", *own_linker, "--metrics", "kobe", "--set", f"kobe.linker={name}", "--json"]
     assert run(call) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["systems"] == {"A": {"kobe": 100.0}, "B": {"kobe": 50.0}}
@@ -537,7 +540,7 @@ def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, cap
         == 0
     )
     capsys.readouterr()
-    assert run(["score", str(links), "--metric", "kobe", "--json"]) == 0
+    assert run(["score", str(links), "--metrics", "kobe", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["systems"] == found["systems"]
 
 
@@ -558,7 +561,7 @@ def test_a_linker_of_ones_own(own_linker, name, tmp_path: Path, monkeypatch, cap
     ],
 )
 def test_linkers_that_are_none(own_linker, settings, words, capsys) -> None:
-    call = ["score", *own_linker, "--metric", "kobe"]
+    call = ["score", *own_linker, "--metrics", "kobe"]
     assert run([*call, *(part for one in settings for part in ("--set", one))]) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -617,8 +620,8 @@ def test_linkers_that_misbehave(own_linker, name, words, tmp_path: Path, capsys)
     row = {"src": "Wien", "out": {"A": "Rome", "B": "Paris"}}
     rows = [json.dumps({"seg": i, **row}) for i in range(2)]
     Path(own_linker[0]).write_text("\n".join(rows))
-    call = ["score", *own_linker, "--metric", "kobe", "--set", f"kobe.linker=bad:{name}"]
-    assert run(call) == 2
+    call = ["score", *own_linker, "--metrics", "kobe", "--set", f"kobe.linker=bad:{name}"]
+    assert run([*call, "--details"]) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: linker 'bad:{name}': {words}")
     assert error.count("\n") == 1
@@ -627,7 +630,7 @@ def test_linkers_that_misbehave(own_linker, name, words, tmp_path: Path, capsys)
 def test_options_that_have_no_part_where_links_are_given(tmp_path: Path, capsys) -> None:
     path = tmp_path / "links.jsonl"
     write_lines(annotated({"src": ["ab"], "A": ["a"]}), path)
-    call = ["score", str(path), "--metric", "kobe"]
+    call = ["score", str(path), "--metrics", "kobe"]
     assert run([*call, "--kb", "x"]) == 2
     assert "--kb has no part where links are given" in capsys.readouterr().err
     assert run([*call, "--set", "kobe.link.values=false"]) == 2
@@ -645,7 +648,7 @@ def test_the_sample_of_the_authors(shared: Path, tmp_path: Path, capsys) -> None
     folder = shared / "wmt19-metrics"
     out = tmp_path / "kobe.csv"
     links = str(folder / "kobe-entities.ru-en.jsonl.gz")
-    assert run(["score", links, "--metric", "kobe", "--set", "kobe.rounded=true", "--json",
+    assert run(["score", links, "--metrics", "kobe", "--set", "kobe.rounded=true", "--json",
                 "--system-scores", str(out)]) == 0  # fmt: skip
     found = json.loads(capsys.readouterr().out)
     with (folder / "kobe-expected.ru-en.csv").open() as rows:
@@ -660,6 +663,6 @@ def test_the_sample_of_the_authors(shared: Path, tmp_path: Path, capsys) -> None
     assert not expected
     people = str(folder / "sys-scores.csv.gz")
     assert run(["meta", str(out), people, "--where", "lp=ru-en", "--human", "human_z", "--level",
-                "sys", "--with", "pearson", "--metrics", "kobe-ref", "--json"]) == 0  # fmt: skip
+                "sys", "--by", "pearson", "--metrics", "kobe-ref", "--json"]) == 0  # fmt: skip
     (row,) = json.loads(capsys.readouterr().out)["results"]
     assert round(row["value"], 3) == 0.914

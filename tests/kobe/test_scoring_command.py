@@ -13,7 +13,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 
 DEMO = str(files("steelyard.demo") / "entities.jsonl")
-ARGUMENTS = ["score", DEMO, "--where", "lp=de-en", "--metric", "kobe"]
+ARGUMENTS = ["score", DEMO, "--where", "lp=de-en", "--metrics", "kobe"]
 
 
 def test_the_command_gives_scores_signature_words_and_explanations(small_kb, tmp_path, capsys):
@@ -50,7 +50,7 @@ def test_languages_are_needed_and_known(small_kb, tmp_path, capsys):
     source, out = tmp_path / "src.de", tmp_path / "a.en"
     source.write_text("Wien, 3. März\n", encoding="utf-8")
     out.write_text("Vienna, 3 March\n", encoding="utf-8")
-    plain = ["score", "--src", str(source), str(out), "--metric", "kobe", "--kb",
+    plain = ["score", "--src", str(source), str(out), "--metrics", "kobe", "--kb",
              str(small_kb.path)]  # fmt: skip
     assert run([*plain, "--src-lang", "de", "--tgt-lang", "en", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["systems"] == {"a": {"kobe": 100}}
@@ -105,7 +105,7 @@ def test_warnings_name_their_metric_and_missing_texts_are_told(small_kb, tmp_pat
         del row["src"]
     rows[5]["refs"]["ref"] = None
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    call = ["score", str(path), "--lp", "de-en", "--metric", "kobe,kobe-ref", "--json"]
+    call = ["score", str(path), "--lp", "de-en", "--metrics", "kobe,kobe-ref", "--json"]
     assert run([*call, "--kb", str(small_kb.path)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["systems"]["A"] == {"kobe": 100.0, "kobe-ref": 100.0}

@@ -151,7 +151,7 @@ def test_corpus_metrics_are_scored_on_whole_documents():
 def test_the_command_refuses_what_has_no_part(tmp_path, capsys):
     path = tmp_path / "set.parquet"
     sy.save(some(), path)
-    asked = ["meta", str(path), "--human", "people", "--with", "pearson", "--level", "doc"]
+    asked = ["meta", str(path), "--human", "people", "--by", "pearson", "--level", "doc"]
     assert run([*asked, "--json", "--bootstrap", "20"]) == 0
     assert '"level": "doc"' in capsys.readouterr().out
     assert run([*asked, "--by-domain"]) == 2

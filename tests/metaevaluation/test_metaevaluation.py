@@ -290,7 +290,7 @@ def test_chance_level_by_hand():
 
 def test_json_contract(capsys):
     arguments = ["meta", str(SCORES), "--human", "mqm", "--kind", "human:da",
-                 "--with", "spa,acc-eq,pearson", "--significance", "--resamples", "100",
+                 "--by", "spa,acc-eq,pearson", "--significance", "--resamples", "100",
                  "--json"]  # fmt: skip
     assert run(arguments) == 0
     first = capsys.readouterr().out

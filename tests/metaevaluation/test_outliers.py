@@ -145,7 +145,7 @@ def test_wmt20_de_en(shared, capsys):
     chosen = ["--where", "table=deen", "--where", "refset=newstest2020", "--human", "human_z"]
     chosen += ["--ignore", "table,refset,lp", "--kind", "human:human_z,human_raw"]
     metrics = ["--metrics", "COMET,BLEU,TER,chrF", "--higher-is-better", "TER", "--json"]
-    asked = ["meta", file, *chosen, *metrics, "--with", "pearson", "--intervals", "none"]
+    asked = ["meta", file, *chosen, *metrics, "--by", "pearson", "--intervals", "none"]
     assert run(asked) == 0
     found = json.loads(capsys.readouterr().out)
     shown = {

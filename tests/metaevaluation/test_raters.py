@@ -233,13 +233,13 @@ def test_raw_ratings_on_the_command_line(shared, tmp_path, capsys):
         lines += [f"{system},{segment},{score}" for segment, score in pairs]
     (tmp_path / "good.csv").write_text("\n".join(lines) + "\n")
     command = ["meta", str(path), str(tmp_path / "good.csv"), "--protocol", "mqm", "--json"]
-    more = ["--with", "pearson", "--intervals", "rater", "--bootstrap", "100"]
+    more = ["--by", "pearson", "--intervals", "rater", "--bootstrap", "100"]
     assert run([*command, *more]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["human"] == "mqm"
     low, high = found["results"][0]["ci"]
     assert 0.9 < low < high < 1
-    assert run([*command, "--with", "spa", "--unit", "document+rater"]) == 2
+    assert run([*command, "--by", "spa", "--unit", "document+rater"]) == 2
     told = "10 raters, who share outputs, are 1 independent group: too few for a test by rater"
     assert f"{told}; --intervals rater draws" in capsys.readouterr().err
     assert run(["meta", str(tmp_path / "good.csv"), "--protocol", "mqm"]) == 2

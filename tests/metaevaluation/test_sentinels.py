@@ -88,6 +88,6 @@ def test_meta_weighs_sentinels_if_asked():
 
 def test_the_command(capsys):
     scores = str(embedded.SCORES)
-    arguments = ["meta", scores, "--human", "mqm", "--with", "pa", "--sentinels", "--quiet"]
+    arguments = ["meta", scores, "--human", "mqm", "--by", "pa", "--sentinels", "--quiet"]
     assert run(arguments) == 0
     assert "sentinel-name" in capsys.readouterr().out

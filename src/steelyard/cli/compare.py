@@ -10,28 +10,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import (
+from steelyard.cli import proposals
+from steelyard.cli.flags import spoken
+from steelyard.cli.group import BATTLES, SCORES, command
+from steelyard.cli.output import (
     emit,
     plot_option,
     shown_progress,
     wanted_figures,
     write_figures,
 )
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import BATTLES, SCORES, command
-from steelyard.cli.options import (
+from steelyard.cli.params import (
+    FileName,
     InputOptions,
+    Names,
     OutputOptions,
+    TextOptions,
     figure_options,
+    from_fields,
     given,
     input_options,
     need_inputs,
+    text_options,
     without_part,
 )
-from steelyard.cli.texts import TextOptions, text_options
-from steelyard.cli.values import FileName, Names
-from steelyard.cli.wording import spoken
 from steelyard.comparison.options import (
     AUTORANK,
     TESTS,
@@ -342,7 +344,7 @@ def _ranked(result: RankedSystems, unused: tuple[str, ...], settings: dict[str, 
 
 def _by_one(score: str) -> str | None:
     """Propose the first of several scores."""
-    return following.again(*following.option("--score", following.names(score)), without={"score"})
+    return proposals.again(*proposals.option("--score", proposals.names(score)), without={"score"})
 
 
 def _next(result: RankedSystems, *, pairwise: bool) -> str | None:
@@ -351,10 +353,10 @@ def _next(result: RankedSystems, *, pairwise: bool) -> str | None:
 
     first = result.ranking(next(iter(result.aggregations)))[:2]
     if isinstance(result, Comparison) and len(first) == 2:
-        pair = following.option("--pair", following.names(*first))
-        return following.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
+        pair = proposals.option("--pair", proposals.names(*first))
+        return proposals.again(*pair, without=(*_NOT_ON_THE_CARD, "intervals", "plot", "details"))
     has_pairs = len(first) == 2 and not pairwise and result.tests
-    return following.again("--pairwise", without={"plot"}) if has_pairs else None
+    return proposals.again("--pairwise", without={"plot"}) if has_pairs else None
 
 
 def _page(es: EvalSet) -> str | None:
@@ -365,7 +367,7 @@ def _page(es: EvalSet) -> str | None:
     plain = {plaintext.TEXTS, plaintext.SCORES}
     if texts or not plain.isdisjoint(each.format for each in es.inputs):
         return None
-    return following.another("report", "--out", "report.html", keep={*following.READING, "score"})
+    return proposals.another("report", "--out", "report.html", keep={*proposals.READING, "score"})
 
 
 def _draw_none(name: str) -> Any:

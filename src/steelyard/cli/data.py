@@ -3,37 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import emit, progress_of
-from steelyard.cli.helping import ANY, JUDGED, command
-from steelyard.cli.lazy import LazyGroup
-from steelyard.cli.options import (
+from steelyard.cli import proposals
+from steelyard.cli.flags import spoken
+from steelyard.cli.group import ANY, JUDGED, LazyGroup, command
+from steelyard.cli.output import emit, progress_of
+from steelyard.cli.params import (
+    FileName,
     InputOptions,
+    Names,
     OutputOptions,
+    as_object,
     input_options,
     need_inputs,
     output_options,
     settled_options,
 )
-from steelyard.cli.values import FileName, Names
-from steelyard.cli.wording import spoken
 from steelyard.core.errors import SteelyardError, UsageError
+from steelyard.core.options import Options, flag, option, text
 from steelyard.core.table import Column, Table, dumps
 from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.data.judgements import Rankings, Ratings
     from steelyard.data.verdicts import Verdicts
     from steelyard.formats.reading import Read
-
 
 _HERE = "steelyard.cli.data"
 #: name: (module:function, one line of help)
@@ -44,23 +44,26 @@ COMMANDS = {
     "formats": (f"{_HERE}:formats", "List the formats that are read or written."),
     "get": (f"{_HERE}:get", "Download a public WMT test set."),
 }
+#: The commands that take what a format gives.
+_TAKEN_BY = {
+    "EvalSet": ("compare", "meta", "score", "study", "report", "data"),
+    "Ratings": ("human", "report", "data"),
+    "Rankings": ("human", "compare", "data"),
+    "BattleLog": ("compare", "data"),
+    "EntityAnnotations": ("score", "compare", "kb", "data"),
+}
+_WITHOUT_RANDOM = partial(output_options, unused=("seed", "out"))
+_INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+_METRICS = click.option(
+    "--metrics",
+    type=Names(),
+    help="Only these metrics, and all human scores; patterns such as '*-refA' stand for several.",
+)
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, lazy=COMMANDS)
 def data() -> None:
     """What is in this file; make it that format; check it; get public data."""
-
-
-METRICS = click.option("--metrics", type=Names(), help="Only these metrics, and all human scores; "
-                       "patterns such as '*-refA' stand for several.")  # fmt: skip
-
-
-def _load(
-    inputs: tuple[str, ...], options: InputOptions, metrics: tuple[str, ...] | None
-) -> EvalSet:
-    from steelyard.data.selection import with_metrics
-
-    return with_metrics(options.load(inputs), only=metrics)
 
 
 @command(
@@ -70,18 +73,24 @@ def _load(
         "steelyard data info human.csv.gz metrics.csv.gz --human mqm",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
-@click.option("--list", "lists", is_flag=True, help="List the sets and language pairs of an "
-              "mt-metrics-eval folder, or the one above, and what there is of each.")  # fmt: skip
-@METRICS
+@_INPUTS
+@click.option(
+    "--list",
+    "lists",
+    is_flag=True,
+    help="List the sets and language pairs of an mt-metrics-eval folder, or the one above, and "
+    "what there is of each.",
+)
+@_METRICS
 @input_options
 @settled_options
 def info(
     inputs: tuple[str, ...],
-    lists: bool,  # noqa: FBT001
     metrics: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
+    *,
+    lists: bool,
 ) -> None:
     """Show what inputs hold: systems, segments, scores, and what is missing, tied or odd.
 
@@ -95,21 +104,21 @@ def info(
     if lists:
         from steelyard.formats.folders import mtme_contents
 
-        found = [one for name in inputs for one in mtme_contents.contents(Path(name))]
-        listing = {"pairs": [one.to_dict() for one in found], "warnings": []}
-        words = [f"{plural(len(found), 'language pair')} can be read, by --lp."]
-        emit(listing, [mtme_contents.contents_table(found)], output, words=words)
+        pairs = [pair for name in inputs for pair in mtme_contents.contents(Path(name))]
+        listing = {"pairs": [pair.to_dict() for pair in pairs], "warnings": []}
+        words = [f"{plural(len(pairs), 'language pair')} can be read, by --lp."]
+        emit(listing, [mtme_contents.contents_table(pairs)], output, words=words)
         return
     verdicts = _verdicts(inputs, options)
     if verdicts is not None:
-        _emit_verdicts(inputs, verdicts, output)
+        _show_verdicts(inputs, verdicts, output)
         return
     try:
         held = options.read(inputs)
         es = None if held.only is not None else with_metrics(held.evalset(), only=metrics)
     except SteelyardError as error:
-        slip = getattr(error, "line", None) is not None  # which is to be mended first
-        if slip or len(inputs) > 1 or not _show_columns(inputs[0], error, output):
+        has_line = getattr(error, "line", None) is not None  # a slip, to be mended first
+        if has_line or len(inputs) > 1 or not _show_columns(inputs[0], error, output):
             raise
         return
     if held.only is not None:
@@ -122,6 +131,20 @@ def info(
     emit(view, [view.table()], output, shown=view.pieces(), says_read=True, then=then)
 
 
+def _next(es: EvalSet, human: str | None) -> str | None:
+    """Propose to weigh metrics where there are human scores, else to compare systems."""
+    scores = [name for name, table in es.scores.items() if table.has_segments]
+    if not scores and es.outputs:
+        return proposals.another("score", "--metrics", "chrf")
+    if es.n_systems < 2 or not scores:
+        return None
+    human = human or (es.human[0] if es.human else None)
+    keep = proposals.READING - {"human"}
+    if human in scores and any(name in scores for name in es.metrics):
+        return proposals.another("meta", *proposals.option("--human", human), keep=keep)
+    return proposals.another("compare", *proposals.option("--score", scores[0]), keep=keep)
+
+
 def _verdicts(inputs: tuple[str, ...], options: InputOptions) -> Verdicts | None:
     """Read inputs that look like verdicts of judges; None for anything else."""
     if options.format is not None or any(role == "score" for role, _ in options.columns):
@@ -132,8 +155,8 @@ def _verdicts(inputs: tuple[str, ...], options: InputOptions) -> Verdicts | None
     return describe_verdicts(inputs, how)
 
 
-def _emit_verdicts(inputs: tuple[str, ...], verdicts: Verdicts, output: OutputOptions) -> None:
-    """Show who judged what, and the commands that weigh judges against people."""
+def _show_verdicts(inputs: tuple[str, ...], verdicts: Verdicts, output: OutputOptions) -> None:
+    """Show who judged what, and the command that compares judges with annotators."""
     facts: dict[str, Any] = {
         "kind": verdicts.kind,
         "items": len(verdicts.items),
@@ -142,45 +165,26 @@ def _emit_verdicts(inputs: tuple[str, ...], verdicts: Verdicts, output: OutputOp
         "words": list(verdicts.categories),
     }
     for group in ("raters", "judges"):
-        opinions = getattr(verdicts, group)
-        facts[group] = {one.name: int(one.answered.sum()) for one in opinions}
+        facts[group] = {each.name: int(each.answered.sum()) for each in getattr(verdicts, group)}
     flags = {"words": "--words", "swapped": "--swapped"}  # of the commands that fit
-    notes = [spoken(note, flags) for note in verdicts.notes]
-    result = {"path": inputs[0], "format": "verdicts", **facts, "warnings": notes}
-    rows = tuple(
-        (key, listed(value, 12) if isinstance(value, list) else _shown(value))
-        for key, value in facts.items()
-    )
     counts = [plural(len(verdicts.items), "item"), plural(len(facts["judges"]), "judge"),
               plural(len(facts["raters"]), "rater")]  # fmt: skip
     words = [f"{inputs[0]} holds verdicts on {verdicts.kind}: {', '.join(counts)}."]
     then = None
     if facts["raters"] and facts["judges"]:
-        people = following.option("--human", following.names(*facts["raters"]))
-        then = following.another("judge", *people, keep={"where", "ignore"})
+        human = proposals.option("--human", proposals.names(*facts["raters"]))
+        then = proposals.another("judge", *human, keep={"where", "ignore"})
     elif not facts["raters"]:
-        words.append("To weigh judges, name the labels of people: steelyard judge --human COLUMNS.")
-    table = Table("verdicts", (Column("what"), Column("value")), rows)
-    emit(result, [table], output, words=words, then=then)
-
-
-def _next(es: EvalSet, human: str | None) -> str | None:
-    """Weigh metrics where people's scores are there, else compare systems."""
-    scores = [name for name, table in es.scores.items() if table.has_segments]
-    if not scores and es.outputs:
-        return following.another("score", "--metrics", "chrf", keep=following.READING)
-    if es.n_systems < 2 or not scores:
-        return None
-    people = human or (es.human[0] if es.human else None)
-    keep = following.READING - {"human"}
-    if people in scores and any(name in scores for name in es.metrics):
-        named = following.option("--human", people)
-        return following.another("meta", *named, keep=keep)
-    return following.another("compare", *following.option("--score", scores[0]), keep=keep)
+        words.append("To compare judges, name the human labels: steelyard judge --human COLUMNS.")
+    notes = [spoken(note, flags) for note in verdicts.notes]
+    result = {"path": inputs[0], "format": "verdicts", **facts, "warnings": notes}
+    emit(result, [_facts_table("verdicts", facts)], output, words=words, then=then)
 
 
 def _show_judgements(path: str, read: Read, output: OutputOptions) -> None:
-    """Count what raw judgements hold, and name the command that takes them."""
+    """Count what raw judgements hold, and propose the command that takes them."""
+    from steelyard.data.judgements import BattleLog, Rankings, Ratings
+
     facts = judgement_facts(read.value)
     result = {
         "path": path,
@@ -189,27 +193,63 @@ def _show_judgements(path: str, read: Read, output: OutputOptions) -> None:
         "read": [file.taken_for() for file in read.files],
         "warnings": list(read.notes),
     }
-    rows = tuple((key, _shown(value)) for key, value in facts.items())
     counts = ", ".join(f"{value:,} {key}" for key, value in facts.items() if type(value) is int)
-    table = Table(read.form, (Column("what"), Column("value")), rows)
+    name = "compare" if isinstance(read.value, BattleLog) else "human"
+    then = None
+    if isinstance(read.value, (BattleLog, Rankings, Ratings)):
+        then = proposals.another(name, keep={"where", "ignore", "columns", "format"})
     words = [f"{path} holds {read.form}: {counts}."]
-    emit(result, [table], output, words=words, then=_next_of_raw(read.value))
+    emit(result, [_facts_table(read.form, facts)], output, words=words, then=then)
 
 
-def _next_of_raw(value: Any) -> str | None:
-    """Give the command that takes raw judgements, where it needs nothing else."""
+def _facts_table(title: str, facts: dict[str, Any]) -> Table:
+    def shown(value: Any) -> str:
+        if isinstance(value, dict):
+            return ", ".join(f"{key} {count}" for key, count in value.items())
+        return listed(value, 12) if isinstance(value, list) else str(value)
+
+    rows = tuple((key, shown(value)) for key, value in facts.items())
+    return Table(title, (Column("what"), Column("value")), rows)
+
+
+def judgement_facts(value: Any) -> dict[str, Any]:
+    """Count what is in raw judgements or annotations."""
+    import numpy as np
+
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
-    keep = {"where", "ignore", "columns", "format"}
     if isinstance(value, BattleLog):
-        return following.another("compare", keep=keep)
-    if isinstance(value, (Ratings, Rankings)):
-        return following.another("human", keep=keep)
-    return None
+        return {
+            "systems": len(value.systems),
+            "battles": len(value),
+            "left wins": int((value.outcome > 0.5).sum()),
+            "right wins": int((value.outcome < 0.5).sum()),
+            "ties": int((value.outcome == 0.5).sum()),
+        }
+    if not isinstance(value, (Ratings, Rankings)):
+        mentions = {name: sum(len(s.mentions) for s in own) for name, own in value.systems.items()}
+        return {"systems": len(mentions), "sentences": value.n_segments, "mentions": mentions}
+    facts: dict[str, Any] = {
+        name: len(getattr(value, name)) for name in ("systems", "segments", "raters")
+    }
+    if isinstance(value, Rankings):
+        per_row = int((value.system >= 0).sum(axis=1).max(initial=0))
+        return facts | {"rankings": len(value), "systems per ranking": per_row}
+    facts["ratings"] = len(value)
+    if value.item is not None:
+        facts["items"] = dict(sorted(Counter(value.item).items()))
+    numbers = value.value[~np.isnan(value.value) & ~value.is_item("attention")]
+    if numbers.size:
+        facts |= {"min": float(numbers.min()), "max": float(numbers.max())}
+    if value.errors is not None:
+        marked = [error for errors in value.errors for error in errors or ()]
+        severities = Counter(error.severity or "none" for error in marked)
+        facts |= {"errors": len(marked), "severities": dict(sorted(severities.items()))}
+    return facts
 
 
 def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bool:
-    """Show the columns of a table that nobody takes without a word; tell whether it is one."""
+    """Show the columns of a table that can't be read without options; tell whether it is one."""
     from steelyard.formats import cells, columns, registry, tables
     from steelyard.formats.view import FileView
 
@@ -232,7 +272,7 @@ def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bo
     battles = columns.are_battles(table)
     warning = str(error) if not battles else "sides of battles, judged in several columns"
     rows: Any = tuple(tuple(row.values()) for row in described)
-    headings = tuple(Column(name) for name in ("column", "holds", "distinct", "such as"))
+    headings = tuple(map(Column, ("column", "holds", "distinct", "such as")))
     result = {
         "path": path,
         "format": "verdicts" if battles else "table",
@@ -243,89 +283,31 @@ def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bo
     }
     words = [f"{path} has {plural(table.n_rows, 'row')} and {plural(len(rows), 'column')}."]
     human = next((n for n in table.columns if "human" in columns.words(n)), "NAME")
-    then = following.another("judge", "--human", human, keep=()) if battles else None
+    then = proposals.another("judge", "--human", human, keep=()) if battles else None
     emit(result, [Table("columns", headings, rows)], output, words=words, then=then)
     return True
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key} {count}" for key, count in value.items())
-    return str(value)
-
-
-def judgement_facts(value: Any) -> dict[str, Any]:
-    """Count what is in raw judgements or annotations."""
-    import numpy as np
-
-    from steelyard.data.judgements import BattleLog, Rankings, Ratings
-
-    if isinstance(value, Ratings):
-        facts: dict[str, Any] = _sizes(value) | {"ratings": len(value)}
-        if value.item is not None:
-            facts["items"] = dict(sorted(Counter(value.item).items()))
-        known = value.value[~np.isnan(value.value) & ~value.is_item("attention")]
-        if known.size:
-            facts |= {"min": float(known.min()), "max": float(known.max())}
-        if value.errors is not None:
-            marked = [error for errors in value.errors for error in errors or ()]
-            facts["errors"] = len(marked)
-            facts["severities"] = dict(
-                sorted(Counter(e.severity or "none" for e in marked).items())
-            )
-        return facts
-    if isinstance(value, Rankings):
-        per_row = int((value.system >= 0).sum(axis=1).max(initial=0))
-        return _sizes(value) | {"rankings": len(value), "systems per ranking": per_row}
-    if isinstance(value, BattleLog):
-        outcomes = value.outcome
-        return {
-            "systems": len(value.systems),
-            "battles": len(value),
-            "left wins": int((outcomes > 0.5).sum()),
-            "right wins": int((outcomes < 0.5).sum()),
-            "ties": int((outcomes == 0.5).sum()),
-        }
-    mentions = {name: sum(len(s.mentions) for s in own) for name, own in value.systems.items()}
-    return {"systems": len(mentions), "sentences": value.n_segments, "mentions": mentions}
-
-
-def _sizes(value: Ratings | Rankings) -> dict[str, Any]:
-    names = ("systems", "segments", "raters")
-    return {name: len(getattr(value, name)) for name in names}
-
-
-@command(
-    examples=("steelyard data formats", "steelyard data formats --json"),
-)
+@command(examples=("steelyard data formats", "steelyard data formats --json"))
 @settled_options
 def formats(output: OutputOptions) -> None:
     """List every format that is read or written, with an example and the commands that take it."""
     from steelyard.formats.registry import FORMATS, readable
 
-    taken_by = {
-        "EvalSet": ("compare", "meta", "score", "study", "report", "data"),
-        "Ratings": ("human", "report", "data"),
-        "Rankings": ("human", "compare", "data"),
-        "BattleLog": ("compare", "data"),
-        "EntityAnnotations": ("score", "compare", "kb", "data"),
-    }
     rows: list[dict[str, Any]] = []
     for form in FORMATS:
-        commands = taken_by[form.gives.__name__] if readable(form) else ()
-        commands = (*commands[:1], "human", *commands[1:]) if form.rated else commands
+        commands = _TAKEN_BY[form.gives.__name__] if readable(form) else ()
         rows.append(
             {
                 "format": form.name,
                 "recognised_by": form.known_by,
-                "commands": list(commands),
+                "commands": [*commands[:1], *(["human"] if form.rated else []), *commands[1:]],
                 "writes": form.write is not None,
                 "to": form.to,
                 "example": form.example,
                 "example_file": form.example_name or None,
             }
         )
-    names = ("format", "recognised by", "commands", "writes", "example")
     cells = [
         (
             row["format"],
@@ -336,16 +318,33 @@ def formats(output: OutputOptions) -> None:
         )
         for row in rows
     ]
-    table = Table("", tuple(map(Column, names)), tuple(cells))
-    blocks = [
-        f"{name}\n  recognised by  {known}\n  commands       {commands or '--'}\n"
-        f"  writes         {writes or 'no'}\n  example        {example}"
-        for name, known, commands, writes, example in cells
-    ]
+    headings = ("format", "recognised by", "commands", "writes", "example")
+    table = Table("", tuple(map(Column, headings)), tuple(cells))
+    lines = [f"{name}: {about}" for name, about, *_ in cells]
     written = sum(row["writes"] for row in rows)
-    words = [f"{plural(len(rows), 'format')} are known, {written} of them are written, too."]
-    found = {"formats": rows, "warnings": []}
-    emit(found, [table], output, words=words, shown=["\n\n".join(blocks)])
+    words = [
+        f"{plural(len(rows), 'format')} are known, {written} of them are written, too.",
+        "--json and --out FILE.md have an example of each.",
+    ]
+    emit({"formats": rows, "warnings": []}, [table], output, words=words, shown=["\n".join(lines)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConvertOptions(Options):
+    """What is written, and how."""
+
+    to: str | None = text(
+        None,
+        "native, mtme, long, wide, system, text, submission, submission-sys, unified or "
+        "standalone; errors, ratings, rankings, battles or entities for judgements; by default "
+        "OUT's suffix decides.",
+        metavar="FORMAT",
+    )
+    force: bool = flag("Overwrite what is there.")
+    anonymise_raters: bool = flag("Call raters rater1, rater2, ...")
+    rater_key: Path | None = option(
+        "file", None, "Write which rater is who; keep it apart from OUT.", metavar="FILE.json"
+    )
 
 
 @command(
@@ -356,30 +355,21 @@ def formats(output: OutputOptions) -> None:
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="IN... OUT")
-@click.option("--to", metavar="FORMAT", help="native, mtme, long, wide, system, text, submission, "
-              "submission-sys, unified or standalone; errors, ratings, rankings, battles "
-              "or entities for judgements; by default OUT's suffix decides.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
-@click.option("--anonymise-raters", is_flag=True, help="Call raters rater1, rater2, ...")
-@click.option("--rater-key", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.json",
-              help="Write which rater is who; keep it apart from OUT.")  # fmt: skip
-@METRICS
+@as_object("how", ConvertOptions)
+@_METRICS
 @input_options
-@partial(output_options, unused=("seed", "out"))
+@_WITHOUT_RANDOM
 def convert(
     inputs: tuple[str, ...],
+    how: ConvertOptions,
     metrics: tuple[str, ...] | None,
-    to: str | None,
-    force: bool,  # noqa: FBT001
-    anonymise_raters: bool,  # noqa: FBT001
-    rater_key: Path | None,
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
     """Read inputs and write them as one file or folder of another format.
 
     A folder becomes mt-metrics-eval, .parquet the native format, .csv, .tsv and .jsonl (also .gz)
-    a long table. What the target has no place for is named.
+    a long table. What the target can't hold is named.
     """
     from steelyard.data.selection import with_metrics
     from steelyard.formats import files
@@ -389,12 +379,11 @@ def convert(
         raise UsageError("expected IN and OUT; for example: steelyard data convert a.csv a.parquet")
     *sources, name = inputs
     target = Path(name)
-    if target.is_file() and not force:
-        raise UsageError(f"{target} exists already; --force overwrites it")
-    if rater_key is not None and not anonymise_raters:
+    if how.rater_key is not None and not how.anonymise_raters:
         raise UsageError("--rater-key goes with --anonymise-raters")
-    if rater_key is not None and rater_key.exists() and not force:
-        raise UsageError(f"{rater_key} exists already; --force overwrites it")
+    for path in (target, how.rater_key):
+        if path is not None and path.is_file() and not how.force:
+            raise UsageError(f"{path} exists already; --force overwrites it")
     value: Any
     held = options.read(sources)
     if held.only is not None:
@@ -403,15 +392,16 @@ def convert(
     else:
         value = with_metrics(held.evalset(), only=metrics)
         read, notes = value.inputs, value.notes
-    if anonymise_raters:
+    key: Any = None
+    if how.anonymise_raters:
         value, key = anonymous(value)
-    lost = save(value, target, to=to, overwrite=force, human=options.human)
-    if rater_key is not None:
-        files.write_text(rater_key, dumps(key) + "\n")
+    lost = save(value, target, to=how.to, overwrite=how.force, human=options.human)
+    if how.rater_key is not None:
+        files.write_text(how.rater_key, dumps(key) + "\n")
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
     table = Table("", (Column("out"),), ((name,),))
-    then = following.command("data", "info", name)
+    then = proposals.command("data", "info", name)
     emit(result, [table], output, words=[f"Wrote {target}."], shown=[], then=then)
 
 
@@ -422,8 +412,8 @@ def convert(
         "steelyard data check wmt23 my-metric.tsv --lp en-de --human mqm",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
-@METRICS
+@_INPUTS
+@_METRICS
 @input_options
 @settled_options
 def check(
@@ -432,15 +422,16 @@ def check(
     options: InputOptions,
     output: OutputOptions,
 ) -> int:
-    """Look for all that would make a meta-evaluation lie; exit 2 if there are errors.
+    """Look for anything that would distort a meta-evaluation; exit 2 if there are errors.
 
     Give a submission together with the set that it is for, so that both are compared.
     """
-    from steelyard.data import linting as checks
+    from steelyard.data import linting
+    from steelyard.data.selection import with_metrics
 
     need_inputs(inputs)
-    es = _load(inputs, options, metrics)
-    findings = [replace(f, message=spoken(f.message)) for f in checks.check(es)]
+    es = with_metrics(options.load(inputs), only=metrics)
+    findings = [replace(f, message=spoken(f.message)) for f in linting.check(es)]
     counts = Counter(f.severity for f in findings)
     result = {
         "n_errors": counts["error"],
@@ -449,39 +440,43 @@ def check(
         "read": [file.taken_for() for file in es.inputs],
         "warnings": list(es.notes),
     }
-    table = checks.table(findings)
+    table = linting.table(findings)
     total = ", ".join(plural(counts[name], name) for name in ("error", "warning"))
-    words = [f"{total}."]
-    if not counts["error"]:
-        words.append("Nothing that was looked for would make a meta-evaluation lie.")
+    words = [f"{total}."] if findings else ["No problems found."]
     emit(result, [table], output, words=words, shown=[table] if findings else [])
     return 2 if counts["error"] else 0
 
 
-@command(
-    examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"),
-)
+@dataclass(frozen=True, kw_only=True)
+class GetOptions(Options):
+    """Where a test set comes from, and where it is kept."""
+
+    url: str | None = text(
+        None, "Where the package is (default: the public WMT one).", metavar="URL"
+    )
+    sha256: str | None = text(None, "Checksum of the package.", metavar="HEX")
+    cache: Path | None = option(
+        "folder",
+        None,
+        "Where to keep it (default: STEELYARD_CACHE or the user's cache).",
+        metavar="DIR",
+    )
+    force: bool = flag("Unpack again, and download again if need be.")
+
+
+@command(examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"))
 @click.argument("name")
-@click.option("--url", metavar="URL", help="Where the package is (default: the public WMT one).")
-@click.option("--sha256", metavar="HEX", help="Checksum of the package.")
-@click.option("--cache", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Where to keep it (default: STEELYARD_CACHE or the user's cache).")  # fmt: skip
-@click.option("--force", is_flag=True, help="Unpack again, and download again if need be.")
-@partial(output_options, unused=("seed", "out"))
-def get(
-    name: str,
-    url: str | None,
-    sha256: str | None,
-    cache: Path | None,
-    force: bool,  # noqa: FBT001
-    output: OutputOptions,
-) -> None:
+@as_object("how", GetOptions)
+@_WITHOUT_RANDOM
+def get(name: str, how: GetOptions, output: OutputOptions) -> None:
     """Download the public WMT metrics package and unpack one test set, for example wmt23."""
     from steelyard.core.download import get_test_set
 
     with progress_of(f"downloading {name}", output, in_bytes=True) as progress:
         folder = get_test_set(
-            name, url=url, sha256=sha256, cache=cache, progress=progress, force=force
-        )
+            name, url=how.url, sha256=how.sha256, cache=how.cache, progress=progress,
+            force=how.force,
+        )  # fmt: skip
     table = Table("", (Column("name"), Column("path")), ((name, str(folder)),))
-    emit({"name": name, "path": str(folder), "warnings": []}, [table], output, str(folder))
+    result = {"name": name, "path": str(folder), "warnings": []}
+    emit(result, [table], output, shown=[str(folder)])

@@ -1,103 +1,229 @@
-"""``steelyard demo``: everything there is, on the data that comes with Steelyard."""
+"""``steelyard demo``: what Steelyard does, on simulated data that comes with it.
+
+Each part is a question, the command that answers it on the files that ``--files`` writes, and the
+beginning of the answer.
+"""
 
 from __future__ import annotations
 
-import re
-import textwrap
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from steelyard.cli.emit import emit, note, shown_progress
-from steelyard.cli.helping import command
-from steelyard.cli.options import OutputOptions, output_options
+from steelyard.cli.group import command, pasted
+from steelyard.cli.output import emit, note, shown_progress
+from steelyard.cli.params import OutputOptions, as_object, output_options
+from steelyard.core.options import Options, flag, option
+from steelyard.core.progress import report_progress
+from steelyard.core.table import Table
 
 if TYPE_CHECKING:
-    from steelyard.cli.demostory import Part, Story
-    from steelyard.core.table import Table
+    from steelyard.data.evalset import EvalSet
+    from steelyard.data.judgements import ErrorSpan, Ratings
+    from steelyard.kobe.findings import KobeReport
 
-_WIDTH = 79  # of commands, which are pasted and can't be broken anywhere
-
-
-@command(
-    examples=("steelyard demo", "steelyard demo --files steelyard-demo"),
+_OPENING = (
+    "Twelve systems translated 500 German sentences into English. Which system is best, and which "
+    "metric can you trust? The data is simulated, so the correct answers are known."
 )
-@click.option("--files", "folder", type=click.Path(path_type=Path, file_okay=False),
-              metavar="DIR",
-              help="Also write the demo's files there, for the commands of README.")  # fmt: skip
-@click.option("--report", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              default="steelyard-demo.html", show_default=True,
-              help="Where the report goes, to be opened in a browser.")  # fmt: skip
-@click.option("--no-report", is_flag=True, help="Write no report.")
+_CLOSING = """\
+Your own data: a table with the columns system, segment and one for each score.
+  steelyard compare FILE.csv              which system is better?
+  steelyard meta FILE.csv --human COLUMN  which metric can you trust?
+  steelyard data formats                  which other files can be read?"""
+_DECLARED = "--human mqm --kind human:da --lower-is-better edit-rate-refA"
+_INPUTS = f"scores.csv.gz system-scores.csv texts.jsonl.gz {_DECLARED} --lp de-en"
+_REPORT = (
+    f"steelyard report {_INPUTS} --ratings errors.jsonl.gz --verdicts verdicts.csv.gz "
+    "--verdict-raters ann,bo,cy --out report.html"
+)
+_WIDTH = 77  # of commands, which are indented
+_ROWS = 4  # of tables
+_DOCUMENT, _NAMED = "news-017", ("Kaolin", "Dolomite", "Basalt")  # whose names are looked at
+_ALARMS = 3  # that are printed
+_EXAMPLE = ("Basalt", "38")  # an output with a few errors, to be read
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(Options):
+    """What is written."""
+
+    folder: Path | None = option(
+        "folder", None, "Write the demo's files there, too.", flag="--files", metavar="DIR"
+    )
+    page: Path = option(
+        "file",
+        "steelyard-demo.html",
+        "Where the report goes, to be opened in a browser.",
+        flag="--report",
+        metavar="FILE",
+    )
+    no_report: bool = flag("Write no report.")
+
+
+@command(examples=("steelyard demo", "steelyard demo --files steelyard-demo"))
+@as_object("how", DemoOptions)
 @partial(output_options, unused=("seed", "out"))
-def demo(folder: Path | None, page: Path, no_report: bool, output: OutputOptions) -> None:  # noqa: FBT001
-    """Show what Steelyard does, in a story: invented systems, texts, people and judges."""
-    from steelyard.cli.demostory import tell_story
+def demo(how: DemoOptions, output: OutputOptions) -> None:
+    """Answer every question on simulated systems, texts, annotators and judges."""
+    from steelyard.comparison.run import compare
+    from steelyard.data.overview import overview
     from steelyard.demo import embedded
+    from steelyard.judging.report import judge
+    from steelyard.metaevaluation.run import meta_evaluate
     from steelyard.report.explorer import with_ratings
 
     es = with_ratings(embedded.demo_set(texts=True), embedded.ERRORS)
-    with shown_progress("weighing, comparing, linking", output):
-        # One computation for the terminal and for the page, with the draws that the commands make.
-        story = tell_story(es, next(iter(es.ratings.values())), output.seed)
-    result: dict[str, Any] = {"warnings": list(story.warnings)}
+    with shown_progress("comparing", output):
+        # Computed once for the terminal and for the page, with the draws of the commands.
+        report_progress(0, 5)
+        view = overview(es, "mqm")
+        compared = compare(es, "mqm", rng=output.seed)
+        report_progress(1, 5)
+        weighed = meta_evaluate(es, "mqm", significance=True, rng=output.seed)
+        report_progress(3, 5)
+        judged = judge(embedded.VERDICTS, human=embedded.RATERS)
+        report_progress(4, 5)
+        entities, alarms = _entities(es)
+        report_progress(5, 5)
+    result: dict[str, Any] = {"warnings": [*view.warnings, *weighed.warnings]}
     if output.json or output.out is not None:
-        result = story.to_dict() | {"sentences": embedded.entity_counts()}
-    if not no_report:
+        results = {"data": view, "compare": compared, "meta": weighed, "judge": judged}
+        results |= {} if entities is None else {"kobe": entities}
+        result |= {name: each.to_dict() for name, each in results.items()}
+        result["sentences"] = embedded.entity_counts()
+    last = _CLOSING
+    if not how.no_report:
         from steelyard.report.page import make_report
 
         with shown_progress("making the report", output):
-            made = make_report(
-                story.es,
+            page = make_report(
+                es,
                 "mqm",
-                title="Demo: twelve invented systems, German to English",
-                comparison=story.comparison,
-                meta=story.meta,
-                judges=story.judges,
+                title="Demo: twelve simulated systems, German to English",
+                comparison=compared,
+                meta=weighed,
+                judges=judged,
                 rng=output.seed,
             )
-        made.save(page)
-        result["report"] = str(page)
-    from steelyard.cli.demostory import OPENING
-
-    shown = _blocks(story, None if no_report else page, folder)
-    emit(result, [story.view.table()], output, words=[OPENING], shown=shown)
-    if folder is not None:
+        page.save(how.page)
+        result["report"] = str(how.page)
+        last = f"All of it on one page: open {how.page} in a browser.\n\n{last}"
+    counts = (f"{es.n_systems} systems, {es.n_segments} segments in {len(es.documents)} documents, "
+              f"{len(es.human)} human scores, {len(es.metrics)} metrics.")  # fmt: skip
+    score = f"steelyard score texts.jsonl.gz --lp de-en --metrics kobe --where doc={_DOCUMENT}"
+    blocks = [
+        *_part("What is in the data?", f"steelyard data info {_INPUTS}", [counts]),
+        *_part(
+            "Which errors did experts mark?",
+            "steelyard human errors.jsonl.gz --protocol mqm",
+            _marked(es, next(iter(es.ratings.values()))),
+        ),
+        *_part(
+            "Which system is best?",
+            "steelyard compare scores.csv.gz --score mqm",
+            compared.answer(),
+            compared.pieces()[0],
+        ),
+        *_part(
+            "Which metric can you trust?",
+            f"steelyard meta scores.csv.gz system-scores.csv {_DECLARED} --significance",
+            weighed.answer(),
+            weighed.pieces()[0],
+        ),
+        *_part(
+            "Which LLM judge can you trust?",
+            "steelyard judge verdicts.csv.gz --human ann,bo,cy",
+            judged.answer(),
+        ),
+        *_part(
+            f"Which names and numbers are wrong in document {_DOCUMENT}?",
+            f"{score} --systems {','.join(_NAMED)}",
+            alarms,
+        ),
+        *_part("Everything on one page?", _REPORT, []),
+        last,
+    ]
+    folder = how.folder or "demo"
+    paste = f"To paste these commands: steelyard demo --files {folder} && cd {folder}"
+    if not output.json:  # each command prints its own
+        result["warnings"] = []
+    emit(result, [view.table()], output, words=[_OPENING, paste], shown=blocks)
+    if how.folder is not None:
         from steelyard.demo.folder import write_files
 
-        write_files(folder)
-        note(f"wrote the demo's files to {folder}: README.txt there says what they are", output)
-        note(f"to paste the commands above: cd {folder}", output)
+        write_files(how.folder)
+        note(f"wrote {how.folder}: README.txt there says what the files are", output)
 
 
-def _blocks(story: Story, page: Path | None, folder: Path | None) -> list[Table | str]:
-    """Tell the story: its parts, and what to do next."""
-    from steelyard.cli.demostory import CLOSING, REPORT
-
-    told: list[Table | str] = [block for part in story.parts for block in _told(part)]
-    if page is not None:
-        told.append(
-            "All of it on one page, with the texts and the errors marked in them:\n"
-            f"{_command(REPORT)}\n\nIt is made: open {page} in a browser"
-        )
-    last = ["What next?", *CLOSING]
-    if folder is None:
-        last.append("To paste the commands above: steelyard demo --files DIR, then cd DIR")
-    return [*told, "\n".join(last)]
+def _part(
+    question: str, asked: str, words: Sequence[str], table: Table | str | None = None
+) -> list[Table | str]:
+    """Return a question with its command and answer, and the first rows of a table."""
+    lines = [f"  {line}" for line in pasted(asked, _WIDTH)]
+    part: list[Table | str] = ["\n".join([question, *lines, *words])]
+    if isinstance(table, Table):
+        rows = table.rows[:_ROWS]
+        part.append(replace(table, title="", rows=rows, notes=(), rules=frozenset()))
+    return part
 
 
-def _told(part: Part) -> list[Table | str]:
-    told: list[Table | str] = [f"{part.question}\n{_command(part.command)}"]
-    told += ["\n".join(part.words)] if part.words else []
-    # What tests were made, and how: the command itself says it.
-    return told if part.table is None else [*told, replace(part.table, notes=())]
+def _marked(es: EvalSet, ratings: Ratings) -> list[str]:
+    """Count the errors, and show an output with its own."""
+    lists = [errors or () for errors in ratings.errors or ()]
+    outputs = list(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True))
+    # What several raters marked is one error, and major if one of them says so.
+    severities: dict[Any, set[str | None]] = {}
+    for output, errors in zip(outputs, lists, strict=True):
+        for error in errors:
+            span = (output, error.start, error.end, error.in_source)
+            severities.setdefault(span, set()).add(error.severity)
+    major = sum("major" in each for each in severities.values())
+    system, segment = _EXAMPLE
+    row = outputs.index((ratings.systems.index(system), ratings.segments.index(segment)))
+    column = es.segments.ids.index(segment)
+    score = es["mqm"].values[es.systems.index(system), column]
+    counts = (
+        f"{len(ratings.raters)} experts marked {len(severities):,} errors in "
+        f"{len(set(outputs)):,} outputs, {major:,} of them major. A major error costs 5, a minor "
+        "one 1, a comma 0.1; mqm is minus the cost."
+    )
+    return [
+        counts,
+        f"For example {system}, segment {segment}, mqm {score:g} ([[major]], [minor]):",
+        f"    {(es.segments.sources or ())[column]}",
+        f"    {_bracketed(es.outputs[system][column] or '', lists[row])}",
+    ]
 
 
-def _command(command: str) -> str:
-    """Show a command that can be pasted, over several lines if it is long."""
-    whole = re.sub(r"(--\S+) (?!-)", r"\1~", command)  # an option stays with its value
-    lines = textwrap.wrap(whole, _WIDTH - 8, break_on_hyphens=False, break_long_words=False)
-    return "  $ " + " \\\n      ".join(lines).replace("~", " ")
+def _bracketed(text: str, errors: Sequence[ErrorSpan]) -> str:
+    """Put what is marked into brackets, from the last one on."""
+    spans = [(e.start, e.end, e.severity) for e in errors
+             if not e.in_source and e.start is not None]  # fmt: skip
+    for start, end, severity in sorted(spans, reverse=True):
+        shown = f"[[{text[start:end]}]]" if severity == "major" else f"[{text[start:end]}]"
+        text = text[:start] + shown + text[end:]
+    return text
+
+
+def _entities(es: EvalSet) -> tuple[KobeReport | None, list[str]]:
+    """Look up names and numbers in the embedded knowledge base, if its extra is installed."""
+    from steelyard.core.errors import MissingDependencyError
+    from steelyard.kobe.base.packaged import default
+    from steelyard.kobe.run import kobe_metric
+
+    documents = zip(es.segments.ids, es.segments.documents or (), strict=True)
+    segments = [segment for segment, document in documents if document == _DOCUMENT]
+    try:
+        report = kobe_metric(es.select(systems=_NAMED, segments=segments), "de", "en", default())[1]
+    except MissingDependencyError as error:
+        return None, [f"({error})"]
+    wrong = [
+        f"{alarm.system} writes {finding.output.text} for {finding.source.text}"
+        for alarm in report.alarms
+        for finding in alarm.findings
+        if finding.source is not None and finding.output is not None
+    ]
+    return report, [report.sentence(), f"The surest alarms: {'; '.join(wrong[:_ALARMS])}."]

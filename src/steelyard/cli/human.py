@@ -9,20 +9,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import RATINGS, command
-from steelyard.cli.options import (
+from steelyard.cli import proposals
+from steelyard.cli.group import RATINGS, command
+from steelyard.cli.output import emit, plot_option, wanted_figures, write_figures
+from steelyard.cli.params import (
     COLUMNS,
     FIGURES,
     SUFFIXES,
     TABLES,
+    FileName,
+    Known,
     OutputOptions,
+    Pair,
+    from_fields,
     not_an_input,
     output_options,
 )
-from steelyard.cli.values import FileName, Known, Pair
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS, HumanOptions
@@ -157,11 +159,11 @@ def _next(result: HumanScores, scores: Path | None, pairs: Path | None) -> str |
     means = result.averages
     if means is not None and scores is not None:
         score = result.score if result.score in means.values else next(iter(means.values))
-        named = following.option("--score", following.names(score))
-        return following.command("compare", str(scores), *named)
+        named = proposals.option("--score", proposals.names(score))
+        return proposals.command("compare", str(scores), *named)
     if means is None and pairs is not None:
-        return following.command("compare", "--battles", str(pairs))
+        return proposals.command("compare", "--battles", str(pairs))
     if means is None and result.battles is None:
         return None
     kept = ("--pairs", "pairs.csv") if means is None else ("--out", "scores.csv")
-    return following.again(*kept, without={"plot", "pairs", "ranks", "details"})
+    return proposals.again(*kept, without={"plot", "pairs", "ranks", "details"})

@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import emit, plot_option, wanted_figures, write_figures
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import VERDICTS, Question, command
-from steelyard.cli.lazy import LazyGroup
-from steelyard.cli.options import (
+from steelyard.cli import proposals
+from steelyard.cli.group import VERDICTS, LazyGroup, Question, command
+from steelyard.cli.output import emit, plot_option, wanted_figures, write_figures
+from steelyard.cli.params import (
     COLUMNS,
     FIGURES,
     SUFFIXES,
     TABLES,
     F,
+    FileName,
+    Known,
     OutputOptions,
+    Pair,
+    from_fields,
     need_inputs,
     output_options,
     settled_options,
 )
-from steelyard.cli.values import FileName, Known, Pair
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
 from steelyard.judging.options import (
@@ -238,9 +239,9 @@ def _next(report: JudgeReport) -> str | None:
     elif report.cards and all(verdict.word == TOO_LITTLE for verdict in report.decisions):
         question, name = "judge plan", report.cards[0].name
     if name is None:
-        return following.another(question, keep=_READING)
-    option = following.option("--judge", following.names(name))
-    return following.another(question, *option, keep=_READING - {"judges"})
+        return proposals.another(question, keep=_READING)
+    option = proposals.option("--judge", proposals.names(name))
+    return proposals.another(question, *option, keep=_READING - {"judges"})
 
 
 @_question(
@@ -317,7 +318,7 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
         raise UsageError(f"--out {out}: rows to label are those of --budget N")
     left = result.n_judged - result.n_labelled
     if result.rows is None and left > 0:
-        then = following.again("--budget", str(min(_BUDGET, left)), "--out", "to-label.csv")
+        then = proposals.again("--budget", str(min(_BUDGET, left)), "--out", "to-label.csv")
     table = result.table()
     emit(result, [table], output, shown=[table] if result.needs else [], wrote=wrote, then=then)
 

@@ -1,8 +1,10 @@
-"""``steelyard kb``: build knowledge bases, add one's own terms, and look into them."""
+"""``steelyard kb``: build knowledge bases, add terms, look into them, and link texts with them."""
 
 from __future__ import annotations
 
+import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,20 +12,35 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import emit, note
-from steelyard.cli.helping import command
-from steelyard.cli.lazy import LazyGroup
-from steelyard.cli.options import OutputOptions, as_object, settled_options
-from steelyard.cli.values import Finite, Names
-from steelyard.core.errors import UsageError, hint
+from steelyard.cli import proposals
+from steelyard.cli.group import TEXTS, LazyGroup, command
+from steelyard.cli.output import emit, note, wants_figure
+from steelyard.cli.params import (
+    TABLES,
+    FileName,
+    InputOptions,
+    OutputOptions,
+    as_object,
+    figure_options,
+    from_fields,
+    input_options,
+    need_inputs,
+    settings_of,
+    settled_options,
+    with_languages,
+)
+from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.options import Options, choice, flag, names, number, option, text, whole
 from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
-    from steelyard.kobe.base.build import Limits
+    from steelyard.data.evalset import EvalSet
+    from steelyard.formats.entities import EntityAnnotations
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.base.records import Progress, Source
+    from steelyard.kobe.linking.linker import DictionaryLinker
+    from steelyard.kobe.mention import EntityStatistics, Mentions
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
@@ -33,50 +50,11 @@ SOURCES = {
     "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
 }
 _EVERY = 5.0  # seconds between lines of progress
-_folder_options = partial(settled_options, folder=True)
-
-
-_TEXTS = "steelyard.cli.kbtexts"
-#: name: (module:function, one line of help)
-COMMANDS = {
-    "build": ("steelyard.cli.kb:build", "Build a knowledge base from a source."),
-    "add": ("steelyard.cli.kb:add", "Add your own terminology: product names, brands, terms."),
-    "info": ("steelyard.cli.kb:info", "Show what a knowledge base holds."),
-    "link": (f"{_TEXTS}:link", "Show the entities of a text."),
-    "stats": (f"{_TEXTS}:stats", "Count the entities of texts or annotations."),
-    "annotate": (f"{_TEXTS}:annotate", "Write the entities of texts as JSON lines."),
-}
-
-
-@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
-def kb() -> None:
-    """What is in this knowledge base; what does it link here."""
-
-
-_BUILD_HELP = """Build a knowledge base from a source.
-
-INPUT is the file of the source. Memory stays bounded however large it is, and a build that was
-interrupted goes on where it stopped when the command is given again, unless the input has changed.
-"""
-
-
-@dataclass(frozen=True)
-class BuildOptions:
-    """What of a source is wanted, and what it is added to."""
-
-    langs: tuple[str, ...] | None
-    min_prior: float
-    min_sitelinks: int
-    onto: str | None
-    skip_broken: bool
-    force: bool
-
-
 _ALIASES = """\
-A table of names has a row for each name:
-  id,lang,alias
-  wd:Q64,de,Berlin
-  wd:Q64,pl,Berlin
+A table of names has a row for each name, and tabs between columns:
+  id      lang  alias
+  wd:Q64  de    Berlin
+  wd:Q64  pl    Berlin
 """
 _TERMS = """\
 A table of terms has a column for each language:
@@ -84,47 +62,83 @@ A table of terms has a column for each language:
   traffic light,Ampel
   Rhine,Rhein
 """
-_FORCE = click.option("--force", is_flag=True, help="Replace the knowledge base that is there.")
-_BUILD = (
-    click.option("--langs", type=Names(), help="Keep only names in these languages, as de,en."),
-    click.option("--min-prior", type=Finite(), default=0.0, metavar="X", help="Leave out entities "
-                 "below this prior: log10 of people, 5 is 100,000."),
-    click.option("--min-sitelinks", type=click.IntRange(min=0), default=3, show_default=True,
-                 help="Of Wikidata, leave out items in fewer Wikipedias."),
-    click.option("--onto", metavar="BASE", help="Add to this base; 'default' is the embedded one."),
-    click.option("--skip-broken", is_flag=True,
-                 help="Count broken lines instead of stopping at one."),
-    _FORCE,
-)  # fmt: skip
+_HERE = "steelyard.cli.kb"
+#: name: (module:function, one line of help)
+COMMANDS = {
+    "build": (f"{_HERE}:build", "Build a knowledge base from a source."),
+    "add": (f"{_HERE}:add", "Add your own terminology: product names, brands, terms."),
+    "info": (f"{_HERE}:info", "Show what a knowledge base holds."),
+    "link": (f"{_HERE}:link", "Show the entities of a text."),
+    "stats": (f"{_HERE}:stats", "Count the entities of texts or annotations."),
+    "annotate": (f"{_HERE}:annotate", "Write the entities of texts as JSON lines."),
+}
+_folder_options = partial(settled_options, folder=True)
+_BASE = click.option(
+    "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
+)
+
+
+@click.group(cls=LazyGroup, lazy=COMMANDS)
+def kb() -> None:
+    """What is in this knowledge base; what does it link here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions(Options):
+    """What of a source is wanted, and what it is added to."""
+
+    langs: tuple[str, ...] | None = names(None, "Keep only names in these languages, as de,en.")
+    min_prior: float = number(
+        0.0, "Leave out entities below this prior: log10 of people, 5 is 100,000.", metavar="X"
+    )
+    min_sitelinks: int = whole(3, "Of Wikidata, leave out items in fewer Wikipedias.", least=0)
+    onto: str | None = text(
+        None, "Add to this base; 'default' is the embedded one.", metavar="BASE"
+    )
+    skip_broken: bool = flag("Count broken lines instead of stopping at one.")
+    force: bool = flag("Replace the knowledge base that is there.")
 
 
 @command(
-    help=_BUILD_HELP,
     lists={"SOURCE is one of": SOURCES},
     shape=_ALIASES,
     examples=(
-        "steelyard kb build table names.csv --out my-kb",
+        "steelyard kb build table names.tsv --out my-kb",
         "lbzip2 -dc latest-all.json.bz2 | steelyard kb build wikidata - --out wikidata-kb",
     ),
 )
 @click.argument("source", metavar="SOURCE")
 @click.argument("path", metavar="[INPUT]", required=False)
-@as_object("wanted", BuildOptions, _BUILD)
+@as_object("wanted", BuildOptions)
 @_folder_options
-def build(  # noqa: D103 - its help is above
-    source: str, path: str | None, wanted: BuildOptions, output: OutputOptions
-) -> None:
+def build(source: str, path: str | None, wanted: BuildOptions, output: OutputOptions) -> None:
+    """Build a knowledge base from a source.
+
+    INPUT is the file of the source. Memory stays bounded however large it is, and a build that was
+    interrupted goes on where it stopped when the command is given again, unless the input has
+    changed.
+    """
     from steelyard.kobe.base.build import Limits
+    from steelyard.kobe.base.build import build as build_base
+    from steelyard.kobe.base.knowledge import Base
     from steelyard.kobe.languages import normalise
 
     if output.out is None:
         raise UsageError("--out is missing: the folder of the knowledge base to make")
     langs = None if wanted.langs is None else frozenset(map(normalise, wanted.langs))
-    chosen = _sources(source, path, wanted)
-    limits = [Limits(langs, wanted.min_prior)] * len(chosen)
+    sources = _sources(source, path, wanted)
+    limits = [Limits(langs, wanted.min_prior)] * len(sources)
     if wanted.onto is not None:
-        chosen, limits = [_base(wanted.onto), *chosen], [Limits(), *limits]
-    _build(chosen, output.out, limits, output, force=wanted.force)
+        sources, limits = [Base(_folder(wanted.onto)), *sources], [Limits(), *limits]
+    build_base(
+        sources,
+        output.out,
+        limits=limits,
+        force=wanted.force,
+        progress=_progress(output),
+        note=partial(note, output=output),
+    )
+    _show_base(output.out, output)
 
 
 def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
@@ -148,27 +162,43 @@ def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
     return [{"paranames": ParaNames, "table": AliasTable}[name](path, skip_broken=skip)]
 
 
+def _progress(output: OutputOptions) -> Progress:
+    """Return a function that prints what is done, every few seconds and at every new step."""
+    last: list[Any] = ["", 0.0]
+
+    def show(step: str, done: int, total: int | None) -> None:
+        now = time.monotonic()
+        if step == last[0] and now - last[1] < _EVERY:
+            return
+        last[:] = step, now
+        of = f" of {total:,}" if total else ""
+        note(f"{step}: {done:,}{of}" if done else f"{step} ...", output)
+
+    return show
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddOptions(Options):
+    """Where terms go, and their languages."""
+
+    to: str | None = text(None, "Add to this knowledge base, in place.", metavar="DIR")
+    onto: str = text(
+        "default", "With --out: what the new base holds besides the terms.", metavar="BASE"
+    )
+    lp: str | None = text(
+        None, "Languages of the columns source and target, as en-de.", metavar="PAIR"
+    )
+    force: bool = flag("Replace the knowledge base that is there.")
+
+
 @command(
     shape=_TERMS,
     examples=("steelyard kb add products.csv --out my-kb", "steelyard kb add terms.tbx --to my-kb"),
 )
 @click.argument("path", metavar="FILE")
-@click.option("--to", type=click.Path(path_type=Path), metavar="DIR",
-              help="Add to this knowledge base, in place.")  # fmt: skip
-@click.option("--onto", default="default", metavar="BASE", show_default=True,
-              help="With --out: what the new base holds besides the terms.")  # fmt: skip
-@click.option("--lp", metavar="PAIR",
-              help="Languages of the columns source and target, as en-de.")  # fmt: skip
-@_FORCE
+@as_object("how", AddOptions)
 @_folder_options
-def add(
-    path: str,
-    to: Path | None,
-    onto: str,
-    lp: str | None,
-    force: bool,  # noqa: FBT001
-    output: OutputOptions,
-) -> None:
+def add(path: str, how: AddOptions, output: OutputOptions) -> None:
     """Add your own terminology: product names, brands, terms.
 
     FILE is a CSV or TBX. A CSV has one column for each language (en, de, German, term_de, ...;
@@ -176,37 +206,27 @@ def add(
     same_as may be there too. The base that it is added to stays as it is: the terms lie upon it.
     Adding a file of the same name again replaces what it said before.
     """
-    from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.base.layers import EMBEDDED
     from steelyard.kobe.base.layers import add as add_terms
     from steelyard.kobe.base.own import Terms
 
-    if (to is None) == (output.out is None):
+    if (how.to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
-    terms = Terms(path, lp=lp)
-    target = to or output.out
+    terms = Terms(path, lp=how.lp)
+    target = Path(how.to) if how.to is not None else output.out
     assert target is not None
-    if to is not None:
-        if not to.exists():
-            raise UsageError(f"--to {to}: no such knowledge base; --out {to} makes one")
+    if how.to is not None:
+        if not target.exists():
+            raise UsageError(f"--to {target}: no such knowledge base; --out {target} makes one")
         add_terms(terms, target)
     else:
-        add_terms(terms, target, upon=EMBEDDED if onto == "default" else onto, force=force)
-    found = KnowledgeBase.open(target)
-    result = {**facts(found), "added": terms.counted()}
-    words = [f"Added {terms.said()}.", _said(result)]
-    then = following.command("kb", "info", str(target))
-    emit(result, [_table(result)], replace(output, out=None), words=words, then=then)
+        upon = EMBEDDED if how.onto == "default" else how.onto
+        add_terms(terms, target, upon=upon, force=how.force)
+    _show_base(target, output, [f"Added {terms.said()}."], added=terms.counted())
 
 
-def _base(name: str) -> Source:
-    from steelyard.kobe.base.knowledge import Base
-
-    return Base(located(name))
-
-
-def located(name: str | None) -> Path:
-    """Give the folder of a base that the user named; 'default' is the embedded one."""
+def _folder(name: str | None) -> Path:
+    """Return the folder of a base that the user named; 'default' is the embedded one."""
     if name in (None, "default"):
         from steelyard.kobe.base.packaged import embedded
 
@@ -214,48 +234,19 @@ def located(name: str | None) -> Path:
     return Path(str(name))
 
 
-def _build(
-    sources: list[Source],
-    target: Path,
-    limits: list[Limits],
-    output: OutputOptions,
-    *,
-    force: bool,
+def _show_base(
+    path: Path, output: OutputOptions, words: Sequence[str] = (), **facts: object
 ) -> None:
-    from steelyard.kobe.base.build import build as build_base
+    """Show a base that was made."""
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
-    build_base(
-        sources,
-        target,
-        limits=limits,
-        force=force,
-        progress=_progress(output),
-        note=partial(note, output=output),
-    )
-    result = facts(KnowledgeBase.open(target))
-    then = following.command("kb", "info", str(target))
-    emit(result, [_table(result)], replace(output, out=None), words=[_said(result)], then=then)
+    result = {**_facts(KnowledgeBase.open(path)), **facts}
+    then = proposals.command("kb", "info", str(path))
+    output = replace(output, out=None)
+    emit(result, [_table(result)], output, words=[*words, _size(result)], then=then)
 
 
-def _progress(output: OutputOptions) -> Progress:
-    """Say on stderr what is done, at most every few seconds and at every new step."""
-    last: list[Any] = ["", 0.0]
-
-    def show(what: str, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if what == last[0] and now - last[1] < _EVERY:
-            return
-        last[:] = what, now
-        of = f" of {total:,}" if total else ""
-        note(f"{what}: {done:,}{of}" if done else f"{what} ...", output)
-
-    return show
-
-
-@command(
-    examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"),
-)
+@command(examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"))
 @click.argument("base", metavar="[BASE]", required=False)
 @click.option("--entity", metavar="ID", help="Show this entity: its names in all languages.")
 @settled_options
@@ -266,52 +257,58 @@ def info(base: str | None, entity: str | None, output: OutputOptions) -> None:
     """
     from steelyard.kobe.base.knowledge import KnowledgeBase
 
-    found = KnowledgeBase.open(located(base))
+    opened = KnowledgeBase.open(_folder(base))
     if entity is not None:
-        _show_entity(found, entity, output)
+        _show_entity(opened, entity, output)
         return
-    result = facts(found)
-    tables = [_table(result), _source_table(result), _language_table(result)]
-    own = () if base is None else ("--kb", base)
-    then = following.command("kb", "link", "Am 3. März in Wien", "--lang", "de", *own)
-    emit(result, tables, output, words=[_said(result)], then=then)
+    result = _facts(opened)
+    columns = ("name", "version", "licence", "records", "names")
+    sources = tuple(
+        tuple(f"{s[n]:,}" if isinstance(s[n], int) else s[n] for n in columns)
+        for s in result["sources"]
+    )
+    languages = tuple((lang, f"{n:,}") for lang, n in list(result["languages"].items())[:15])
+    tables = [
+        _table(result),
+        Table("sources", tuple(map(Column, columns)), sources),
+        Table("names in the largest languages", (Column("language"), Column("names")), languages),
+    ]
+    at = () if base is None else ("--kb", base)
+    then = proposals.command("kb", "link", "Am 3. März in Wien", "--lang", "de", *at)
+    emit(result, tables, output, words=[_size(result)], then=then)
 
 
-def _said(result: dict[str, Any]) -> str:
-    """Say what a base holds."""
+def _size(result: dict[str, Any]) -> str:
     return (
         f"The knowledge base holds {result['entities']:,} entities, with {result['names']:,} names "
         f"in {plural(len(result['languages']), 'language')}."
     )
 
 
-def facts(base: KnowledgeBase) -> dict[str, Any]:
-    """Give what ``--json`` prints of a base."""
+def _facts(base: KnowledgeBase) -> dict[str, Any]:
+    """Return what ``--json`` prints of a base."""
     import numpy as np
 
     manifest = base.manifest
-    counts = np.bincount(base.category, minlength=len(manifest["categories"]))
-    size = sum(file["bytes"] for file in manifest["files"].values())
+    counts = np.bincount(base.category, minlength=len(manifest["categories"])).tolist()
+
+    def sorted_counts(pairs: Any) -> dict[str, int]:
+        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
     return {
         "path": str(base.path),
         "signature": base.signature,
         "entities": manifest["entities"],
         "merged": manifest["merged"],
         "names": manifest["names"],
-        "bytes": size,
+        "bytes": sum(file["bytes"] for file in manifest["files"].values()),
         "tiers": manifest["tiers"],
-        "categories": dict(
-            sorted(zip(manifest["categories"], map(int, counts), strict=True), key=_most)
-        ),
-        "languages": dict(sorted(manifest["languages"].items(), key=_most)),
+        "categories": sorted_counts(zip(manifest["categories"], counts, strict=True)),
+        "languages": sorted_counts(manifest["languages"].items()),
         "layers": manifest.get("layers", []),
         "sources": manifest["sources"],
         "warnings": manifest["warnings"],
     }
-
-
-def _most(pair: tuple[str, int]) -> tuple[int, str]:
-    return -pair[1], pair[0]
 
 
 def _table(result: dict[str, Any]) -> Table:
@@ -333,51 +330,310 @@ def _table(result: dict[str, Any]) -> Table:
         + listed(layer["sources"], 4)
         for layer in result["layers"]
     ]
-    shown = tuple(("upon" if i else "layer", text) for i, text in enumerate(reversed(layers)))
+    shown = tuple(("upon" if i else "layer", line) for i, line in enumerate(reversed(layers)))
     return Table("", (Column("what"), Column("value")), (*rows, *shown))
 
 
-def _source_table(result: dict[str, Any]) -> Table:
-    names = ("name", "version", "licence", "records", "names")
-    rows = tuple(
-        tuple(f"{s[n]:,}" if isinstance(s[n], int) else s[n] for n in names)
-        for s in result["sources"]
-    )
-    return Table("sources", tuple(Column(name) for name in names), rows)
-
-
-def _language_table(result: dict[str, Any]) -> Table:
-    rows = tuple((lang, f"{n:,}") for lang, n in list(result["languages"].items())[:15])
-    return Table("names in the largest languages", (Column("language"), Column("names")), rows)
-
-
 def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
-    number = base.entity(id_)
-    if number is None:
-        raise UsageError(f"no entity '{id_}' in {base.path}")
     from steelyard.kobe.base.records import TIERS
 
-    names = sorted(base.names(number))
+    index = base.entity(id_)
+    if index is None:
+        raise UsageError(f"no entity '{id_}' in {base.path}")
+    entity_names = sorted(base.names(index))
     result: dict[str, Any] = {
         "id": id_,
-        "label": base.label(number),
-        "category": base.category_name(number),
-        "tier": TIERS[base.tier[number]],
-        "prior": round(float(base.prior[number]), 4),
-        "same_as": base.same_as(number)[1:],
-        "names": [{"lang": name.lang, "name": name.text} for name in names],
+        "label": base.label(index),
+        "category": base.category_name(index),
+        "tier": TIERS[base.tier[index]],
+        "prior": round(float(base.prior[index]), 4),
+        "same_as": base.same_as(index)[1:],
+        "names": [{"lang": name.lang, "name": name.text} for name in entity_names],
         "warnings": [],
     }
-    rows = tuple((key, str(result[key])) for key in ("id", "label", "category", "tier", "prior"))
-    spoken = tuple((name.lang, name.text) for name in names)
+    keys = ("id", "label", "category", "tier", "prior")
+    rows = (*((key, str(result[key])) for key in keys), ("same as", ", ".join(result["same_as"])))
+    by_language = tuple((name.lang, name.text) for name in entity_names)
     tables = [
-        Table(
-            "",
-            (Column("what"), Column("value")),
-            (*rows, ("same as", ", ".join(result["same_as"]))),
-        ),
-        Table("names", (Column("language"), Column("name")), spoken),
+        Table("", (Column("what"), Column("value")), rows),
+        Table("names", (Column("language"), Column("name")), by_language),
     ]
     label, kind = result["label"], result["category"]
-    words = [f"{id_} is {label}, of category {kind}, with {plural(len(names), 'name')}."]
+    words = [f"{id_} is {label}, of category {kind}, with {plural(len(entity_names), 'name')}."]
     emit(result, tables, output, words=words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkingOptions(Options):
+    """Languages, reference and tier of what is linked."""
+
+    src_lang: str | None = text(None, "Language of the sources, as de.", metavar="CODE")
+    tgt_lang: str | None = text(None, "Language of outputs and references.", metavar="CODE")
+    reference: str | None = text(
+        None, "The reference, where there are several.", flag="--ref", metavar="NAME"
+    )
+    tier: str = choice("all", ("core", "concept", "all"), "Names and values, or common nouns only.")
+
+
+@command(
+    examples=(
+        'steelyard kb link "Am 3. März in Wien" --lang de',
+        "steelyard kb link - --lang de < text.de",
+    ),
+)
+@click.argument("line", metavar="TEXT")
+@click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
+@click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
+@from_fields(LinkingOptions, "tier")
+@_BASE
+@settled_options
+def link(
+    line: str, lang: str, other: str | None, tier: str, base: str | None, output: OutputOptions
+) -> None:
+    """Show the entities of TEXT; - reads lines from standard input."""
+    linker = _linker(base, {} if tier == "all" else {"tiers": (tier,)})
+    lines = [text.rstrip("\n") for text in sys.stdin] if line == "-" else [line]
+    mentions: list[dict[str, Any]] = [
+        {
+            "line": number,
+            "start": m.start,
+            "end": m.end,
+            "text": m.text,
+            "id": linker.name(m.id),
+            "label": linker.label(m.id, lang),
+            "category": m.category,
+            "tier": m.tier,
+            "rule": m.rule,
+            "candidates": [linker.name(c) for c in m.readings],
+        }
+        for number, linked in enumerate(_linked(linker, lines, lang, other or lang), 1)
+        for m in linked
+    ]
+    shown = ("line", "start", "end", "text", "id", "label", "category", "rule")
+    keys = shown if len(lines) > 1 else shown[1:]
+    counts = {"line", "start", "end"}
+    columns = tuple(Column(key, digits=0) if key in counts else Column(key) for key in keys)
+    table = Table("", columns, tuple(tuple(m[key] for key in keys) for m in mentions))
+    result = {"lang": lang, "kb": linker.kb.signature, "mentions": mentions, "warnings": []}
+    words = [
+        f"{plural(len(mentions), 'mention')} of entities found." if mentions else "No entity found."
+    ]
+    emit(result, [table], output, words=words, shown=[table] if mentions else [])
+
+
+@command(
+    shape=TEXTS,
+    examples=(
+        "steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en",
+        "steelyard kb stats annotations --out entities.png",
+    ),
+)
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@from_fields(LinkingOptions, "src_lang", "tgt_lang", "reference")
+@_BASE
+@partial(figure_options, unused=("seed",))
+def stats(
+    inputs: tuple[str, ...], base: str | None, output: OutputOptions, **settings: Any
+) -> None:
+    """Count the entities of texts or annotations: per side, distinct, common, per sentence.
+
+    INPUT is a text file (sources and references) or entity annotations, of which the systems src
+    and ref are taken: JSON lines, or a folder of the KoBE release, of which all language pairs
+    are. --out with .png, .svg or .pdf draws how many sentences have how many entities.
+    """
+    from steelyard.kobe.mention import histogram_table, statistics_table
+
+    need_inputs(inputs)
+    wants_figure(output)
+    notes: list[str] = []
+    how = LinkingOptions.of(settings)
+    counts = [one for path in inputs for one in _counts(path, how, base, notes)]
+    notes += [
+        f"{one.name}: only {one.coverage:.0%} of the sentences have an entity"
+        for one in counts
+        if one.n_sentences and one.coverage < 0.5
+    ]
+    result = {"sets": [one.to_dict() for one in counts], "warnings": notes}
+    tables = [statistics_table(counts), *map(histogram_table, counts)]
+
+    def draw() -> Any:
+        from steelyard.report.figures.recall import entities_per_sentence
+
+        return entities_per_sentence({one.title: one.histogram for one in counts})
+
+    sizes = ((len(counts), "set"), (sum(one.n_sentences for one in counts), "sentence"))
+    words = [f"Counted the entities of {' and '.join(plural(n, noun) for n, noun in sizes)}."]
+    emit(result, tables, output, draw=draw, words=words)
+
+
+def _counts(
+    path: str, how: LinkingOptions, base: str | None, notes: list[str]
+) -> Iterator[EntityStatistics]:
+    """Yield the counts of an input; what was left out of annotations is added to the notes."""
+    from steelyard.formats import entities
+    from steelyard.formats.reading import read_any
+
+    name = Path(path).name.split(".")[0]
+    folders = entities.annotated_folders(Path(path)) if Path(path).is_dir() else {}
+    if folders:
+        for lp, folder in folders.items():
+            release = entities.read_folder(folder)
+            notes += release.notes
+            yield _of_annotations(lp, release, str(folder))
+        return
+    _, value, _ = read_any(path)
+    if isinstance(value, entities.EntityAnnotations):
+        notes += value.notes
+        yield _of_annotations(name, value, path)
+    elif not hasattr(value, "segments") or value.segments.sources is None:
+        raise InputError("holds neither sources nor entity annotations", path=path)
+    else:
+        yield _of_texts(name, value, how, base)
+
+
+def _of_annotations(name: str, annotations: EntityAnnotations, path: str) -> EntityStatistics:
+    from steelyard.kobe.annotations import linked
+    from steelyard.kobe.mention import entity_statistics
+
+    mentions = linked(annotations)
+    if not {"src", "ref"} & set(mentions):
+        raise InputError(
+            f"holds links of outputs alone ({', '.join(mentions)}): expected those of the source "
+            "(src) or of a reference (ref); steelyard data info counts the mentions of systems",
+            path=path,
+        )
+    return entity_statistics(name, mentions.get("src"), mentions.get("ref"))
+
+
+def _of_texts(name: str, es: EvalSet, how: LinkingOptions, base: str | None) -> EntityStatistics:
+    from steelyard.kobe.mention import entity_statistics
+
+    first, _, second = (es.language_pair or "").partition("-")
+    src, tgt, reference = how.src_lang or first, how.tgt_lang or second, how.reference
+    if not src:
+        raise UsageError("--src-lang is missing: the language of the sources")
+    if reference is not None and reference not in es.references:
+        raise UsageError(f"no reference named '{reference}'; {hint(reference, es.references)}")
+    reference = reference or next(iter(es.references), None)
+    if reference is not None and not tgt:
+        raise UsageError("--tgt-lang is missing: the language of the reference")
+    linker = _linker(base, {})
+    sources = [line or "" for line in es.segments.sources or ()]
+    linked = _linked(linker, sources, src, tgt or src)
+    if reference is None:
+        return entity_statistics(name, linked)
+    lines = [line or "" for line in es.segments.references[reference]]
+    return entity_statistics(name, linked, _linked(linker, lines, tgt, src))
+
+
+def _linked(
+    linker: DictionaryLinker, texts: list[str], lang: str, other: str
+) -> Sequence[Mentions]:
+    """Link texts, also with names that the base does not know."""
+    from steelyard.kobe.linking.linkedtexts import name_tier
+    from steelyard.kobe.linking.nametier import add_names
+
+    mentions = linker.link(texts, lang, other)
+    tier = name_tier(linker, lang, other)
+    return mentions if tier is None else add_names(tier, texts, mentions)
+
+
+def _linker(base: str | None, options: dict[str, Any]) -> DictionaryLinker:
+    from steelyard.kobe.linking.linkedtexts import make_linker
+    from steelyard.kobe.options import LinkOptions
+
+    return make_linker(_folder(base), LinkOptions(**options))
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnnotateOptions(LinkingOptions):
+    """How entities are found, and whether links are replaced."""
+
+    settings: tuple[tuple[str, str], ...] = option(
+        "settings",
+        (),
+        "An option of kobe, as kobe.link.min_population=100000 or kobe.language_filter=off "
+        "(repeatable).",
+        flag="--set",
+    )
+    force: bool = flag("Replace the links that are there.")
+
+
+@command(
+    shape=TEXTS,
+    examples=(
+        "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
+        "steelyard kb annotate texts.jsonl --lp de-en --ref refB --out links.jsonl --force",
+    ),
+)
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
+@from_fields(AnnotateOptions, "src_lang", "tgt_lang", "reference", "settings", "force")
+@_BASE
+@input_options
+@partial(settled_options, suffixes=TABLES)
+def annotate(
+    inputs: tuple[str, ...],
+    base: str | None,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
+) -> None:
+    """Link sources, outputs and a reference, and write the links as JSON lines.
+
+    TEXTS is a text file or an mt-metrics-eval folder. The file is what steelyard score FILE
+    --metrics kobe takes: the scores are those of the texts. Mentions of outputs that are not in the
+    target language are left out.
+    """
+    from steelyard.formats.save import save
+    from steelyard.kobe.annotating import annotate as annotations_of
+    from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.options import KobeOptions
+
+    need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
+    if output.out is None:
+        raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
+    how = AnnotateOptions(**settings)
+    options = with_languages(options, how.src_lang, how.tgt_lang)
+    chosen = settings_of(how.settings)
+    for name in chosen:
+        if name != "kobe":
+            raise UsageError(
+                f"--set {name}...: expected options of kobe, as kobe.link.values=false"
+            )
+    held = options.read(inputs)
+    if held.judged is not None:
+        path = held.judged.files[0].path if held.judged.files else inputs[0]
+        raise InputError(f"holds {held.judged.form}, expected texts", path=path)
+    es = held.evalset()
+    source, _, target = (es.language_pair or "").partition("-")
+    if not (source and target):
+        raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
+    kobe = KobeOptions.told(chosen.get("kobe", {}))
+    if base is not None and kobe.linker is not None:
+        raise UsageError("--kb does nothing where another linker is named")
+    opened = None if kobe.linker is not None else KnowledgeBase.open(_folder(base))
+    annotations = annotations_of(es, source, target, opened, kobe, reference=how.reference)
+    if output.out.exists() and not how.force:
+        raise UsageError(f"{output.out} exists already; --force overwrites it")
+    save(annotations, output.out, to="entities")
+    warnings = list(es.notes)
+    kept = how.reference or next(iter(es.references), None)
+    others = [name for name in es.references if name != kept]
+    if others:
+        warnings.append(f"{kept} is written as ref; the file has no room for {', '.join(others)}")
+    mentions = {n: sum(len(s.mentions) for s in own) for n, own in annotations.systems.items()}
+    result = {
+        "path": str(output.out),
+        "language_pair": es.language_pair,
+        "kb": None if opened is None else opened.signature,
+        "sentences": annotations.n_segments,
+        "mentions": mentions,
+        "read": [file.taken_for() for file in es.inputs],
+        "warnings": warnings,
+    }
+    title = f"{plural(annotations.n_segments, 'sentence')} of {es.language_pair}"
+    columns = (Column("system"), Column("mentions", digits=0))
+    table = Table(title, columns, tuple(mentions.items()))
+    linked = plural(sum(mentions.values()), "mention")
+    words = [f"{title} have {linked} of entities in {plural(len(mentions), 'text')} of each."]
+    emit(result, [table], replace(output, out=None), words=words, wrote=[output.out])

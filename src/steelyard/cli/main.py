@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from steelyard import __version__
-from steelyard.cli.lazy import LazyGroup
-from steelyard.cli.wording import spoken
+from steelyard.cli.flags import spoken
+from steelyard.cli.group import LazyGroup
 from steelyard.core.errors import (
     STDIN,
     OutOfMemoryError,
@@ -24,28 +24,20 @@ from steelyard.core.errors import (
 )
 from steelyard.formats.streams import kept
 
+_CLI = "steelyard.cli"
 #: name: (module:function, one line of help); modules load only when their command is called.
 COMMANDS = {
-    "compare": ("steelyard.cli.compare:compare", "Is A better than B, and how sure are we?"),
-    "meta": ("steelyard.cli.meta:meta", "Which metric, or LLM judge, agrees with people?"),
-    "judge": ("steelyard.cli.judge:judge", "Which LLM judge deserves to be believed?"),
-    "human": ("steelyard.cli.human:human", "What do these raw ratings say?"),
-    "score": ("steelyard.cli.score:score", "How good is this translation?"),
-    "study": (
-        "steelyard.cli.study:study",
-        "Would the verdict survive other data, other rankings?",
-    ),
-    "reproduce": ("steelyard.cli.reproduce:reproduce", "Do you reproduce the papers?"),
-    "kb": (
-        "steelyard.cli.kb:kb",
-        "What is in this knowledge base; what does it link here?",
-    ),
-    "report": ("steelyard.cli.report:report", "Let me see and share it: one HTML file."),
-    "data": ("steelyard.cli.data:data", "What is in this file; make it that format; get WMT data."),
-    "demo": (
-        "steelyard.cli.demo:demo",
-        "Show what Steelyard does, on the data that comes with it.",
-    ),
+    "compare": (f"{_CLI}.compare:compare", "Is A better than B, and how sure are we?"),
+    "meta": (f"{_CLI}.meta:meta", "Which metric can you trust?"),
+    "judge": (f"{_CLI}.judge:judge", "Which LLM judge can you trust?"),
+    "human": (f"{_CLI}.human:human", "What do these raw ratings say?"),
+    "score": (f"{_CLI}.score:score", "How good is this translation?"),
+    "study": (f"{_CLI}.study.group:study", "Would the conclusion hold on other data?"),
+    "reproduce": (f"{_CLI}.reproduce:reproduce", "Do you reproduce the papers?"),
+    "kb": (f"{_CLI}.kb:kb", "What is in this knowledge base; what does it link here?"),
+    "report": (f"{_CLI}.report:report", "Let me see and share it: one HTML file."),
+    "data": (f"{_CLI}.data:data", "What is in this file; convert it; get WMT data."),
+    "demo": (f"{_CLI}.demo:demo", "Show what Steelyard does, on data that comes with it."),
 }
 
 #: What newcomers should type, and what it shows.
@@ -80,9 +72,9 @@ OTHER_NAMES = {word: command for command, words in _MEANT.items() for word in wo
 )
 @click.version_option(__version__, prog_name="steelyard")
 def cli() -> None:
-    """Weigh systems, and the scales they are weighed with.
+    """Find out which system is better, and which metric or LLM judge you can trust.
 
-    steelyard help COMMAND, or COMMAND --help, has options, what files look like, and examples.
+    steelyard COMMAND --help shows options, what files look like, and examples.
     """
 
 
@@ -90,6 +82,7 @@ def cli() -> None:
 _ENDING = ("SIGTERM", "SIGHUP")
 _received: list[int] = []
 _ERROR = "error:"
+_TWICE = "'-' twice: standard input can be read as one file only"
 #: What the system says of a disk that takes no more.
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
@@ -144,18 +137,14 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _read_once(arguments: list[str]) -> None:
-    if arguments.count(STDIN) > 1:
-        raise UsageError("'-' twice: standard input can be read as one file only")
-
-
 def run(arguments: list[str]) -> int:
     """Run the command line and give the exit code."""
     debug = "--debug" in arguments
     try:
-        _read_once(arguments)
+        if arguments.count(STDIN) > 1:
+            raise UsageError(_TWICE)  # noqa: TRY301 - it is printed like any other
         with kept():
-            # What was typed stays at hand, for the next useful command (cli/following.py).
+            # What was typed stays at hand, for the next useful command (cli/proposals.py).
             result = cli.main(
                 args=arguments, prog_name="steelyard", standalone_mode=False, obj=tuple(arguments)
             )
@@ -185,22 +174,22 @@ def _last_words(error: BaseException) -> tuple[str, int]:
         return error.format_message(), 2
     if isinstance(error, (click.exceptions.Abort, KeyboardInterrupt)):
         message, code = "interrupted", 1
-    elif isinstance(error, click.ClickException):  # it sets what can be chosen in, by tabs
+    elif isinstance(error, click.ClickException):  # whose choices are indented by tabs
         lines = error.format_message().splitlines()
         message, code = "\n".join(line.strip() for line in lines), 2
     elif isinstance(error, OSError) and error.errno in _FULL:
         if error.filename is None:  # files are written by code that names them
             _forget_output()
-        place = error.filename or "standard output"
-        message, code = f"{place} can't be written ({error.strerror})", 2
+        target = error.filename or "standard output"
+        message, code = f"{target} can't be written ({error.strerror})", 2
     else:
         if isinstance(error, MemoryError) or "failed to map segment" in str(error):
             error = SteelyardError(spoken(str(OutOfMemoryError.at()), {"jobs": "--jobs"}))
         if isinstance(error, SteelyardError):
             message, code = str(error), error.exit_code
         else:
-            told = f"{type(error).__name__}: {error}"
-            message, code = f"{told} (run with --debug for the traceback)", 1
+            name = type(error).__name__
+            message, code = f"{name}: {error} (run with --debug for the traceback)", 1
     return printable(f"{_ERROR} {' '.join(message.splitlines())}"), code
 
 

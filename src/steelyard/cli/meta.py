@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import (
+from steelyard.cli import proposals
+from steelyard.cli.flags import spoken
+from steelyard.cli.group import JUDGED, command
+from steelyard.cli.output import (
     emit,
     plot_option,
     shown_progress,
@@ -18,12 +20,14 @@ from steelyard.cli.emit import (
     workers_with_progress,
     write_figures,
 )
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import JUDGED, command
-from steelyard.cli.options import (
+from steelyard.cli.params import (
+    FileName,
     InputOptions,
+    Known,
+    Names,
     OutputOptions,
     figure_options,
+    from_fields,
     given,
     input_options,
     need_inputs,
@@ -31,8 +35,6 @@ from steelyard.cli.options import (
     without_part,
     worker_options,
 )
-from steelyard.cli.values import FileName, Known, Names
-from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
 
@@ -175,10 +177,10 @@ def meta(
 def _next(asked: MetaOptions, es: EvalSet | None) -> str | None:
     """Test which metrics differ; after that, look at it all in one page."""
     if not asked.significance:
-        return following.again("--significance", without={"plot"})
+        return proposals.again("--significance", without={"plot"})
     if es is None or any(given(name) for name in ("protocol", "corpus", "add", "refs")):
         return None  # a report reads scores as they are
-    return following.another("report", "--out", "report.html", keep={*following.READING, "metrics"})
+    return proposals.another("report", "--out", "report.html", keep={*proposals.READING, "metrics"})
 
 
 def _plots(request: _Request, asked: MetaOptions, output: OutputOptions) -> Sequence[str]:

@@ -5,28 +5,57 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from steelyard.cli.emit import emit, shown_progress
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import JUDGED, command
-from steelyard.cli.options import (
+from steelyard.cli.flags import spoken
+from steelyard.cli.group import JUDGED, command
+from steelyard.cli.output import emit, shown_progress
+from steelyard.cli.params import (
+    FileName,
     InputOptions,
     OutputOptions,
+    as_object,
+    from_fields,
     input_options,
     need_inputs,
     output_options,
 )
-from steelyard.cli.values import FileName
-from steelyard.cli.wording import spoken
 from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, names, option
+from steelyard.core.provenance import origin
 from steelyard.report.options import ReportOptions
 
-if TYPE_CHECKING:
-    from steelyard.core.provenance import Provenance
-    from steelyard.report.page import Report
+
+@dataclass(frozen=True, kw_only=True)
+class _Files(Options):
+    """What the page shows beside scores."""
+
+    entities: Path | None = option(
+        "file", None, "Entity mistakes to mark in the outputs: JSON lines.", metavar="FILE"
+    )
+    ratings: tuple[Path, ...] = option(
+        "files",
+        (),
+        "Raw judgements, for the agreement of raters and the errors they marked (repeatable).",
+        metavar="FILE",
+    )
+    verdicts: tuple[Path, ...] = option(
+        "files",
+        (),
+        "Verdicts of judges beside labels of annotators, for a section on judges (repeatable).",
+        metavar="FILE",
+    )
+    raters: tuple[str, ...] = names(
+        (), "Columns of --verdicts that are labels of annotators.", flag="--verdict-raters"
+    )
+    baseline: Path | None = option(
+        "file",
+        None,
+        "An earlier report (.html, or .json of --json): say what changed, and what is noise.",
+        metavar="FILE",
+    )
 
 
 @command(
@@ -42,45 +71,16 @@ if TYPE_CHECKING:
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
-@from_fields(ReportOptions, "score", "metrics", "explored")
-@click.option(
-    "--entities",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Entity mistakes to mark in the outputs: JSON lines.",
-)
-@click.option(
-    "--ratings",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    metavar="FILE",
-    help="Raw judgements, for the agreement of raters and the errors they marked (repeatable).",
-)
-@click.option(
-    "--verdicts",
-    type=click.Path(path_type=Path, dir_okay=False),
-    multiple=True,
-    metavar="FILE",
-    help="Verdicts of judges beside labels of people, for a section on judges (repeatable).",
-)
-@click.option(
-    "--verdict-raters",
-    "raters",
-    metavar="COLS",
-    default="",
-    help="Columns of --verdicts that are labels of people.",
-)
-@click.option(
-    "--baseline",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="An earlier report (.html, or .json of --json): say what changed, and what is noise.",
-)
-@from_fields(ReportOptions, "title", "alpha", "n_bootstrap", "n_resamples")
+@as_object("beside", _Files)
+@from_fields(ReportOptions)
 @input_options
 @partial(output_options, suffixes=("html", "htm"), usual="steelyard-report.html")
 def report(
-    inputs: tuple[str, ...], options: InputOptions, output: OutputOptions, **settings: Any
+    inputs: tuple[str, ...],
+    beside: _Files,
+    options: InputOptions,
+    output: OutputOptions,
+    **settings: Any,
 ) -> None:
     """Write all that there is to say about a test set as one HTML file.
 
@@ -91,63 +91,40 @@ def report(
     from steelyard.report.page import Given, earlier, write_report
 
     need_inputs(inputs)
-    assert output.out is not None  # it has a usual name
-    baseline = earlier(settings["baseline"])  # a wrong one is refused before anything is worked out
+    assert output.out is not None  # it has a default
+    baseline = earlier(beside.baseline)  # a wrong one is refused before any work is done
     es = options.load(inputs)
-    for path in settings["ratings"]:
+    for path in beside.ratings:
         es = explorer.with_ratings(es, path)
-    entities = settings["entities"]
-    given = Given()
-    if entities is not None:
-        notes = explorer.not_shown(entities, es)
-        given = Given(explorer.read_mistakes(entities, es), notes=notes)
-    given = replace(
-        given,
-        judges=_judges(settings["verdicts"], settings["raters"]),
-        baseline=baseline,
-    )
-    shown = ReportOptions.of(settings)
+    further = Given(judges=_judges(beside), baseline=baseline)
+    if beside.entities is not None:
+        mistakes = explorer.read_mistakes(beside.entities, es)
+        further = replace(further, mistakes=mistakes, notes=explorer.not_shown(beside.entities, es))
     with shown_progress("making the report", output):
-        made = write_report(es, options.human, shown, given, output.seed, spoken)
-    made.save(output.out)
-    told = made.words()
-    words = told.brief() or ["The page shows texts: there is no score to compare systems by."]
+        page = write_report(
+            es, options.human, ReportOptions(**settings), further, output.seed, spoken
+        )
+    page.save(output.out)
+    words = page.words()
+    result = {"warnings": page.warnings, **origin(page.provenance)}
+    if output.json:
+        result = {"out": str(output.out), **page.to_dict()}
     emit(
-        _Written(made, output.out),
-        [one.table() for one in (made.comparison, made.meta) if one is not None],
+        result,
+        [one.table() for one in (page.comparison, page.meta) if one is not None],
         replace(output, out=None),
-        words=words,
-        shown=[told.rest().text()],
+        words=words.brief() or ["The page shows texts: there is no score to compare systems by."],
+        shown=[],
         wrote=[f"{output.out}: open it in a browser"],
     )
 
 
-@dataclass(frozen=True)
-class _Written:
-    """A report, and where it is."""
-
-    made: Report
-    out: Path
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        return self.made.warnings
-
-    @property
-    def provenance(self) -> Provenance | None:
-        return self.made.provenance
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"out": str(self.out), **self.made.to_dict()}
-
-
-def _judges(verdicts: tuple[Path, ...], raters: str) -> Any:
-    """Weigh the judges of files of verdicts, if there are any."""
-    if not verdicts:
-        if raters:
+def _judges(beside: _Files) -> Any:
+    """Compare the judges of files of verdicts, if there are any."""
+    if not beside.verdicts:
+        if beside.raters:
             raise UsageError("--verdict-raters names columns of --verdicts, which is not given")
         return None
     from steelyard.judging.report import judge
 
-    human = [name.strip() for name in raters.split(",") if name.strip()]
-    return judge(*verdicts, human=human)
+    return judge(*beside.verdicts, human=beside.raters)

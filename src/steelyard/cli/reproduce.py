@@ -8,18 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, plot_option, progress_of, wanted_figures, write_figures
-from steelyard.cli.helping import command
-from steelyard.cli.options import OutputOptions, figure_options
-from steelyard.cli.values import Known
-from steelyard.cli.wording import spoken
+from steelyard.cli.flags import spoken
+from steelyard.cli.group import command
+from steelyard.cli.output import emit, plot_option, progress_of, wanted_figures, write_figures
+from steelyard.cli.params import Known, OutputOptions, figure_options
 from steelyard.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steelyard.reproduction.reproduction import Reproduction
-    from steelyard.reproduction.search import Places
 
 #: name: module:function, which takes the places of data, ``rng`` and ``progress``.
 PAPERS = {
@@ -39,10 +37,14 @@ PLOTS = {**dict.fromkeys(PAPERS, ("published",)), "spa": ("published", "figure4"
     ),
 )
 @click.argument("paper", type=Known(sorted(PAPERS)), metavar="PAPER")
-@click.option("--data", type=click.Path(), metavar="DIR", multiple=True,
-              help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
-              "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get "
-              "fetched).")  # fmt: skip
+@click.option(
+    "--data",
+    type=click.Path(),
+    metavar="DIR",
+    multiple=True,
+    help="Folder that holds data sets: wmt23/ of steelyard data get, bt-eval/ and so on "
+    "(repeatable; default: data in STEELYARD_SHARED if that is set, else what data get fetched).",
+)
 @plot_option(PLOTS["spa"])
 @figure_options
 def reproduce(
@@ -60,9 +62,6 @@ def reproduce(
     false claim or a tool that never ends; the note says which), differs (the note says why), not
     at hand (nothing is printed, or the paper's data are not here; ours is shown where other data
     give one). "match" in the JSON is true, true, false, false, null.
-
-    Plots: published (what is printed against ours) and, for spa, figure4 (metrics tested by PA and
-    by SPA, on the paper's set or the first that is there).
     """
     from steelyard.reproduction.search import Places
 
@@ -71,26 +70,22 @@ def reproduce(
     module, _, name = PAPERS[paper].partition(":")
     run: Callable[..., Reproduction] = getattr(import_module(module), name)
     with progress_of(f"reproducing {paper}", output) as progress:
-        found = run(places, rng=output.seed, progress=progress)
-    told = (replace(row, note=spoken(row.note) if row.note else None) for row in found.rows)
-    found = replace(found, rows=tuple(told))
-    draw = {"published": lambda: _published(found), "figure4": lambda: _figure4(places, output)}
-    output = write_figures(plots, lambda name: draw[name](), output)
-    emit(found, [found.table()], output, shown=found.pieces())
+        result = run(places, rng=output.seed, progress=progress)
+    rows = (replace(row, note=spoken(row.note) if row.note else None) for row in result.rows)
+    result = replace(result, rows=tuple(rows))
 
+    def draw(name: str) -> Any:
+        if name == "published":
+            from steelyard.report.figures.curves import draw_reproduction
 
-def _published(found: Reproduction) -> Any:
-    from steelyard.report.figures.curves import draw_reproduction
+            return draw_reproduction(result)
+        from steelyard.report.figures.metricpairs import side_by_side
+        from steelyard.reproduction.thompson2024 import significance_matrices
 
-    return draw_reproduction(found)
+        matrices = significance_matrices(places, output.seed)
+        if matrices is None:
+            raise UsageError("--plot figure4: no set of the paper is there")
+        return side_by_side(matrices[1], title=f"Metrics of {matrices[0]} by PA and by SPA")
 
-
-def _figure4(places: Places, output: OutputOptions) -> Any:
-    from steelyard.report.figures.metricpairs import side_by_side
-    from steelyard.reproduction.thompson2024 import significance_matrices
-
-    found = significance_matrices(places, output.seed)
-    if found is None:
-        raise UsageError("--plot figure4: no set of the paper is there")
-    name, tested = found
-    return side_by_side(tested, title=f"Metrics of {name} by PA and by SPA")
+    output = write_figures(plots, draw, output)
+    emit(result, [result.table()], output, shown=result.pieces())

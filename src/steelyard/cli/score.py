@@ -1,4 +1,4 @@
-"""``steelyard score``: what metrics say of translations."""
+"""``steelyard score``: how good translations are, by metrics."""
 
 from __future__ import annotations
 
@@ -9,31 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli import following
-from steelyard.cli.emit import (
-    emit,
-    plot_option,
-    shown_progress,
-    wanted_figures,
-    write_figures,
-)
-from steelyard.cli.helping import TEXTS, command
-from steelyard.cli.options import (
+from steelyard.cli import proposals
+from steelyard.cli.group import TEXTS, command
+from steelyard.cli.output import emit, plot_option, shown_progress, wanted_figures, write_figures
+from steelyard.cli.params import (
     FIGURES,
     SUFFIXES,
     TABLES,
+    FileName,
     InputOptions,
     OutputOptions,
+    TextOptions,
     as_object,
     given,
     input_options,
     need_inputs,
     settled_options,
+    text_options,
     with_languages,
 )
-from steelyard.cli.texts import TextOptions, text_options
-from steelyard.cli.values import FileName
 from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, flag, number, option, text
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -42,55 +38,58 @@ if TYPE_CHECKING:
     from steelyard.scoring.run import Scores
 
 PLOTS = ("categories", "people")
-_BESIDE = frozenset(("explain", "every", "min_confidence", "system_scores", "plot"))
 _WRITTEN = tuple(dict.fromkeys((*SUFFIXES, *TABLES, *FIGURES)))
 
 
-@dataclass(frozen=True)
-class ScoreOptions:
-    """The languages, and what is written beside scores.
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(Options):
+    """The languages, which alarms are shown, and what is written beside scores."""
 
-    ``every`` alarm is shown, or those from ``min_confidence`` on; by default those that are sure
-    enough.
-    """
-
-    src_lang: str | None
-    tgt_lang: str | None
-    explain: Path | None
-    every: bool
-    min_confidence: float | None
-    system_scores: Path | None
+    src_lang: str | None = text(None, "Language of the source, as de.", metavar="CODE")
+    tgt_lang: str | None = text(
+        None,
+        "Language of the outputs; it decides how texts are split into words.",
+        metavar="CODE",
+    )
+    explain: Path | None = option(
+        "path",
+        None,
+        "Write what became of each entity (kobe) as JSON lines: alarms that are sure enough, the "
+        "surest first, and all that was found.",
+        metavar="FILE",
+    )
+    every: bool = flag(
+        "Count all alarms of kobe, also those that are most likely the linker's fault.",
+        flag="--all",
+    )
+    min_confidence: float | None = number(
+        None,
+        "Count alarms of kobe from this confidence on; by default it depends on what there is to "
+        "compare with (a reference, other systems).",
+        least=0,
+        most=1,
+        metavar="X",
+    )
+    details: bool = flag("Print all tables: entities by group, what is lost and added.")
+    system_scores: Path | None = option(
+        "file",
+        None,
+        "Write the scores of systems as a table (.csv .tsv .jsonl .parquet), which meta --level "
+        "sys reads.",
+        metavar="FILE",
+    )
 
     def check(self, texts: TextOptions) -> None:
         """Refuse what does not go together."""
-        of_kobe = {"--explain": self.explain is not None, "--all": self.every,
-                   "--min-confidence": self.min_confidence is not None}  # fmt: skip
-        for option in (option for option, asked in of_kobe.items() if asked):
-            if not texts.kobe:
-                raise UsageError(f"{option} is for kobe, which --metrics does not name")
+        for name, asked in (("--explain", self.explain), ("--all", self.every or None),
+                            ("--min-confidence", self.min_confidence)):  # fmt: skip
+            if asked is not None and not texts.kobe:
+                raise UsageError(f"{name} is for kobe, which --metrics does not name")
         if self.every and self.min_confidence is not None:
             raise UsageError("--all and --min-confidence: expected one of them")
         if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
             kinds = " ".join(f".{kind}" for kind in TABLES)
             raise UsageError(f"--system-scores {self.system_scores}: expected one of {kinds}")
-
-
-_SCORE = (
-    click.option("--src-lang", metavar="CODE", help="Language of the source, as de."),
-    click.option("--tgt-lang", metavar="CODE", help="Language of the outputs; it decides how texts "
-                 "are split into words."),
-    click.option("--explain", type=click.Path(path_type=Path), metavar="FILE", help="Write what "
-                 "became of each entity (kobe) as JSON lines: alarms that are sure enough, the "
-                 "surest first, and all that was found."),
-    click.option("--all", "every", is_flag=True, help="Show all alarms of kobe, also those that "
-                 "are most likely the linker's fault."),
-    click.option("--min-confidence", type=click.FloatRange(0, 1), metavar="X", help="Show alarms "
-                 "of kobe from this confidence on; by default it depends on what there is to "
-                 "compare with (a reference, other systems)."),
-    click.option("--system-scores", type=click.Path(path_type=Path, dir_okay=False),
-                 metavar="FILE", help="Write the scores of systems as a table (.csv .tsv .jsonl "
-                 ".parquet), which meta --level sys reads."),
-)  # fmt: skip
 
 
 @command(
@@ -111,7 +110,7 @@ _SCORE = (
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
 @text_options
-@as_object("how", ScoreOptions, _SCORE)
+@as_object("how", ScoreOptions)
 @plot_option(PLOTS)
 @input_options
 @partial(settled_options, suffixes=_WRITTEN)
@@ -137,68 +136,80 @@ def score(
     plots = wanted_figures(plot, output, PLOTS if texts.kobe else PLOTS[1:])
     es, links = texts.load(inputs, options)
     with shown_progress("scoring", output):
-        found = texts.score(es, options, links)
-        found.tables()  # alarms are looked into when they are first asked for
-    least = 0.0 if how.every else how.min_confidence
-    if least is not None:
-        found = _cut_at(found, least)
-    output = write_figures(plots, partial(_draw, found, options.human), output)
+        scores = texts.score(es, options, links)
+        scores = _cut_at(scores, 0.0 if how.every else how.min_confidence)
+        shown = scores.tables() if how.details else scores.pieces()
+    output = write_figures(plots, partial(_draw, scores, options.human), output)
     wrote: list[str] = []
     if how.explain is not None:
-        entities = _entities(found)
+        entities = _entities(scores)
         files.write_text(how.explain, "".join(f"{line}\n" for line in entities.jsonl()))
-        told = f"; {entities.cut_note()[:-1]}" if entities.n_below else ""
-        wrote.append(f"{how.explain}{told}")
+        cut = f"; {entities.cut_note()[:-1]}" if entities.n_below else ""
+        wrote.append(f"{how.explain}{cut}")
     if how.system_scores is not None:
-        _write_systems(found, how.system_scores)
+        from steelyard.formats.save import save
+
+        save(scores.segments(), how.system_scores, to="system")
         wrote.append(str(how.system_scores))
     if output.out is not None and files.suffix(output.out) in TABLES:
-        wrote.append(_write(found, output.out))
+        wrote.append(_write(scores, output.out))
         output = replace(output, out=None)
-    then = _next(found)
-    emit(found, found.tables(), output, wrote=wrote, then=then, table_file="FILE.md")
+    words = scores.words().sentences() if how.details else None
+    then = _next(scores)
+    emit(
+        scores,
+        [scores.table()],
+        output,
+        words=words,
+        shown=shown,
+        wrote=wrote,
+        then=then,
+        table_file="FILE.md",
+    )
 
 
-def _next(found: Scores) -> str | None:
-    """Ask whether systems differ by more than chance, of the same texts and metrics."""
+def _next(scores: Scores) -> str | None:
+    """Propose to test whether systems differ, on the same texts and metrics."""
     from steelyard.cli.compare import compare
 
-    known = {param.name for param in compare.params}
-    command = click.get_current_context().command
-    own = {param.name for param in command.params if param.name and given(param.name)}
-    own -= {"inputs", *OutputOptions.__dataclass_fields__, *_BESIDE}
-    if found.evalset.n_systems < 2 or not own <= known:
+    params = click.get_current_context().command.params
+    typed = {param.name for param in params if param.name and given(param.name)}
+    typed -= {"inputs", "plot", *OutputOptions.declared(), *ScoreOptions.declared()}
+    if scores.evalset.n_systems < 2 or not typed <= {param.name for param in compare.params}:
         return None
-    return following.another("compare", keep=own)
+    languages = ("--lp", str(scores.evalset.language_pair)) if given("src_lang") else ()
+    return proposals.another("compare", *languages, keep=typed)
 
 
-def _draw(found: Scores, human: str | None, name: str) -> Any:
+def _draw(scores: Scores, human: str | None, name: str) -> Any:
     from steelyard.report.figures import recall
 
     if name == "people":
         if human is None:
             raise UsageError("--plot people: name the human score by --human")
-        return recall.beside_people(_standardised(found.evalset, found.metrics, human), human)
-    counts, kept = _entities(found).category_counts()
+        return recall.beside_people(_standardised(scores.evalset, scores.metrics, human), human)
+    counts, kept = _entities(scores).category_counts()
     return recall.categories(counts, kept)
 
 
-def _entities(found: Scores) -> KobeReport:
-    """Give the first report on entities: that of the source, where there is one."""
+def _entities(scores: Scores) -> KobeReport:
+    """Return the first report on entities: that of the source, where there is one."""
     from steelyard.kobe.findings import KobeReport
 
-    return next(one for one in found.reports.values() if isinstance(one, KobeReport))
+    return next(one for one in scores.reports.values() if isinstance(one, KobeReport))
 
 
-def _cut_at(found: Scores, least: float) -> Scores:
+def _cut_at(scores: Scores, least: float | None) -> Scores:
     """Show alarms from this confidence on, in all reports on entities."""
     from steelyard.kobe.findings import KobeReport
 
+    if least is None:
+        return scores
     reports = {
-        name: one.cut_at(least) if isinstance(one, KobeReport) else one
-        for name, one in found.reports.items()
+        name: report.cut_at(least) if isinstance(report, KobeReport) else report
+        for name, report in scores.reports.items()
     }
-    return replace(found, reports=reports)
+    return replace(scores, reports=reports)
 
 
 def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str, dict[str, float]]:
@@ -210,29 +221,22 @@ def _standardised(es: EvalSet, metrics: tuple[str, ...], human: str) -> dict[str
 
     used = {text for name in metrics for text in es[name].uses}
     kept = ~np.isnan(es[human].system_means()) & [system not in used for system in es.systems]
+    systems = [system for system, keep in zip(es.systems, kept, strict=True) if keep]
     scores = {}
     for name in (human, *metrics):
-        values = es[name].system_means()[kept]
-        values = values if es[name].higher_is_better else -values
-        spread = np.nanstd(values)
-        scores[name] = (values - np.nanmean(values)) / (spread if spread > 0 else 1.0)
-    systems = [system for system, known in zip(es.systems, kept, strict=True) if known]
-    return {n: dict(zip(systems, own.tolist(), strict=True)) for n, own in scores.items()}
+        values = es[name].system_means()[kept] * (1 if es[name].higher_is_better else -1)
+        deviations = (values - np.nanmean(values)) / (np.nanstd(values) or 1.0)
+        scores[name] = dict(zip(systems, deviations.tolist(), strict=True))
+    return scores
 
 
-def _write_systems(found: Scores, path: Path) -> None:
+def _write(scores: Scores, path: Path) -> str:
+    """Write segment scores; return what to say of the file."""
     from steelyard.formats.save import save
 
-    save(found.segments(), path, to="system")
-
-
-def _write(found: Scores, path: Path) -> str:
-    """Write segment scores; give what is to be said of the file."""
-    from steelyard.formats.save import save
-
-    es = found.segments()
+    es = scores.segments()
     lost = save(es, path)
-    lower = [name for name in found.metrics if not es[name].higher_is_better]
+    lower = [name for name in scores.metrics if not es[name].higher_is_better]
     if lower and "which scores are better when lower" in lost:
         return f"{path}; whoever reads it needs --lower-is-better {','.join(lower)}"
     return str(path)

@@ -12,20 +12,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from steelyard.cli.emit import emit, progress_of, wants_figure, workers_with_progress
-from steelyard.cli.fields import from_fields
-from steelyard.cli.helping import JUDGED, RATINGS, SCORES, command
-from steelyard.cli.lazy import LazyGroup
-from steelyard.cli.options import (
+from steelyard.cli.group import JUDGED, RATINGS, SCORES, LazyGroup, command
+from steelyard.cli.output import emit, progress_of, wants_figure, workers_with_progress
+from steelyard.cli.params import (
+    FileName,
+    Finite,
     InputOptions,
+    Names,
+    Numbers,
     OutputOptions,
     figure_options,
+    from_fields,
     given,
     input_options,
     need_inputs,
     worker_options,
 )
-from steelyard.cli.values import FileName, Finite, Names, Numbers
 from steelyard.core.errors import UsageError
 from steelyard.core.text import all_of
 from steelyard.studies import options as asked

@@ -58,7 +58,7 @@ class Option:
         """Raise UsageError for a value beyond the bounds."""
         if (value is None and self.optional) or (isinstance(value, str) and value == self.word):
             return
-        kind, elements = _KINDS[self.kind], [value]
+        kind, elements = _KINDS.get(self.kind, _OTHER), [value]
         if kind.listed:
             pairs = value.items() if isinstance(value, Mapping) else value
             elements = list(pairs) if _is_list(pairs) else [None]
@@ -156,8 +156,8 @@ _KINDS = {
     # Not the class: NumPy's booleans count, and NumPy is not loaded for --help.
     "flag": _Kind(lambda _, x: type(x).__name__ in ("bool", "bool_"), "True or False"),
     "function": _Kind(lambda _, x: callable(x), "a function"),
-    "source": _Kind(lambda *_: True, ""),  # a file, or what stands for one: its reader checks it
 }
+_OTHER = _Kind(lambda *_: True, "")  # files, pairs, ...: whoever reads them checks them
 
 
 def check(

@@ -110,7 +110,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def latex(self) -> str:
-        """Render as a booktabs table environment."""
+        """Render as a booktabs table environment; notes are comments below it."""
         align = "".join(self._aligned("r", "l"))
         lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
         headings = " & ".join(escape_latex(column.heading) for column in self.columns)
@@ -118,11 +118,10 @@ class Table:
         for i, row in enumerate(self._marked(escape_latex, r"\textbf{{{}}}")):
             lines += [r"\midrule"] if i in self.rules else []
             lines.append(" & ".join(row) + r" \\")
-        texts = (escape_latex(text.removesuffix(".")) for text in (self.title, *self.notes) if text)
-        caption = ". ".join(texts)
         lines += [r"\bottomrule", r"\end{tabular}"]
-        lines += [rf"\caption{{{caption}}}"] if caption else []
-        return "\n".join([*lines, r"\end{table}", ""])
+        lines += [rf"\caption{{{escape_latex(self.title)}}}"] if self.title else []
+        notes = (f"% {printable(note)}" for note in self.notes)
+        return "\n".join([*lines, r"\end{table}", *notes, ""])
 
     def html(self) -> str:
         """Render as a table element with a caption."""

@@ -5,31 +5,35 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from steelyard.core.options import Options, names, text
+from steelyard.core.options import Options, names, option, text
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(Options):
-    """What the user said of inputs: which rows, columns, systems, and what scores are.
+    """What the user said of inputs: which rows, columns, systems, and what scores are."""
 
-    ``kind`` holds kinds with the names of their scores, ``where`` columns with the value to keep,
-    ``columns`` roles with the column that has each.
-    """
-
-    human: str | None = text(None)
-    kind: tuple[tuple[str, Collection[str]], ...] = ()
-    lp: str | None = text(None)
-    systems: Collection[str] | None = names(None)
-    drop_systems: Collection[str] = names(())
-    drop_metrics: Collection[str] = names(())
-    sees: Collection[str] | None = names(None)
-    lower_is_better: Collection[str] = names(())
-    higher_is_better: Collection[str] = names(())
-    domain: str | None = text(None)
-    where: tuple[tuple[str, str], ...] = ()
-    ignore: Collection[str] = names(())
-    columns: tuple[tuple[str, str], ...] = ()
-    format: str | None = text(None)
+    human: str | None = text(None, "The human score.", metavar="NAME")
+    kind: tuple[tuple[str, Collection[str]], ...] = option(
+        "kinds", (), "Which scores are human or metrics, as human:A,B (repeatable)."
+    )
+    lp: str | None = text(None, "Language pair, of several in a folder.", metavar="SRC-TGT")
+    systems: Collection[str] | None = names(None, "Keep only these systems.")
+    drop_systems: Collection[str] = names((), "Leave out these systems.")
+    drop_metrics: Collection[str] = names((), "Leave out these metrics, or those like '*-src'.")
+    sees: Collection[str] | None = names(
+        None, "Keep only metrics that see src, ref, both, none, or a reference of this name."
+    )
+    lower_is_better: Collection[str] = names((), "Scores where less is better.")
+    higher_is_better: Collection[str] = names((), "Scores where more is better, as is assumed.")
+    domain: str | None = text(None, "Keep only the segments of this domain.", metavar="NAME")
+    where: tuple[tuple[str, str], ...] = option(
+        "pairs", (), "Keep only rows with this value, before anything is aligned (repeatable)."
+    )
+    ignore: Collection[str] = names((), "Skip these columns.")
+    columns: tuple[tuple[str, str], ...] = option(
+        "roles", (), "What columns are, where names do not say it: system=model,segment=id."
+    )
+    format: str | None = text(None, "Format of the inputs (data formats).", metavar="NAME")
 
     @property
     def people(self) -> set[str]:

@@ -22,14 +22,14 @@ from steelyard.kobe.terms import TermUse, terms_table
 from steelyard.stats.arrays import Floats
 
 _NAMED = 3  # systems that a row names
+_BRIEF = 5  # alarms that stand below the scores
 
 
 class SystemEntities(NamedTuple):
     """A system's score in percent, and the counts that it is made of.
 
-    ``recall`` and ``penalty`` make the score; ``precision`` and ``f`` stand beside it. ``lost`` and
-    ``added`` are what recall and precision lack: mentions of the source that are not matched, and
-    of the output. ``filtered`` counts the sentences that are not in the target language.
+    ``recall`` and ``penalty`` make the score; ``lost`` and ``added`` are what recall and precision
+    lack. ``filtered`` counts the sentences that are not in the target language.
     """
 
     system: str
@@ -106,16 +106,13 @@ class KobeReport(Result):
     categories, groups
         Recall by category, and by group of categories, the commonest first.
     n_segments, n_without_entities
-        How many segments take part, and in how many of them there is nothing to keep. Those
-        without a source (or reference) take no part.
+        Segments with a source (or reference), and those in which there is nothing to keep.
     n_missed
-        Mentions that neither a system nor a human translation keeps, which are not listed as lost:
-        most likely the linker misses them.
+        Mentions that neither a system nor a human translation keeps: misses of the linker.
     counted, measure
         ``mentions``, or ``entities``, each once per segment; what of them the score is.
     shown
-        What the other attributes tell of single entities: ``lost``, ``added``, ``alarms``, ``cut``
-        and so on. It is found when one of them is asked for, and takes a while.
+        Single entities (``lost``, ``alarms``, ...), computed when they are first asked for.
     """
 
     src: str | None
@@ -252,10 +249,7 @@ class KobeReport(Result):
         )
         if not self.same_language:
             return (told,)
-        purpose = (
-            "A summary or simplification leaves things out on purpose: precision says whether it "
-            "is true to its source, recall how much of it is there."
-        )
+        purpose = "A summary leaves things out: precision says whether it is true to its source."
         return (told, purpose)
 
     def cut_at(self, least: float | None = None) -> KobeReport:
@@ -383,7 +377,7 @@ class KobeReport(Result):
         )
         told = f"{plural(self.n_missed, 'mention')} that no system and no human translation has: "
         notes = (told + "taken for misses of the linker, not listed.",) if self.n_missed else ()
-        return Table("Most often lost", columns, rows, (*self._below(), *notes))
+        return Table("Most often lost", columns, rows, notes)
 
     def added_table(self, n: int = 20) -> Table:
         """Give the entities that outputs have and their sources have not, the surest first."""
@@ -393,16 +387,26 @@ class KobeReport(Result):
             (e.text, e.id, e.category, e.added, e.confidence, _shares(e.by_system))
             for e in self.added[:n]
         )
-        title = f"Most often added: not in the {self.what}"
-        return Table(title, columns, rows, self._below())
-
-    def _below(self) -> tuple[str, ...]:
-        note = self.cut_note()
-        return (note,) if note else ()
+        return Table(f"Most often added: not in the {self.what}", columns, rows)
 
     def terms_table(self, n: int = 20) -> Table:
         """Give the terms of a glossary that outputs do not use."""
         return terms_table(self.terms, n)
+
+    def sentence(self) -> str:
+        """Say how many entities each system keeps; nothing where the score is another share."""
+        each = [f"{s.system} {s.matched:,}" for s in self.systems if not s.is_reference]
+        if self.measure != "recall" or not (each and self.n_source_entities):
+            return ""
+        count = f"{self.systems[0].wanted:,} {self.counted} of the {self.what}"
+        return f"Of {count}, systems keep: {listed(each)}."
+
+    def brief(self) -> tuple[Table, ...]:
+        """Give the surest alarms."""
+        table = self.look_table(_BRIEF)
+        rows = tuple(row[:-1] for row in table.rows)  # without why, which takes much room
+        title = f"{table.title}: {len(rows)} of {len(self.alarms):,} alarms, the surest first"
+        return (Table(title, table.columns[:-1], rows),) if rows else ()
 
     def details(self) -> tuple[Table, ...]:
         """Give recall and precision, recall by group, what to look at, what is lost and added."""
@@ -412,13 +416,9 @@ class KobeReport(Result):
             *((self.category_table(),) if told else ()),
             *((self.look_table(10),) if self.n_alarms else ()),
             *((self.terms_table(10),) if any(term.missed for term in self.terms) else ()),
-            *((self._noted_once(self.lost_table(10)),) if self.lost or self.n_missed else ()),
-            *((self._noted_once(self.added_table(10)),) if self.added else ()),
+            *((self.lost_table(10),) if self.lost or self.n_missed else ()),
+            *((self.added_table(10),) if self.added else ()),
         )
-
-    def _noted_once(self, table: Table) -> Table:
-        """Leave out what stands below the table of what to look at."""
-        return replace(table, notes=tuple(note for note in table.notes if note != self.cut_note()))
 
     def findings(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, Finding]]:
         """Give what happened to every entity, however doubtful: (system, segment, finding)."""

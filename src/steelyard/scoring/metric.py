@@ -72,8 +72,14 @@ class Report(Protocol):
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
 
+    def sentence(self) -> str:
+        """Give what it found in a sentence, which may be empty."""
+
+    def brief(self) -> tuple[Table, ...]:
+        """Give the few rows to print below the scores."""
+
     def details(self) -> tuple[Table, ...]:
-        """Give tables to print below the scores."""
+        """Give all tables."""
 
     def jsonl(self) -> Iterator[str]:
         """Give lines of JSON, with what it has to say of each segment."""

@@ -91,6 +91,17 @@ class Scores(Result):
         """Give the scores, then whatever metrics have to tell beside them."""
         return [self.table(), *(t for report in self.reports.values() for t in report.details())]
 
+    def answer(self) -> tuple[str, ...]:
+        """Give who ranks first, what speaks against or for it, and that nothing was tested."""
+        words = self.words()
+        return (*words.settled[:1], *(*words.undecided, *words.settled[1:])[:1], *words.sureness)
+
+    def pieces(self) -> list[Table | str]:
+        """Give the scores with their signatures in a line, and the surest findings."""
+        signatures = "; ".join(f"{name} {self.signatures[name]}" for name in self.metrics)
+        table = replace(self.table(), notes=(f"Signatures: {signatures}",))
+        return [table, *(t for report in self.reports.values() for t in report.brief())]
+
     def table(self) -> Table:
         """Give the systems, best first by the first metric, with the signatures below."""
         es = self.evalset

@@ -38,30 +38,26 @@ def told(found: Scores) -> Iterator[Statement]:
     if es.n_systems == 1:
         each = all_of([f"{_shown(found, own, top[0])} by {own}" for own in known])
         yield "settled", f"{top[0]} has {each} on {plural(es.n_segments, 'segment')}."
+        yield from _kept(found)
         yield "undecided", f"{top[0]} is the only system: there is nothing to compare."
         return
-    if len(top) == 1:
-        yield "settled", f"{top[0]} ranks first of {size} by {name} ({value})."
-    else:
-        shared = f"share the first place of {size} by {name} ({value})"
-        yield "settled", f"{all_of(top)} {shared}."
-    yield from _agreement(known)
+    rest = list(known)[1:]
+    agree = all(known[other] == top for other in rest)
+    by = all_of([f"{name} ({value})", *(rest if agree else ())])
+    ranks = "ranks first" if len(top) == 1 else "share the first place"
+    yield "settled", f"{all_of(top)} {ranks} of {size} by {by}."
+    yield from _kept(found)
+    if not agree:
+        shown = "; ".join(f"{name}: {all_of(first)}" for name, first in known.items())
+        yield "undecided", f"The metrics do not agree on the first place ({shown})."
     text = "No test was made: steelyard compare says whether a lead is more than chance."
     yield "sureness", text
 
 
-def _agreement(tops: dict[str, list[str]]) -> Iterator[Statement]:
-    """Say whether all metrics put the same system first."""
-    if len(tops) < 2:
-        return
-    lists = list(tops.values())
-    common = [system for system in lists[0] if all(system in top for top in lists)]
-    if common:
-        put = "Both metrics" if len(tops) == 2 else f"All {len(tops)} metrics"
-        yield "settled", f"{put} put {all_of(common)} first."
-    else:
-        shown = "; ".join(f"{name}: {all_of(top)}" for name, top in tops.items())
-        yield "undecided", f"The metrics do not agree on the first place ({shown})."
+def _kept(found: Scores) -> Iterator[Statement]:
+    """Say what metrics found in single outputs."""
+    sentences = (report.sentence() for report in found.reports.values())
+    yield from (("settled", text) for text in sentences if text)
 
 
 def _first(found: Scores, name: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""The next useful command, in the words that the user typed: names of files as they were given.
+"""The next useful command, in the words that the user typed.
 
-Nothing is proposed where it could not work: standard input can't be read twice, and a name that has
-to be escaped to be shown can't be typed as it is shown.
+Nothing is proposed that could not work: standard input can't be read twice, and a name that has to
+be escaped to be shown can't be typed as it is shown.
 """
 
 from __future__ import annotations
@@ -11,40 +11,33 @@ from collections.abc import Collection, Iterator, Sequence
 
 import click
 
-from steelyard.cli.options import InputOptions, OutputOptions
+from steelyard.cli.params import InputOptions, OutputOptions
 from steelyard.core.errors import STDIN, printable
 
-#: How inputs are read; of a command that follows it, too.
-READING = frozenset(InputOptions.__dataclass_fields__)
-_OUTPUT = frozenset(OutputOptions.__dataclass_fields__) - {"seed"}
+#: Options of reading inputs, which a command that follows takes, too.
+READING = frozenset(InputOptions.declared())
+_OUTPUT = frozenset(OutputOptions.declared()) - {"seed"}
 _Typed = tuple[str | None, tuple[str, ...]]  # the option (None: an argument), and its words
 
 
 def again(*more: str, without: Collection[str] = ()) -> str | None:
-    """Give the command that runs once more, without these options and with something more.
-
-    Where results go and how they are shown is not repeated.
-    """
-    found = _typed()
-    if found is None:
+    """Return the command that runs with other options; where its output goes is not repeated."""
+    typed = _typed()
+    if typed is None:
         return None
-    names, typed = found
-    left = {*without, *_OUTPUT}
-    kept = [word for option, words in typed if option not in left for word in words]
-    return command(*names, *kept, *more)
+    path, parts = typed
+    left_out = {*without, *_OUTPUT}
+    kept = [word for option, words in parts if option not in left_out for word in words]
+    return command(*path, *kept, *more)
 
 
 def another(name: str, *more: str, keep: Collection[str] = READING) -> str | None:
-    """Give another command on the same inputs, with the options of reading them.
-
-    None if the user said something of the inputs that it could not repeat.
-    """
-    found = _typed()
-    if found is None:
+    """Return another command on the same inputs, with those options of this one that it keeps."""
+    typed = _typed()
+    if typed is None:
         return None
-    kept = [
-        word for option, words in found[1] if option is None or option in keep for word in words
-    ]
+    parts = (words for option, words in typed[1] if option is None or option in keep)
+    kept = [word for words in parts for word in words]
     return command(*name.split(), *kept, *more)
 
 
@@ -55,18 +48,19 @@ def command(*words: str) -> str | None:
     return shlex.join(("steelyard", *words))
 
 
-def names(*given: str) -> str:
+def names(*values: str) -> str:
     """Write names as one option takes them, those with a comma in quotes."""
-    return ",".join(
+    quoted = (
         '"' + name.replace('"', '""') + '"'
         if set(name) & set(',"') or name != name.strip()
         else name
-        for name in given
+        for name in values
     )
+    return ",".join(quoted)
 
 
 def option(flag: str, value: str) -> tuple[str, ...]:
-    """Write an option and its value; one that begins with a hyphen is no other option."""
+    """Write an option and its value, which may begin with a hyphen."""
     return (f"{flag}={value}",) if value.startswith("-") else (flag, value)
 
 
@@ -78,20 +72,19 @@ def _typed() -> tuple[list[str], list[_Typed]] | None:
         return None
     path = context.command_path.split(" ")[1:]
     path = [name for name, word in zip(path, words, strict=False) if name == word]  # not "card"
-    left = words[len(path) :]
-    taken = list(_options(left, context.command))
-    return None if "--" in left else (path, taken)
+    rest = words[len(path) :]
+    return None if "--" in rest else (path, list(_options(rest, context.command)))
 
 
 def _options(words: Sequence[str], of: click.Command) -> Iterator[_Typed]:
-    known = {flag: param for param in of.params for flag in (*param.opts, *param.secondary_opts)}
-    at = iter(words)
-    for word in at:
+    params = {flag: param for param in of.params for flag in (*param.opts, *param.secondary_opts)}
+    remaining = iter(words)
+    for word in remaining:
         flag, equals, _ = word.partition("=")
-        param = known.get(flag) if word.startswith("-") else None
+        param = params.get(flag) if word.startswith("-") else None
         if not isinstance(param, click.Option):
             yield None, (word,)
         elif param.is_flag or equals:
             yield param.name, (word,)
         else:
-            yield param.name, (word, next(at, ""))
+            yield param.name, (word, next(remaining, ""))
