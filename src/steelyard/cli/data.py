@@ -93,12 +93,12 @@ def info(
 
     need_inputs(inputs)
     if lists:
-        from steelyard.formats.folders import mtme_contents
+        from steelyard.formats.folders import mtme
 
-        found = [one for name in inputs for one in mtme_contents.contents(Path(name))]
+        found = [one for name in inputs for one in mtme.contents(Path(name))]
         listing = {"pairs": [one.to_dict() for one in found], "warnings": []}
         words = [f"{plural(len(found), 'language pair')} can be read, by --lp."]
-        emit(listing, [mtme_contents.contents_table(found)], output, words=words)
+        emit(listing, [mtme.contents_table(found)], output, words=words)
         return
     verdicts = _verdicts(inputs, options)
     if verdicts is not None:

@@ -22,7 +22,6 @@ from steelyard.data.segments import Segments, natural_key
 from steelyard.formats import columns as roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import errors as errorlists
-from steelyard.formats.judged import raterfile
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.load import check_columns, selection
 from steelyard.formats.options import LoadOptions
@@ -354,7 +353,7 @@ def _gathered(
     files = [file for read in reads for file in read.files or getattr(read.value, "inputs", ())]
     together = _together(judgements)
     if options.raters is not None:
-        together, note = _merged(together, raterfile.read(options.raters))
+        together, note = _merged(together, directassessment.read_persons(options.raters))
         notes.append(note)
     joined = join(scores) if scores else None
     return Inputs(together, joined, tuple(files), tuple(notes), _known_segments(about))
