@@ -127,7 +127,7 @@ def read(table: RawTable) -> Ratings:
     documents = scored.texts_of(table, roles.DOCUMENT, "document") or blank
     domains = scored.texts_of(table, roles.DOMAIN, "domain") or blank
     spans = list(_errors(table))
-    if "errors" not in table:  # a row per error: those of a rating are put together
+    if "errors" not in table and "category" in table:  # the errors of a rating are put together
         last = {name: row for row, name in enumerate(names)}
         marked: dict[tuple[str, str, str], Spans] = {}
         for name, errors in zip(names, spans, strict=True):
@@ -164,6 +164,9 @@ def _errors(table: RawTable) -> Iterator[Spans | None]:
                 text = cell.strip()
                 cell = files.parse_json(text, table.path, line) if text else None  # noqa: PLW2901
             yield _spans(cell, table.path, line)
+        return
+    if "category" not in table:  # ratings of which none has errors
+        yield from [None] * table.n_rows
         return
     targets = table.texts("target") if "target" in table else [None] * table.n_rows
     columns = (table.texts("category"), table.texts("severity"), targets)
