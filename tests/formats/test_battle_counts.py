@@ -396,3 +396,12 @@ def test_small_folders_count_like_one_file(tmp_path: Path, extra: str) -> None:
     for by_unit in (True, False):
         how: dict[str, Any] = {"by_unit": by_unit, "in_order": True}
         same(read_counts(folder, **how), read_counts(whole, **how))
+
+
+def test_a_json_list_is_a_log_too(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(
+        '[{"left":"A","right":"B","outcome":"left"},\n{"left":"B","right":"C","outcome":0}]'
+    )
+    for log in (path, [path, path]):
+        assert read_counts(log).systems == ("A", "B", "C")

@@ -59,13 +59,7 @@ from steelyard.data.units import (
 from steelyard.formats import columns as roles
 from steelyard.formats import frames
 from steelyard.formats.judged import battles
-from steelyard.formats.judged.battle_counts import (
-    CountedLog,
-    from_log,
-    is_parquet,
-    log_files,
-    read_counts,
-)
+from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.judged.battles import LogColumns, unfolded
 from steelyard.formats.load import selection
 from steelyard.formats.reading import Reading, read_any
@@ -569,7 +563,7 @@ def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
     paths = log_files(log)
     root = None if paths == [log] else log
     digest = provenance.sha256([on_disk(path) for path in paths], root)
-    text = not is_parquet(paths[0])
+    text = paths[0].suffix.lower() not in (".parquet", ".pq")
     described = columns.described(FileView(paths[0]).names if text else (), log)
     return InputFile(str(log), form, digest, described)
 

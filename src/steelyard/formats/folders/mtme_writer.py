@@ -155,14 +155,14 @@ def write(es: EvalSet, folder: Path, lp: str | None = None, *, overwrite: bool =
 
 def _files_of(folder: Path, lp: str) -> list[Path]:
     """List what a folder holds of one language pair."""
-    found = [folder / "documents" / f"{lp}.docs", Sidecar.of(folder, lp).path]
+    paths = [folder / "documents" / f"{lp}.docs", Sidecar.of(folder, lp).path]
     for part in ("sources", "references", "human-scores"):
         parts = (folder / part).glob("*") if (folder / part).is_dir() else ()
-        found += [path for path in parts if path.name.startswith(f"{lp}.")]
+        paths += [path for path in parts if path.name.startswith(f"{lp}.")]
     for part in ("system-outputs", "metric-scores"):
-        place = folder / part / lp
-        found += sorted(place.iterdir()) if place.is_dir() else []
-    return sorted(path for path in found if path.is_file())
+        inner = folder / part / lp
+        paths += sorted(inner.iterdir()) if inner.is_dir() else []
+    return sorted(path for path in paths if path.is_file())
 
 
 def _check_name(name: str, what: str, *, dots: bool = True) -> None:
@@ -213,8 +213,8 @@ class _Writer:
         blank: Texts = (None,) * self.es.n_segments
         for system in self.es.systems:
             _check_name(system, "system")
-            place = self.root / "system-outputs" / self.lp
-            self._texts(place, system, self.es.outputs.get(system, blank), "system-outputs")
+            target = self.root / "system-outputs" / self.lp
+            self._texts(target, system, self.es.outputs.get(system, blank), "system-outputs")
         filled = [n for n, t in self.es.outputs.items() if any(text is not None for text in t)]
         if filled != list(self.es.outputs):
             self.extra.facts["outputs"] = list(self.es.outputs)
@@ -273,19 +273,19 @@ class _Writer:
     def _stem(self, name: str, table: ScoreTable) -> tuple[str, dict[str, Any]]:
         """Give the file's name, and what of the table it does not tell."""
         about: dict[str, Any] = {} if table.higher_is_better else {"higher_is_better": False}
-        told: tuple[str, ...] = ()
+        uses: tuple[str, ...] = ()
         stem, ending = name, ""
         if table.kind == "metric":
-            told = roles.uses(name, self.es.references)
-            if not told:
+            uses = roles.uses(name, self.es.references)
+            if not uses:
                 ending = "-" + (".".join(u for u in table.uses if u != "src") or "src")
-                told = roles.uses(name + ending, self.es.references)
+                uses = roles.uses(name + ending, self.es.references)
         while stem + ending in self.stems or (ending and stem + ending in self.es.scores):
             stem += "~"
         self.stems.add(stem + ending)
         if stem + ending != name:
             about["name"] = name
-        if told != table.uses:
+        if uses != table.uses:
             about["uses"] = list(table.uses)
         return stem + ending, about
 

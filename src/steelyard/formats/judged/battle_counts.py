@@ -255,6 +255,8 @@ def _read_tables(
     """Read logs one after the other as one log; None for those that are read in memory."""
     import duckdb
 
+    if any(files.head(path, 100).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") for path in paths):
+        return None  # a JSON list, which has no lines
     logs: list[BattleLog] = []
     with _session() as connection:
         for path in paths:
@@ -263,7 +265,7 @@ def _read_tables(
                     how = {"by_unit": by_unit, "in_order": in_order}
                     log = _read_rows(path, rows, columns, connection, **how)
             except duckdb.Error as error:
-                if is_parquet(on_disk(path)):
+                if is_parquet(on_disk(path)) or isinstance(error, duckdb.OutOfMemoryException):
                     raise duck.failure(error, path, "table") from error
                 return None  # the reader of text says what is wrong
             if log is None and len(paths) > 1 and columns.are_rankings(_header(path, rows)):
@@ -328,8 +330,12 @@ def _typed(sql: str, kind: str) -> _Column:
         return _Column(shown, f"CAST(epoch({sql}) AS DOUBLE)")
     if kind == "VARCHAR" or kind.startswith("ENUM"):
         return _text_column(f"CAST({sql} AS VARCHAR)", shown)
-    odd = {"UUID": str, "BOOLEAN": lambda text: json.loads(text or "null")}
-    return _Column(shown, "NULL::DOUBLE", odd.get(kind, lambda text: [text]), "true")
+    if kind == "UUID":
+        return _Column(shown, "NULL::DOUBLE", unreadable="true")
+    truth = kind == "BOOLEAN"  # which is no name, as a list is none
+    return _Column(
+        shown, "NULL::DOUBLE", lambda text: json.loads(text or "null") if truth else [text], "true"
+    )
 
 
 def _text_column(sql: str, shown: str, cell: Callable[[str], Any] = str) -> _Column:
@@ -426,8 +432,8 @@ def _read_rows(
         for row in range(kinds.n_rows)
         if all(label(kinds.columns[name][row]) == value for name, value in columns.where)
     ]
-    sides = (None, None) if names.outcome is None else names[:2]
-    plain = LogColumns(*sides, names.outcome, words=columns.words, swapped=columns.swapped)
+    left, right = (None, None) if names.outcome is None else (names.left, names.right)
+    plain = LogColumns(left, right, names.outcome, words=columns.words, swapped=columns.swapped)
     read = battles.read(kinds.take(chosen).without([name for name, _ in columns.where]), plain)
     duels = Battles(read.left, read.right, read.outcome, len(read.systems), read.weight)
     timed = in_order and names.time is not None

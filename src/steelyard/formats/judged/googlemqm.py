@@ -72,7 +72,7 @@ def google_mqm(log: Log) -> Iterator[Row]:
         is_test = cells["severity"].casefold() == _TEST
         rating = None if is_test else ratings.get((system, segment, rater))
         if rating is None:
-            identity = {"rater": rater, "system": system, "segment": segment}
+            identity: dict[str, Any] = {"rater": rater, "system": system, "segment": segment}
             identity |= {"doc": document} if "doc" in cells else {}
             rating = (line, identity)
         if is_test:
