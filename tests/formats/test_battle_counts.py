@@ -400,8 +400,5 @@ def test_small_folders_count_like_one_file(tmp_path: Path, extra: str) -> None:
 
 def test_a_json_list_is_a_log_too(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    path.write_text(
-        '[{"left":"A","right":"B","outcome":"left"},\n{"left":"B","right":"C","outcome":0}]'
-    )
-    for log in (path, [path, path]):
-        assert read_counts(log).systems == ("A", "B", "C")
+    path.write_text('[{"left":"A","right":"B","outcome":"left"}]')
+    assert all(read_counts(log).systems == ("A", "B") for log in (path, [path, path]))
