@@ -102,12 +102,12 @@ def info(
 
     need_inputs(inputs)
     if lists:
-        from steelyard.formats.folders import mtme_contents
+        from steelyard.formats.folders import mtme
 
-        pairs = [pair for name in inputs for pair in mtme_contents.contents(Path(name))]
+        pairs = [pair for name in inputs for pair in mtme.contents(Path(name))]
         listing = {"pairs": [pair.to_dict() for pair in pairs], "warnings": []}
         words = [f"{plural(len(pairs), 'language pair')} can be read, by --lp."]
-        emit(listing, [mtme_contents.contents_table(pairs)], output, words=words)
+        emit(listing, [mtme.contents_table(pairs)], output, words=words)
         return
     verdicts = _verdicts(inputs, options)
     if verdicts is not None:

@@ -53,8 +53,8 @@ from steelyard.data.units import (
     many,
     too_few,
 )
-from steelyard.formats import bigtables, frames
 from steelyard.formats import columns as roles
+from steelyard.formats import frames
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.judged.battles import LogColumns, unfolded
@@ -531,7 +531,7 @@ def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
     paths = log_files(log)
     root = None if paths == [log] else log
     digest = provenance.sha256([on_disk(path) for path in paths], root)
-    text = not bigtables.is_parquet(paths[0])
+    text = paths[0].suffix.lower() not in (".parquet", ".pq")
     described = columns.described(FileView(paths[0]).names if text else (), log)
     return InputFile(str(log), form, digest, described)
 

@@ -24,7 +24,6 @@ from steelyard.data.segments import Segments
 from steelyard.formats import columns as roles
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import errors as errorlists
-from steelyard.formats.judged import raterfile
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.load import check_columns, selection
 from steelyard.formats.options import LoadOptions
@@ -323,7 +322,7 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
     if options.raters is not None:
         if not isinstance(together, (Ratings, Rankings)):
             raise UsageError("raters=... merges logins, which these judgements do not have")
-        person, logins = raterfile.read(options.raters), together.raters
+        person, logins = directassessment.read_persons(options.raters), together.raters
         together = together.renamed_raters(person)
         notes.append(_merged(person, logins, len(together.raters)))
     joined = join(scores) if scores else None

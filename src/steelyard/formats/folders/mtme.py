@@ -3,38 +3,43 @@
 ``documents/LP.docs``, ``sources/LP.txt``, ``references/LP.NAME.txt``,
 ``system-outputs/LP/SYS.txt``, ``human-scores/LP.NAME.LEVEL.score`` and ``.seg.rating``,
 ``metric-scores/LP/NAME-REF.LEVEL.score``; texts also as ``.jsonl``. Segments have no ids there:
-they are numbered from 0. What the layout has no place for (other ids, scores that are better when
+they are numbered from 0. What the layout can't hold (other ids, scores that are better when
 lower) stands in ``LP.steelyard.json``, if there is any.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from steelyard.core import provenance
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
+from steelyard.core.table import Cell, Column, Table
+from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.judgements import Floats, Ratings, encode
-from steelyard.data.segments import Index, Segments, Texts
+from steelyard.data.segments import Segments, Texts
 from steelyard.formats import columns as roles
 from steelyard.formats import files
 from steelyard.formats.cells import fast_numbers, parse_number
 from steelyard.formats.folders import mtme_writer
 from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
 from steelyard.formats.format import SetFormat
-from steelyard.formats.judged import builder, errors
+from steelyard.formats.judged import errors
+from steelyard.formats.judged.builder import Rating, ratings
 from steelyard.formats.judged.wmt import rating_lines
 
 Level = Literal["sys", "domain", "doc", "seg"]
-LEVELS: tuple[Level, ...] = ("sys", "domain", "doc", "seg")
+LEVELS: tuple[Level, ...] = get_args(Level)
 _PARTS = ("documents", "sources", "system-outputs", "human-scores", "metric-scores")
+_SHOWN = 6  # names in a cell of the table of contents; the others are counted
 
 
 def recognise(path: Path) -> bool:
@@ -44,39 +49,42 @@ def recognise(path: Path) -> bool:
 
 def language_pairs(folder: Path) -> list[str]:
     """List the language pairs of which a folder holds anything."""
-    found = {p.name.removesuffix(".docs") for p in folder.glob("documents/*.docs")}
-    found |= {p.name.rpartition(".")[0] for p in folder.glob("sources/*.*")}
+    names = {p.name.removesuffix(".docs") for p in folder.glob("documents/*.docs")}
+    names |= {p.name.rpartition(".")[0] for p in folder.glob("sources/*.*")}
     for part in ("system-outputs", "metric-scores"):
-        found |= {p.name for p in folder.glob(f"{part}/*") if p.is_dir()}
-    return sorted(name for name in found if name)
+        names |= {p.name for p in folder.glob(f"{part}/*") if p.is_dir()}
+    return sorted(filter(None, names))
 
 
 def read(folder: Path, lp: str | None = None) -> EvalSet:
     """Read one language pair of a folder, with all scores, ratings and texts."""
     pairs = language_pairs(folder)
-    if lp is None:
-        if len(pairs) != 1:
-            shown = ", ".join(pairs) or "none"
-            raise UsageError(f"{folder}: choose a language pair with lp=...; found: {shown}")
-        lp = pairs[0]
+    if lp is None and len(pairs) != 1:
+        shown = ", ".join(pairs) or "none"
+        raise UsageError(f"{folder}: choose a language pair with lp=...; found: {shown}")
+    lp = lp or pairs[0]
     if lp not in pairs:
         raise UsageError(f"{folder}: no language pair '{lp}'; {hint(lp, pairs)}")
     return _Reader(folder, lp).read()
 
 
-@dataclass(frozen=True)
-class _ScoreFile:
+class _ScoreFile(NamedTuple):
+    """Scores in the order of the lines, by system; of domains, also the domain of each."""
+
     path: Path
     name: str
     level: Level
     kind: Kind
+    scores: dict[str, Floats]
+    domains: dict[str, list[str]]
 
 
 class _Reader:
-    """The state of reading one language pair: what was found so far, and in which files."""
+    """One language pair that is being read."""
 
     def __init__(self, folder: Path, lp: str) -> None:
         self.folder, self.lp = folder, lp
+        self.pattern = re.sub(r"([*?[])", r"[\1]", lp)  # matches itself alone in a glob
         self.used: list[Path] = []
         self.notes: list[str] = []
         self.extra = Sidecar.read(folder, lp)
@@ -84,30 +92,26 @@ class _Reader:
             self.used.append(self.extra.path)
 
     def read(self) -> EvalSet:
-        outputs = self._outputs()
-        score_files = self._score_files()
-        segments = self._segments(outputs, score_files)
-        self.segments = segments
-        self.documents = list(dict.fromkeys(d for d in segments.documents or () if d is not None))
-        self.domains = sorted({d for d in segments.domains or () if d is not None})
-        self.systems = self.extra.names("systems") or (
-            sorted(outputs) if outputs else self._systems_of(score_files)
-        )
-        scores = self._scores(score_files)
-        ratings = self._ratings([n for n, table in scores.items() if table.kind == "human"])
-        named = self.extra.names("outputs")
         outputs = {
-            name: texts
-            for name, texts in outputs.items()
-            if (any(t is not None for t in texts) if named is None else name in named)
+            name: self._texts(path, "system-outputs")
+            for name, path in sorted(self._text_files(f"system-outputs/{self.pattern}/*").items())
         }
+        score_files = self._score_files()
+        self.segments = self._segments(outputs, score_files)
+        in_files = outputs or {system for file in score_files for system in file.scores}
+        self.systems: list[str] = self.extra.facts.get("systems") or sorted(in_files)
+        scores = self._scores(score_files)
+        human = [name for name, table in scores.items() if table.kind == "human"]
+        filled = [name for name, texts in outputs.items() if any(t is not None for t in texts)]
+        with_outputs = self.extra.facts.get("outputs", filled)
+        ratings_of = self._ratings(human)
         digest = provenance.sha256(self.used, self.folder)
         return EvalSet(
             tuple(self.systems),
-            segments,
+            self.segments,
             scores,
-            outputs,
-            ratings,
+            {name: texts for name, texts in outputs.items() if name in with_outputs},
+            ratings_of,
             name=self.folder.resolve().name,
             language_pair=self.lp,
             inputs=(InputFile(str(self.folder), "mt-metrics-eval", digest),),
@@ -123,263 +127,203 @@ class _Reader:
         rows = files.lines(self._text(path))
         if path.suffix == ".txt":
             return tuple(None if row == NO_TRANSLATION else row.rstrip() for row in rows)
-        texts: list[str | None] = []
+        field, texts = TEXT_FIELDS[part], list[str | None]()
+        no_translation = None if self.extra.facts.get("null_texts") else NO_TRANSLATION
         for line, row in enumerate(rows, 1):
             value = files.parse_json(row, path, line)
-            field = TEXT_FIELDS[part]
-            text = value.get(field) if isinstance(value, dict) else value
-            if not (isinstance(value, dict) and field in value) or not (
-                text is None or isinstance(text, str)
-            ):
+            if not isinstance(value, dict) or not isinstance(value.get(field, 0), str | None):
                 raise InputError(f"expected an object with a text '{field}'", path=path, line=line)
-            literal = self.extra.facts.get("null_texts", False)
-            texts.append(None if text == NO_TRANSLATION and not literal else text)
+            texts.append(None if value[field] == no_translation else value[field])
         return tuple(texts)
 
     def _text_files(self, pattern: str) -> dict[str, Path]:
-        """Find text files by stem; where both kinds exist, the plain one counts."""
-        found: dict[str, Path] = {}
-        for suffix in (".jsonl", ".txt"):
-            for path in sorted(self.folder.glob(pattern + suffix)):
-                found[path.name.removesuffix(suffix)] = path
-        return found
-
-    def _outputs(self) -> dict[str, Texts]:
-        found = self._text_files(f"system-outputs/{literal(self.lp)}/*")
-        return {name: self._texts(path, "system-outputs") for name, path in sorted(found.items())}
+        """Return text files by stem; where both kinds exist, the plain one counts."""
+        return {
+            path.name.removesuffix(suffix): path
+            for suffix in (".jsonl", ".txt")
+            for path in sorted(self.folder.glob(pattern + suffix))
+        }
 
     def _score_files(self) -> list[_ScoreFile]:
-        found = []
-        for path in sorted((self.folder / "human-scores").glob(f"{literal(self.lp)}.*.score")):
-            name, _, level = path.name.removesuffix(".score").rpartition(".")
-            found.append((path, name.removeprefix(f"{self.lp}."), level, "human"))
-        for path in sorted((self.folder / "metric-scores" / self.lp).glob("*.score")):
-            name, _, level = path.name.removesuffix(".score").rpartition(".")
-            found.append((path, name, level, "metric"))
-        for path, name, level, _ in found:
-            if level not in LEVELS or not name:
-                expected = f"expected a name that ends in .LEVEL.score, LEVEL one of {LEVELS}"
-                raise InputError(expected, path=path)
-        return [_ScoreFile(p, n, lv, k) for p, n, lv, k in found]  # type: ignore[arg-type]
+        human = sorted((self.folder / "human-scores").glob(f"{self.pattern}.*.score"))
+        metrics = sorted((self.folder / "metric-scores" / self.lp).glob("*.score"))
+        named: list[tuple[Path, str, Kind]]
+        named = [(path, path.name.removeprefix(f"{self.lp}."), "human") for path in human]
+        named += [(path, path.name, "metric") for path in metrics]
+        return [self._score_file(*file) for file in named]
+
+    def _score_file(self, path: Path, file_name: str, kind: Kind) -> _ScoreFile:
+        name, _, ending = file_name.removesuffix(".score").rpartition(".")
+        level = next((level for level in LEVELS if level == ending), None)
+        if level is None or not name:
+            expected = f"expected a name that ends in .LEVEL.score, LEVEL one of {LEVELS}"
+            raise InputError(expected, path=path)
+        columns = _columns(self._text(path), 3 if level == "domain" else 2, path)
+        values = fast_numbers(columns[-1])
+        values = _careful(path, columns[-1]) if values is None else values
+        systems, codes = encode(columns[-2])
+        rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+        by_system = dict(zip(systems, rows, strict=True))
+        domains = {} if level != "domain" else {
+            system: [columns[0][row] for row in rows] for system, rows in by_system.items()
+        }  # fmt: skip
+        scores = {system: values[rows] for system, rows in by_system.items()}
+        return _ScoreFile(path, name, level, kind, scores, domains)
 
     def _segments(self, outputs: dict[str, Texts], score_files: list[_ScoreFile]) -> Segments:
         path = self.folder / "documents" / f"{self.lp}.docs"
         domains, documents = self._documents(path) if path.is_file() else (None, None)
-        found = self._text_files(f"sources/{literal(self.lp)}")
-        sources = self._texts(next(iter(found.values())), "sources") if found else None
-        references = {}
-        for stem, file in self._text_files(f"references/{literal(self.lp)}.*").items():
-            references[stem.removeprefix(f"{self.lp}.")] = self._texts(file, "references")
-        counts = {"documents": documents, "source": sources}
-        counts |= {f"reference {name}": texts for name, texts in references.items()}
-        counts |= {f"output of {name}": texts for name, texts in outputs.items()}
-        lengths = {what: len(texts) for what, texts in counts.items() if texts is not None}
-        n = next(iter(lengths.values()), None)
+        source_files = self._text_files(f"sources/{self.pattern}").values()
+        sources = next((self._texts(file, "sources") for file in source_files), None)
+        references = {
+            stem.removeprefix(f"{self.lp}."): self._texts(file, "references")
+            for stem, file in self._text_files(f"references/{self.pattern}.*").items()
+        }
+        texts = {"documents": documents, "source": sources}
+        texts |= {f"reference {name}": column for name, column in references.items()}
+        texts |= {f"output of {name}": column for name, column in outputs.items()}
+        lengths = {what: len(column) for what, column in texts.items() if column is not None}
         for what, length in lengths.items():
+            first, n = next(iter(lengths.items()))
             if length != n:
-                first = next(iter(lengths))
-                raise InputError(
-                    f"{self.lp}: {length} lines in the {what}, {n} in the {first}", path=self.folder
-                )
-        if n is None:
-            n = self._count_segments(score_files)
-        if "documents" in self.extra.facts:
-            documents = self.extra.texts("documents", n)
-        if "domains" in self.extra.facts:
-            domains = self.extra.texts("domains", n)
+                message = f"{self.lp}: {length} lines in the {what}, {n} in the {first}"
+                raise InputError(message, path=self.folder)
+        scored = [len(values) for file in score_files if file.level == "seg"
+                  for values in file.scores.values()]  # fmt: skip
+        n = next(iter(lengths.values()), max(scored, default=0))
+        documents = self.extra.texts("documents", n, documents)
+        domains = self.extra.texts("domains", n, domains)
         return Segments(self.extra.segment_ids(n), documents, domains, sources, references)
 
     def _documents(self, path: Path) -> tuple[Texts, Texts]:
-        domains: list[str | None] = []
-        documents: list[str | None] = []
-        for line, row in enumerate(files.lines(self._text(path)), 1):
-            fields = _fields(row)
+        rows = [_fields(row) for row in files.lines(self._text(path))]
+        ended: set[str] = set()
+        before = None
+        for line, fields in enumerate(rows, 1):
             if len(fields) != 2:
                 raise InputError("expected DOMAIN and DOCUMENT", path=path, line=line)
-            domains.append(fields[0])
-            documents.append(fields[1])
-        ended: set[str | None] = set()
-        for line, (name, before) in enumerate(zip(documents, [None, *documents], strict=False), 1):
-            if name != before:
-                if name in ended and "documents" not in self.extra.facts:
-                    message = f"document '{name}' is torn apart; its segments must be consecutive"
-                    raise InputError(message, path=path, line=line)
-                ended.add(before)
-        return tuple(domains), tuple(documents)
-
-    def _count_segments(self, score_files: list[_ScoreFile]) -> int:
-        for file in score_files:
-            if file.level == "seg":
-                blocks = self._blocks(file)
-                return max((len(values) for values in blocks.values()), default=0)
-        return 0
-
-    def _systems_of(self, score_files: list[_ScoreFile]) -> list[str]:
-        return sorted({system for file in score_files for system in self._blocks(file)})
-
-    def _blocks(self, file: _ScoreFile) -> dict[str, Floats]:
-        """Read a score file into the scores of each system, in the order of the lines."""
-        width = 3 if file.level == "domain" else 2
-        columns = _columns(self._text(file.path), width, file.path)
-        values = fast_numbers(columns[-1])
-        if values is None:
-            values = self._careful(file.path, columns[-1])
-        names, codes = encode(columns[-2])
-        rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
-        blocks = dict(zip(names, rows, strict=True))
-        if file.level == "domain":
-            blocks = self._in_domain_order(file, columns[0], blocks)
-        return {system: values[at] for system, at in blocks.items()}
-
-    def _careful(self, path: Path, cells: Sequence[str]) -> Floats:
-        values = np.empty(len(cells))
-        for row, cell in enumerate(cells):
-            number = parse_number(cell)
-            if number is None or np.isinf(number):
-                message = f"'{cell[:40]}' is not a finite number or None"
-                raise InputError(message, path=path, line=row + 1)
-            values[row] = number
-        return values
-
-    def _in_domain_order(
-        self, file: _ScoreFile, domains: Sequence[str], blocks: dict[str, Index]
-    ) -> dict[str, Index]:
-        for system, rows in blocks.items():
-            named = sorted(domains[row] for row in rows)
-            if named != self.domains:
-                raise InputError(
-                    f"system '{system}' has scores of domains {', '.join(named)}; "
-                    f"expected {', '.join(self.domains)}",
-                    path=file.path,
-                    line=int(rows[0]) + 1,
-                )
-        return {n: np.array(sorted(r, key=domains.__getitem__)) for n, r in blocks.items()}
+            if fields[1] != before:
+                if fields[1] in ended and "documents" not in self.extra.facts:
+                    message = f"document '{fields[1]}' is torn apart"
+                    raise InputError(f"{message}: expected it in one piece", path=path, line=line)
+                ended.add(before or "")
+                before = fields[1]
+        return tuple(domain for domain, _ in rows), tuple(document for _, document in rows)
 
     def _scores(self, score_files: list[_ScoreFile]) -> dict[str, ScoreTable]:
-        n, s = len(self.systems), len(self.segments)
-        place = {system: i for i, system in enumerate(self.systems)}
-        widths = {"sys": 1, "domain": len(self.domains), "doc": len(self.documents), "seg": s}
-        found: dict[tuple[str, Kind], dict[Level, Floats]] = {}
+        n = len(self.systems)
+        documents = {name for name in self.segments.documents or () if name is not None}
+        domains = sorted({name for name in self.segments.domains or () if name is not None})
+        widths: dict[str, int] = {"sys": 1, "domain": len(domains), "doc": len(documents),
+                                  "seg": len(self.segments)}  # fmt: skip
+        levels: defaultdict[tuple[str, Kind], dict[str, Floats]] = defaultdict(dict)
+        index = {system: i for i, system in enumerate(self.systems)}
         for file in score_files:
             width = widths[file.level]
-            array = np.full((n, width), np.nan)
-            for system, values in self._blocks(file).items():
-                if system not in place:
-                    message = f"unknown system '{system}'; {hint(system, place)}"
+            array = levels[file.name, file.kind][file.level] = np.full((n, width), np.nan)
+            for system, values in file.scores.items():
+                if system not in index:
+                    message = f"unknown system '{system}'; {hint(system, index)}"
                     raise InputError(message, path=file.path)
+                if file.level == "domain" and sorted(file.domains[system]) != domains:
+                    message = f"system '{system}' has domains {', '.join(file.domains[system])}"
+                    raise InputError(f"{message}; expected {', '.join(domains)}", path=file.path)
                 if len(values) != width:
                     message = f"{len(values)} scores of system '{system}', expected {width}"
                     raise InputError(message, path=file.path)
-                array[place[system]] = values
-            found.setdefault((file.name, file.kind), {})[file.level] = array
-        self._add_empty_levels(found, n, widths)
+                order = np.argsort(file.domains[system]) if file.level == "domain" else slice(None)
+                array[index[system]] = values[order]
+        for stem, about in self.extra.facts.get("scores", {}).items():
+            for level in about.get("levels", ()):  # without a file, since they have no value
+                if level not in LEVELS:
+                    raise InputError(f"unknown level '{level}' of '{stem}'", path=self.extra.path)
+                empty = np.full((n, widths[level]), np.nan)
+                levels[stem, about.get("kind", "metric")].setdefault(level, empty)
         tables: dict[str, ScoreTable] = {}
-        for key, levels in found.items():
-            name, table = self._table(n, s, key, levels)
+        for (stem, kind), arrays in levels.items():
+            name = self.extra.score(stem).get("name", stem)
             if name in tables:
                 message = f"two scores are named '{name}' (a human score and a metric?)"
                 raise InputError(message, path=self.folder)
-            tables[name] = table
+            tables[name] = self._table(stem, kind, arrays)
         return tables
 
-    def _add_empty_levels(
-        self,
-        found: dict[tuple[str, Kind], dict[Level, Floats]],
-        n: int,
-        widths: dict[str, int],
-    ) -> None:
-        """Add the levels that have no file because they have no value."""
-        for stem, about in self.extra.facts.get("scores", {}).items():
-            for level in about.get("levels", ()):
-                if level not in LEVELS:
-                    path = self.extra.path
-                    raise InputError(f"unknown level '{level}' of '{stem}'", path=path)
-                kind = about.get("kind", "metric")
-                empty = np.full((n, widths[level]), np.nan)
-                found.setdefault((stem, kind), {}).setdefault(level, empty)
-
-    def _table(
-        self, n: int, s: int, key: tuple[str, Kind], levels: dict[Level, Floats]
-    ) -> tuple[str, ScoreTable]:
-        stem, kind = key
+    def _table(self, stem: str, kind: Kind, levels: dict[str, Floats]) -> ScoreTable:
         about = self.extra.score(stem)
-        system_scores = levels.get("sys")
-        table = ScoreTable(
-            levels.get("seg", np.full((n, s), np.nan)),
+        uses = roles.uses(stem, tuple(self.segments.references)) if kind == "metric" else ()
+        return ScoreTable(
+            levels.get("seg", np.full((len(self.systems), len(self.segments)), np.nan)),
             kind,
             higher_is_better=about.get("higher_is_better", True),
-            uses=(
-                tuple(about["uses"])
-                if "uses" in about
-                else roles.uses(stem, tuple(self.segments.references))
-                if kind == "metric"
-                else ()
-            ),
-            system_scores=None if system_scores is None else system_scores[:, 0],
+            uses=tuple(about.get("uses", uses)),
+            system_scores=levels["sys"][:, 0] if "sys" in levels else None,
             domain_scores=levels.get("domain"),
             document_scores=levels.get("doc"),
             direction_given="higher_is_better" in about,
         )
-        return str(about.get("name", stem)), table
 
     def _ratings(self, human: list[str]) -> dict[str, Ratings]:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
-        rows: dict[str, list[builder.Rating]] = {}
         owners: dict[str, str] = self.extra.facts.get("ratings", {})
-        pattern = f"{literal(self.lp)}.*.seg.rating"
-        found = {
-            path.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): path
-            for path in (self.folder / "human-scores").glob(pattern)
-        }
-        by_owner: dict[str, dict[str, list[builder.Rating]]] = {}
-        for name, path in sorted(found.items()):
+        paths = (self.folder / "human-scores").glob(f"{self.pattern}.*.seg.rating")
+        by_name = {p.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): p for p in paths}
+        by_owner: dict[str, dict[str, list[Rating]]] = {}
+        for name, path in sorted(by_name.items()):
             owner = owners.get(name) or owner_of(name, human)
-            by_owner.setdefault(owner, {})[name] = list(self._rating_rows(path, name))
+            by_owner.setdefault(owner, {})[name] = self._rating_rows(path, name)
+        rated: dict[str, Ratings] = {}
         for owner, parts in by_owner.items():
-            own = parts if owners.keys() & parts.keys() else self._once(owner, parts)
-            rows[owner] = [row for part in own.values() for row in part]
-        for owner in owners.values():
-            rows.setdefault(owner, [])
-        told = set(owners.values())
-        return {n: builder.ratings(own) for n, own in rows.items() if own or n in told}
+            if not owners.keys() & parts.keys():
+                parts = self._once(owner, parts)  # noqa: PLW2901
+            rows = [row for part in parts.values() for row in part]
+            if rows or owner in owners.values():
+                rated[owner] = ratings(rows)
+        return rated | {name: ratings([]) for name in owners.values() if name not in rated}
 
-    def _once(
-        self, owner: str, parts: dict[str, list[builder.Rating]]
-    ) -> dict[str, list[builder.Rating]]:
+    def _once(self, owner: str, parts: dict[str, list[Rating]]) -> dict[str, list[Rating]]:
         """Leave out what stands twice: ratings of single raters, and the same put together."""
         merged = f"{owner}.merged"
         if merged not in parts or len(parts) == 1:
             return parts
-        cells = {n: {(row.system, row.segment) for row in own} for n, own in parts.items()}
-        single = set().union(*(own for n, own in cells.items() if n != merged))
-        # Single raters are better known, unless the file of all names them or has more.
+        cells = {n: {(row.system, row.segment) for row in rows} for n, rows in parts.items()}
+        single = set().union(*(pairs for name, pairs in cells.items() if name != merged))
+        # Files of single raters name them, unless the file of all does so or has more.
         apart = cells[merged] <= single and any(row.rater == merged for row in parts[merged])
-        kept = {n: own for n, own in parts.items() if (n == merged) != apart}
+        kept = {name: rows for name, rows in parts.items() if (name == merged) != apart}
         left = ", ".join(name for name in parts if name not in kept)
-        self.notes.append(
-            f"{self.folder}: ratings '{owner}' are those of {', '.join(kept)}; {left} would count "
-            "them twice"
-        )
+        shown = f"{self.folder}: ratings '{owner}' are those of {', '.join(kept)}"
+        self.notes.append(f"{shown}; {left} would count them twice")
         return kept
 
-    def _rating_rows(self, path: Path, name: str) -> Iterable[builder.Rating]:
-        seen: dict[str, int] = {}
-        known = set(self.systems)
-        for line, system, place, value, rater in rating_lines(files.lines(self._text(path)), path):
-            if system not in known:
-                message = f"unknown system '{system}'; {hint(system, known)}"
+    def _rating_rows(self, path: Path, name: str) -> list[Rating]:
+        n, systems, rows = len(self.segments), set(self.systems), list[Rating]()
+        counts: Counter[str] = Counter()
+        for line, system, number, value, rater in rating_lines(files.lines(self._text(path)), path):
+            if system not in systems:
+                message = f"unknown system '{system}'; {hint(system, systems)}"
                 raise InputError(message, path=path, line=line)
-            seen[system] = place
-            if place >= len(self.segments):
-                message = f"more than {len(self.segments)} ratings of system '{system}'"
+            counts[system] += 1
+            if number >= n:
+                message = f"more than {n} ratings of system '{system}'"
                 raise InputError(message, path=path, line=line)
             if value is not None:
-                names = (system, self.segments.ids[place], name if rater is None else rater)
-                yield errors.parse(value, names, path, line)
-        for system, last in seen.items():
-            if last + 1 != len(self.segments):
-                message = f"{last + 1} ratings of '{system}', expected {len(self.segments)}"
-                raise InputError(message, path=path)
+                who = (system, self.segments.ids[number], name if rater is None else rater)
+                rows.append(errors.parse(value, who, path, line))
+        for system, count in counts.items():
+            if count != n:
+                raise InputError(f"{count} ratings of '{system}', expected {n}", path=path)
+        return rows
+
+
+def _careful(path: Path, cells: Sequence[str]) -> Floats:
+    values = np.empty(len(cells))
+    for row, cell in enumerate(cells):
+        number = parse_number(cell)
+        if number is None or np.isinf(number):
+            message = f"'{cell[:40]}' is not a finite number or None"
+            raise InputError(message, path=path, line=row + 1)
+        values[row] = number
+    return values
 
 
 def _fields(row: str) -> list[str]:
@@ -404,9 +348,87 @@ def _columns(text: str, width: int, path: Path) -> list[Sequence[str]]:
     return list(zip(*table, strict=True))
 
 
-def literal(name: str) -> str:
-    """Make a language pair safe inside a glob pattern."""
-    return re.sub(r"([*?[])", r"[\1]", name)
+# What folders hold, by the names of their files.
+
+
+@dataclass(frozen=True, slots=True)
+class PairContents:
+    """One language pair of one set; ``human`` and ``metrics`` have the levels of each score."""
+
+    set: str
+    lp: str
+    segments: int | None
+    documents: int | None
+    domains: tuple[str, ...]
+    references: tuple[str, ...]
+    systems: tuple[str, ...]
+    human: dict[str, list[str]]
+    metrics: dict[str, list[str]]
+    ratings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+        return asdict(self)
+
+
+def contents(folder: Path) -> list[PairContents]:
+    """List the language pairs of a set's folder, or of all sets in the folder above them."""
+    if not folder.is_dir():
+        raise InputError("expected a folder", path=folder)
+    sets = [folder] if recognise(folder) else sorted(filter(recognise, folder.iterdir()))
+    pairs = [_contents(path, lp) for path in sets for lp in language_pairs(path)]
+    if not pairs:
+        expected = "no set in it is laid out like mt-metrics-eval (documents/, human-scores/, ...)"
+        raise InputError(expected, path=folder)
+    return pairs
+
+
+def _contents(folder: Path, lp: str) -> PairContents:
+    pattern = re.sub(r"([*?[])", r"[\1]", lp)
+
+    def names(part: str) -> list[str]:
+        return sorted(path.name.removeprefix(f"{lp}.") for path in folder.glob(part))
+
+    def levels(part: str) -> dict[str, list[str]]:
+        by_score: dict[str, list[str]] = {}
+        for name in names(part):
+            score, _, level = name.removesuffix(".score").rpartition(".")
+            by_score.setdefault(score, []).append(level)
+        return {name: sorted(of, key=[*LEVELS, *of].index) for name, of in by_score.items()}
+
+    docs = folder / "documents" / f"{lp}.docs"
+    rows = [row.split() for row in files.lines(files.read_text(docs))] if docs.is_file() else None
+    outputs = folder.glob(f"system-outputs/{pattern}/*")
+    references = {name.rpartition(".")[0] for name in names(f"references/{pattern}.*")}
+    rated = {n.removesuffix(".seg.rating") for n in names(f"human-scores/{pattern}.*.rating")}
+    return PairContents(
+        set=folder.resolve().name,
+        lp=lp,
+        segments=None if rows is None else len(rows),
+        documents=None if rows is None else len({row[-1] for row in rows if row}),
+        domains=tuple(sorted({row[0] for row in rows or () if len(row) > 1})),
+        references=tuple(sorted(references)),
+        systems=tuple(sorted({path.stem for path in outputs})),
+        human=levels(f"human-scores/{pattern}.*.score"),
+        metrics=levels(f"metric-scores/{pattern}/*.score"),
+        ratings=tuple(sorted(rated)),
+    )
+
+
+def contents_table(pairs: Sequence[PairContents]) -> Table:
+    """Return a row per language pair."""
+    columns = ("set", "lp", "segments", "documents", "domains", "systems", "references", "human",
+               "metrics")  # fmt: skip
+    rows: list[tuple[Cell, ...]] = []
+    for pair in pairs:
+        human = [f"{name} ({' '.join(levels)})" for name, levels in pair.human.items()]
+        domains, references, shown = (
+            listed(names, _SHOWN) or None for names in (pair.domains, pair.references, human)
+        )
+        rows.append((pair.set, pair.lp, pair.segments, pair.documents, domains,
+                     len(pair.systems), references, shown, len(pair.metrics)))  # fmt: skip
+    notes = ("systems: with outputs; metrics: with scores; human: names and levels",)
+    return Table("", tuple(map(Column, columns)), tuple(rows), notes)
 
 
 FORMAT = SetFormat(

@@ -1,4 +1,4 @@
-"""Writing mt-metrics-eval folders, and what they have no place for.
+"""Writing mt-metrics-eval folders, and what they can't hold.
 
 The same files that ``folders/mtme.py`` reads, and a :class:`Sidecar` where a set needs one.
 """
@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -46,22 +46,12 @@ _SCORE_KEYS = {"name": str, "kind": str, "higher_is_better": bool, "uses": list,
 
 @dataclass
 class Sidecar:
-    """What a folder has no place for, in ``LP.steelyard.json`` beside its parts.
+    """What a folder can't hold, in ``LP.steelyard.json``; each key only if it is needed.
 
-    A plain set needs no such file. Every key is there only if the folder alone would say otherwise:
-
-    ``systems``
-        All of them, where outputs and scores do not name all.
-    ``segments``, ``documents``, ``domains``
-        Ids other than 0, 1, ...; names with blanks, or none.
-    ``outputs``
-        The systems that have outputs, where not all do.
-    ``null_texts``
-        True if texts are missing only where JSON says null.
-    ``scores``
-        Per file stem: name, kind, orientation, what the scorer sees, levels without any value.
-    ``ratings``
-        Per file stem: which ratings it belongs to.
+    ``systems`` and ``outputs`` list names, ``segments``, ``documents`` and ``domains`` ids other
+    than 0, 1, ... and names with blanks; ``null_texts`` is true if only null is a missing text;
+    ``scores`` has per file stem the name, kind, direction, what the scorer sees and levels without
+    a value, ``ratings`` per file stem which ratings it belongs to.
     """
 
     path: Path
@@ -69,20 +59,19 @@ class Sidecar:
 
     @classmethod
     def of(cls, folder: Path, lp: str) -> Sidecar:
-        """Give the empty one of a language pair."""
+        """Return the empty one of a language pair."""
         return cls(folder / f"{lp}.steelyard.json")
 
     @classmethod
     def read(cls, folder: Path, lp: str) -> Sidecar:
         """Read and check the file; without one there is nothing to say."""
-        path = cls.of(folder, lp).path
-        if not path.is_file():
-            return cls(path)
-        facts = files.parse_json(files.read_text(path), path, 1)
-        if not isinstance(facts, dict):
-            raise InputError("expected a JSON object", path=path)
-        sidecar = cls(path, facts)
-        sidecar._check()
+        sidecar = cls.of(folder, lp)
+        if sidecar.path.is_file():
+            facts = files.parse_json(files.read_text(sidecar.path), sidecar.path, 1)
+            if not isinstance(facts, dict):
+                raise InputError("expected a JSON object", path=sidecar.path)
+            sidecar.facts = facts
+            sidecar.check()
         return sidecar
 
     def write(self) -> None:
@@ -90,70 +79,50 @@ class Sidecar:
         if self.facts:
             files.write_text(self.path, dumps(self.facts) + "\n")
 
-    def _fail(self, key: str, expected: str) -> NoReturn:
-        raise InputError(f"'{key}': expected {expected}", path=self.path)
+    def _need(self, key: str, expected: str, *, holds: bool) -> None:
+        if not holds:
+            raise InputError(f"'{key}': expected {expected}", path=self.path)
 
-    def _check(self) -> None:
-        for key in ("systems", "outputs"):
+    def check(self) -> None:
+        """Refuse a file that says what it can't."""
+        for key in ("systems", "outputs", "segments"):
             if key in self.facts:
                 self._check_names(key, self.facts[key])
         for key in ("scores", "ratings"):
-            if not isinstance(self.facts.get(key, {}), dict):
-                self._fail(key, "an object")
-        for stem, about in self.facts.get("scores", {}).items():
-            if not isinstance(about, dict):
-                self._fail(stem, "an object that describes a score")
-            self._check_score(stem, about)
+            self._need(key, "an object", holds=isinstance(self.facts.get(key, {}), dict))
         for stem, owner in self.facts.get("ratings", {}).items():
-            if not isinstance(owner, str):
-                self._fail(stem, "the name of ratings")
+            self._need(stem, "the name of ratings", holds=isinstance(owner, str))
+        for stem, about in self.facts.get("scores", {}).items():
+            self._need(stem, "an object that describes a score", holds=isinstance(about, dict))
+            for name, value in about.items():
+                expected = f"one of {', '.join(_SCORE_KEYS)}, of its type, for the score '{stem}'"
+                kind = _SCORE_KEYS.get(name, type(None))
+                self._need(name, expected, holds=isinstance(value, kind))
+                if isinstance(value, list):
+                    self._check_names(name, value)
+            good = about.get("kind", "human") in ("human", "metric")
+            self._need("kind", f"human or metric for the score '{stem}'", holds=good)
 
     def _check_names(self, key: str, names: Any) -> None:
-        if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
-            self._fail(key, "a list of names")
-        for name, count in Counter(names).items():
-            if count > 1:
-                self._fail(key, f"each name once, found '{name}' {count} times")
+        good = isinstance(names, list) and all(isinstance(n, str) and n for n in names)
+        self._need(key, "a list of names, each once", holds=good and len(set(names)) == len(names))
 
-    def _check_score(self, stem: str, about: dict[str, Any]) -> None:
-        for name, value in about.items():
-            kind = _SCORE_KEYS.get(name)
-            if kind is None:
-                self._fail(name, f"no such key for the score '{stem}'")
-            if not isinstance(value, kind):
-                self._fail(name, f"a {kind.__name__} for the score '{stem}'")
-            if isinstance(value, list):
-                self._check_names(name, value)
-        if about.get("kind", "human") not in ("human", "metric"):
-            self._fail("kind", f"human or metric for the score '{stem}'")
-
-    def names(self, key: str) -> list[str] | None:
-        """Give a list of names, None if the file does not say."""
-        return self.facts.get(key)
-
-    def texts(self, key: str, n: int) -> Texts | None:
-        """Give a text or nothing per segment; None if there is none at all."""
-        texts = self.facts[key]
-        if texts is None:
-            return None
-        if not isinstance(texts, list) or len(texts) != n:
-            self._fail(key, f"a list of {n} texts")
-        if not all(t is None or isinstance(t, str) for t in texts):
-            self._fail(key, f"a list of {n} texts")
-        return tuple(texts)
+    def texts(self, key: str, n: int, default: Texts | None) -> Texts | None:
+        """Return a text or nothing per segment: those of the file, else the default."""
+        texts = self.facts.get(key, default)
+        good = texts is None or (isinstance(texts, list | tuple) and len(texts) == n)
+        good = good and all(isinstance(text, str | None) for text in texts or ())
+        self._need(key, f"a list of {n} texts", holds=good)
+        return None if texts is None else tuple(texts)
 
     def segment_ids(self, n: int) -> tuple[str, ...]:
-        """Give the ids of the segments: those of the file, else 0, 1, ..."""
-        if "segments" not in self.facts:
-            return tuple(str(i) for i in range(n))
-        ids = self.facts["segments"]
-        self._check_names("segments", ids)
-        if len(ids) != n:
-            self._fail("segments", f"a list of {n} names")
+        """Return the ids of the segments: those of the file, else 0, 1, ..."""
+        ids = self.facts.get("segments", [str(i) for i in range(n)])
+        self._need("segments", f"a list of {n} names", holds=len(ids) == n)
         return tuple(ids)
 
     def score(self, stem: str) -> dict[str, Any]:
-        """Give what the file says of one score."""
+        """Return what the file says of one score."""
         about: dict[str, Any] = self.facts.get("scores", {}).get(stem, {})
         return about
 
@@ -186,14 +155,14 @@ def write(es: EvalSet, folder: Path, lp: str | None = None, *, overwrite: bool =
 
 def _files_of(folder: Path, lp: str) -> list[Path]:
     """List what a folder holds of one language pair."""
-    found = [folder / "documents" / f"{lp}.docs", Sidecar.of(folder, lp).path]
+    paths = [folder / "documents" / f"{lp}.docs", Sidecar.of(folder, lp).path]
     for part in ("sources", "references", "human-scores"):
         parts = (folder / part).glob("*") if (folder / part).is_dir() else ()
-        found += [path for path in parts if path.name.startswith(f"{lp}.")]
+        paths += [path for path in parts if path.name.startswith(f"{lp}.")]
     for part in ("system-outputs", "metric-scores"):
-        place = folder / part / lp
-        found += sorted(place.iterdir()) if place.is_dir() else []
-    return sorted(path for path in found if path.is_file())
+        inner = folder / part / lp
+        paths += sorted(inner.iterdir()) if inner.is_dir() else []
+    return sorted(path for path in paths if path.is_file())
 
 
 def _check_name(name: str, what: str, *, dots: bool = True) -> None:
@@ -244,8 +213,8 @@ class _Writer:
         blank: Texts = (None,) * self.es.n_segments
         for system in self.es.systems:
             _check_name(system, "system")
-            place = self.root / "system-outputs" / self.lp
-            self._texts(place, system, self.es.outputs.get(system, blank), "system-outputs")
+            target = self.root / "system-outputs" / self.lp
+            self._texts(target, system, self.es.outputs.get(system, blank), "system-outputs")
         filled = [n for n, t in self.es.outputs.items() if any(text is not None for text in t)]
         if filled != list(self.es.outputs):
             self.extra.facts["outputs"] = list(self.es.outputs)
@@ -304,19 +273,19 @@ class _Writer:
     def _stem(self, name: str, table: ScoreTable) -> tuple[str, dict[str, Any]]:
         """Give the file's name, and what of the table it does not tell."""
         about: dict[str, Any] = {} if table.higher_is_better else {"higher_is_better": False}
-        told: tuple[str, ...] = ()
+        uses: tuple[str, ...] = ()
         stem, ending = name, ""
         if table.kind == "metric":
-            told = roles.uses(name, self.es.references)
-            if not told:
+            uses = roles.uses(name, self.es.references)
+            if not uses:
                 ending = "-" + (".".join(u for u in table.uses if u != "src") or "src")
-                told = roles.uses(name + ending, self.es.references)
+                uses = roles.uses(name + ending, self.es.references)
         while stem + ending in self.stems or (ending and stem + ending in self.es.scores):
             stem += "~"
         self.stems.add(stem + ending)
         if stem + ending != name:
             about["name"] = name
-        if told != table.uses:
+        if uses != table.uses:
             about["uses"] = list(table.uses)
         return stem + ending, about
 

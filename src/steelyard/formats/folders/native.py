@@ -168,8 +168,8 @@ def _bytes(value: object) -> bytes:
 
 
 def _written_ratings(es: EvalSet, ratings: Ratings) -> list[str | None]:
-    place = {name: i for i, name in enumerate(es.systems)}
-    where = {name: i for i, name in enumerate(es.segments.ids)}
+    row_of = {name: i for i, name in enumerate(es.systems)}
+    column_of = {name: i for i, name in enumerate(es.segments.ids)}
     cells: list[list[dict[str, Any]]] = [[] for _ in range(es.n_systems * es.n_segments)]
     for row in range(len(ratings)):
         system, segment = (
@@ -177,7 +177,7 @@ def _written_ratings(es: EvalSet, ratings: Ratings) -> list[str | None]:
             ratings.segments[ratings.segment[row]],
         )
         value = {"rater": ratings.raters[ratings.rater[row]], **errors.to_dict(ratings, row)}
-        cells[place[system] * es.n_segments + where[segment]].append(value)
+        cells[row_of[system] * es.n_segments + column_of[segment]].append(value)
     return [dumps(cell, indent=None) if cell else None for cell in cells]
 
 

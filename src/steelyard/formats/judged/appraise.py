@@ -11,15 +11,15 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from steelyard.core.text import plural
-from steelyard.data.judgements import Ratings
+from steelyard.data.judgements import ErrorSpan
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
-from steelyard.formats.format import ForeignFormat
+from steelyard.formats.foreign import Log, Row, foreign
 from steelyard.formats.judged import errors, ratings
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record
@@ -52,8 +52,15 @@ class _Layout(NamedTuple):
     batch: int | None
 
 
-def _layout(cells: Sequence[str]) -> _Layout | None:
-    """Tell the layout by a row; None for what is no row of Appraise."""
+def _layout(view: FileView) -> _Layout | None:
+    """Tell the layout by the first row; None for what is no row of Appraise."""
+    first = view.first_lines[:1]
+    if not first or view.kind in ("json", "jsonl") or "," not in first[0]:
+        return None
+    try:
+        cells = next(csv.reader(first, strict=True), [])
+    except csv.Error:
+        return None
     if len(cells) < _FIXED or cells[3].strip().upper() not in _TYPES:
         return None
     if not all(_LANGUAGE.fullmatch(cell) for cell in cells[4:6]):
@@ -63,94 +70,65 @@ def _layout(cells: Sequence[str]) -> _Layout | None:
         document, rest = _FIXED, _FIXED + 2
         if len(cells) > rest and cells[rest].lstrip().startswith("["):
             spans, rest = rest, rest + 1
-    left = len(cells) - rest
-    timed = left >= 2 and (parse_number(cells[rest]) or 0) >= _UNIX
-    start, batch = (rest if timed else None), rest + 2 * timed
+    timed = len(cells) - rest >= 2 and (parse_number(cells[rest]) or 0) >= _UNIX
+    batch = rest + 2 * timed
     if len(cells) - batch not in (0, 2, 3):
         return None
-    return _Layout(document, spans, start, batch if len(cells) > batch else None)
+    return _Layout(document, spans, rest if timed else None, batch if len(cells) > batch else None)
 
 
-def _seen(view: FileView) -> _Layout | None:
-    first = view.first_lines[:1]
-    if not first or view.kind in ("json", "jsonl") or "," not in first[0]:
-        return None
-    try:
-        return _layout(next(csv.reader(first, strict=True), []))
-    except csv.Error:
-        return None
-
-
-def _unfold(view: FileView) -> RawTable:
-    """Read all rows, of whatever kind."""
-    layout = _seen(view)
-    records = view.csv()
+def _rows(log: Log) -> Iterator[Row]:
+    """Yield all rows, of whatever kind."""
+    view = log.view
+    layout, records = _layout(view), view.csv()
     if layout is None:
         view.fail("no export of Appraise: expected login, system, item, TGT, two languages, score")
+    document, spans, start, batch = layout
+    others = {"doc": document, "errors": spans, "unit": batch}
+    log.names |= {name: f"column {k + 1}" for name, k in others.items() if k is not None}
     width = len(records[0][1])
-    for line, row in records:
-        _check(view, line, row, width)
-        if layout.batch is not None and row[layout.batch].startswith("["):
+    for line, cells in records:
+        kind = cells[3].strip().upper() if len(cells) == width else ""
+        if len(cells) != width:
+            view.fail(f"{len(cells)} cells, expected {width} as in the first row", line)
+        if not _ITEM.fullmatch(cells[2].strip()):
+            expected = "a whole number (the line of the segment)"
+            view.fail(f"item {cells[2][:40]!r}, expected {expected}", line)
+        if kind not in _TYPES:
+            view.fail(f"type {cells[3][:40]!r}, expected one of {', '.join(_TYPES)}", line)
+        if batch is not None and cells[batch].startswith("["):
             view.fail("spans, which the first row has not: expected them in all rows or none", line)
-    lines = [line for line, _ in records]
-    cells = list(zip(*(row for _, row in records), strict=True))
-    columns: dict[str, Any] = {
-        "rater": cells[0],
-        "system": cells[1],
-        "segment": [str(int(item)) for item in cells[2]],
-        "type": [_TYPES[kind.strip().upper()] for kind in cells[3]],
-        "lp": [f"{source}-{target}" for source, target in zip(cells[4], cells[5], strict=True)],
-        "score": cells[6],
-    }
-    given = {name: f"column {k}" for k, name in enumerate(columns, 1)}
-    given |= {"lp": "columns 5, 6", "score": "column 7"}
-    if layout.document is not None:
-        columns |= {"doc": cells[layout.document], "whole": cells[layout.document + 1]}
-    if layout.spans is not None:
-        marked = zip(lines, cells[layout.spans], strict=True)
-        columns["errors"] = [_errors(view, line, text) for line, text in marked]
-    if layout.start is not None:
-        columns |= {"start_time": cells[layout.start], "end_time": cells[layout.start + 1]}
-    if layout.batch is not None:
-        columns["unit"] = cells[layout.batch]
-    others = {"doc": layout.document, "errors": layout.spans, "unit": layout.batch}
-    given |= {name: f"column {k + 1}" for name, k in others.items() if k is not None}
-    return RawTable(view.path, columns, len(lines), lines.__getitem__, given=given)
+        row: dict[str, Any] = {"rater": cells[0], "system": cells[1]}
+        row |= {"segment": str(int(cells[2])), "type": _TYPES[kind]}
+        row |= {"lp": f"{cells[4]}-{cells[5]}", "score": cells[6]}
+        if document is not None:
+            row |= {"doc": cells[document], "whole": cells[document + 1]}
+        if spans is not None:
+            row["errors"] = _errors(view, line, cells[spans])
+        if start is not None:
+            row |= {"start_time": cells[start], "end_time": cells[start + 1]}
+        if batch is not None:
+            row["unit"] = cells[batch]
+        yield Row(line, row, {}, {})
 
 
-def _check(view: FileView, line: int, cells: Sequence[str], width: int) -> None:
-    """Refuse a row that is not like the first one."""
-    if len(cells) != width:
-        view.fail(f"{len(cells)} cells, expected {width} as in the first row", line)
-    if not _ITEM.fullmatch(cells[2].strip()):
-        expected = "a whole number (the line of the segment)"
-        view.fail(f"item {cells[2][:40]!r}, expected {expected}", line)
-    if cells[3].strip().upper() not in _TYPES:
-        view.fail(f"type {cells[3][:40]!r}, expected one of {', '.join(_TYPES)}", line)
-
-
-def _errors(view: FileView, line: int, text: str) -> list[dict[str, Any]]:
+def _errors(view: FileView, line: int, text: str) -> list[ErrorSpan]:
     """Read the marked spans: the last character belongs to a span, and an omission has no ends."""
     if text == "[]":
         return []
     spans = files.parse_json(text, view.path, line)
     if not isinstance(spans, list):
         view.fail(f"spans {text[:40]!r}, expected a list of objects", line)
-    return [_error(span) for span in Record(view, line, {"spans": spans}).objects("spans")]
-
-
-def _error(span: Record) -> dict[str, Any]:
-    error = errors.included(span)
-    missing = [span.get(key) in (None, errors.MISSING) for key in ("start_i", "end_i")]
-    if any(missing) and not all(missing):
-        span.fail("span with one of start_i and end_i, expected both or neither")
-    category = error.category or ("omission" if error.start is None else None)
-    return {
-        "start": error.start,
-        "end": error.end,
-        "category": category,
-        "severity": error.severity or None,
-    }
+    marked = []
+    for span in Record(view, line, {"spans": spans}).objects("spans"):
+        error = errors.included(span)
+        missing = [span.get(key) in (None, errors.MISSING) for key in ("start_i", "end_i")]
+        if any(missing) and not all(missing):
+            span.fail("span with one of start_i and end_i, expected both or neither")
+        if not error.category and error.start is None:
+            error = replace(error, category="omission")
+        marked.append(replace(error, score=None, in_source=False))
+    return marked
 
 
 # Which rows count, once all files of a campaign are there.
@@ -173,33 +151,34 @@ def _settle(table: RawTable) -> RawTable:
     table.numbers("score")  # which refuses a word, also where the row will not count
     shown = _shown(table)
     whole = table.columns.get("whole", [None] * table.n_rows)
-    left: dict[int, str] = {}
-    for row, item in enumerate(shown):
-        reason = _reason(item, complete=whole[row] == "True")
-        if reason is not None:
-            left[row] = reason
-    kept = [row for row in range(table.n_rows) if row not in left]
+    reasons = {
+        row: reason
+        for row, item in enumerate(shown)
+        if (reason := _reason(item, complete=whole[row] == "True")) is not None
+    }
+    kept = [row for row in range(table.n_rows) if row not in reasons]
     _refuse_slip(table, shown, kept)
     in_batches = _are_batch_numbers(shown[row] for row in kept)
-    left |= dict.fromkeys(_superseded(table, shown, kept, by_name=in_batches), "again")
+    reasons |= dict.fromkeys(_superseded(table, shown, kept, by_name=in_batches), "again")
     segments = list(table.columns["segment"])
     if in_batches:
-        numbers = _numbered(shown, [row for row in kept if row not in left])
-        left |= {row: "lost" for row, number in numbers.items() if number is None}
+        numbers = _numbered(shown, [row for row in kept if row not in reasons])
+        reasons |= {row: "lost" for row, number in numbers.items() if number is None}
         for row, number in numbers.items():
             segments[row] = f"{shown[row].document}:{number}"
-    kept = [row for row in kept if row not in left]
+    kept = [row for row in kept if row not in reasons]
+    counts = Counter(reasons.values())
+    excluded = ", ".join(f"{counts[k]:,} {text}" for k, text in _REASONS.items() if counts[k])
     if not kept:
-        table.fail(f"no row counts: {_counted(left)}")
+        table.fail(f"no row counts: {excluded}")
     columns = {**table.columns, "segment": segments}
     columns |= {"doc": [item.document for item in shown]} if "doc" in table else {}
     result = replace(table, columns=columns).take(kept).without(["whole"])
-    notes = _notes(table, left, result, in_batches=in_batches)
+    notes = [f"{len(reasons):,} of {plural(table.n_rows, 'row')} left out: {excluded}"]
+    notes = [*(notes if reasons else []), *_notes(result, in_batches=in_batches)]
     result, more = _judged(result, [shown[row].named for row in kept])
-    files_read = _place_of(table)
-    return replace(
-        result, notes=(*table.notes, *(f"{files_read}: {note}" for note in (*notes, *more)))
-    )
+    named = _place_of(table)
+    return replace(result, notes=(*table.notes, *(f"{named}: {note}" for note in (*notes, *more))))
 
 
 def _shown(table: RawTable) -> list[_Shown]:
@@ -207,19 +186,16 @@ def _shown(table: RawTable) -> list[_Shown]:
     systems = table.labels("system")
     pairs = list(zip(names, systems, strict=True))
     stems = {pair: _stem(*pair) for pair in set(pairs)}
-    return [
-        _Shown(*row)
-        for row in zip(
-            table.columns["lp"],
-            table.labels("rater"),
-            systems,
-            [stems[pair] for pair in pairs],
-            names,
-            table.columns["type"],
-            map(int, table.columns["segment"]),
-            strict=True,
-        )
-    ]
+    columns = (
+        table.columns["lp"],
+        table.labels("rater"),
+        systems,
+        [stems[pair] for pair in pairs],
+        names,
+        table.columns["type"],
+        map(int, table.columns["segment"]),
+    )
+    return [_Shown(*row) for row in zip(*columns, strict=True)]
 
 
 def _stem(document: str, system: str) -> str:
@@ -273,15 +249,14 @@ def _are_batch_numbers(rows: Iterable[_Shown]) -> bool:
     the same lines in all systems.
     """
     documents: dict[tuple[str, int], str] = {}
-    systems: defaultdict[tuple[str, str], defaultdict[str, set[int]]] = defaultdict(
-        lambda: defaultdict(set)
-    )
+    systems: dict[tuple[str, str], dict[str, set[int]]] = {}
     name_systems = True
     for row in rows:
         if documents.setdefault((row.lp, row.item), row.document) != row.document:
             return True
         name_systems &= row.named.startswith(f"{row.document}#") and row.document != ""
-        systems[row.lp, row.document][row.system].add(row.item)
+        by_system = systems.setdefault((row.lp, row.document), {})
+        by_system.setdefault(row.system, set()).add(row.item)
     shared = [list(items.values()) for items in systems.values() if len(items) > 1]
     return name_systems and bool(shared) and all(not set.intersection(*items) for items in shared)
 
@@ -293,20 +268,18 @@ def _numbered(shown: Sequence[_Shown], rows: Sequence[int]) -> dict[int, int | N
     segment. A document that does not fit into a batch goes on in that of the next login. None for
     control items of a part of a document: nobody knows of which part.
     """
-    real: defaultdict[tuple[str, str, str], defaultdict[str, list[int]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
+    real: dict[tuple[str, str, str], dict[str, list[int]]] = {}
     controls: defaultdict[_Shown, list[int]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: shown[row].item):
         item = shown[row]
         if item.kind == "system":
-            real[item.lp, item.system, item.document][item.login].append(row)
+            logins = real.setdefault((item.lp, item.system, item.document), {})
+            logins.setdefault(item.login, []).append(row)
         else:
             controls[item._replace(item=0)].append(row)
-    longest: dict[tuple[str, str], int] = {}  # what one login saw of a document at most
+    longest: Counter[tuple[str, str]] = Counter()  # what one login saw of a document at most
     for (lp, _, document), logins in real.items():
-        most = max(map(len, logins.values()))
-        longest[lp, document] = max(most, longest.get((lp, document), 0))
+        longest[lp, document] = max(*map(len, logins.values()), longest[lp, document])
     numbers: dict[int, int | None] = {}
     for (lp, _, document), logins in real.items():
         before = 0
@@ -316,7 +289,7 @@ def _numbered(shown: Sequence[_Shown], rows: Sequence[int]) -> dict[int, int | N
             numbers |= {row: before + k for k, row in enumerate(seen, 1)}
             before += len(seen)
     for control, seen in controls.items():
-        same = real[control.lp, control.system, control.document][control.login]
+        same = real.get((control.lp, control.system, control.document), {}).get(control.login, [])
         whole = len(same) == len(seen)
         numbers |= {row: numbers[same[k]] if whole else None for k, row in enumerate(seen)}
     return numbers
@@ -330,8 +303,7 @@ def _superseded(
     latest: dict[_Shown, int] = {}
     superseded = []
     for row in rows:
-        item = shown[row]
-        key = item if by_name else item._replace(document="", named="")
+        key = shown[row] if by_name else shown[row]._replace(document="", named="")
         before = latest.setdefault(key, row)
         if before != row:
             later = not ends[row] < ends[before]
@@ -363,11 +335,6 @@ def _judged(table: RawTable, documents: Sequence[str]) -> tuple[RawTable, list[s
     return replace(rest, columns={**rest.columns, "seconds": seconds}), notes
 
 
-def _counted(left: Mapping[int, str]) -> str:
-    counts = Counter(left.values())
-    return ", ".join(f"{counts[key]:,} {text}" for key, text in _REASONS.items() if counts[key])
-
-
 def _place_of(table: RawTable) -> str:
     """Name the first file, and count the others."""
     if table.path_of is None:
@@ -376,17 +343,11 @@ def _place_of(table: RawTable) -> str:
     return table.place + (f" and {plural(others, 'other file')}" if others else "")
 
 
-def _notes(
-    table: RawTable, left: Mapping[int, str], result: RawTable, *, in_batches: bool
-) -> list[str]:
-    notes = []
-    if left:
-        notes.append(f"{len(left):,} of {plural(table.n_rows, 'row')} left out: {_counted(left)}")
-    kinds = Counter(result.columns["type"])
+def _notes(table: RawTable, *, in_batches: bool) -> list[str]:
+    kinds = Counter(table.columns["type"])
     controls = {"bad-ref": "damaged output", "ref": "reference"}
     counts = [plural(kinds[kind], noun) for kind, noun in controls.items() if kinds[kind]]
-    if counts:
-        notes.append(f"{' and '.join(counts)} (BAD, REF) shown as controls: no scores")
+    notes = [f"{' and '.join(counts)} (BAD, REF) shown as controls: no scores"] if counts else []
     if in_batches:
         notes.append(
             "the item is the place in a batch, not the line: segments are named DOCUMENT:1, "
@@ -395,26 +356,30 @@ def _notes(
     return notes
 
 
-_SPANS = ForeignFormat(
-    name="Appraise",
-    gives=Ratings,
+_ABOUT: Mapping[str, Any] = {
+    "names": {"rater": "column 1", "system": "column 2", "segment": "column 3",
+              "type": "column 4", "lp": "columns 5, 6", "score": "column 7"},
+    "empty": "holds no rating",
+    "files": ("*.csv", "*.csv.gz"),
+    "settle": _settle,
+}  # fmt: skip
+_SPANS = foreign(
+    "Appraise",
+    errors.FORMAT,
     known_by="no header; column 4 is TGT, BAD, CHK or REF, column 10 a list of spans",
     example='engces01,sysA,7,TGT,eng,ces,81,doc-1,False,"[{""start_i"": 3, ""end_i"": 8, '
     '""severity"": ""minor""}]",1700000000.5,1700000030.75\n',
     example_name="en-cs.esa.csv",
-    recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is not None,
-    files=("*.csv", "*.csv.gz"),
-    unfold=_unfold,
-    becomes=errors.FORMAT,
-    settle=_settle,
-)
-_SCORES = replace(
-    _SPANS,
-    name="Appraise direct assessment",
+    recognise=lambda view: (layout := _layout(view)) is not None and layout.spans is not None,
+    **_ABOUT,
+)(_rows)
+_SCORES = foreign(
+    "Appraise direct assessment",
+    ratings.FORMAT,
     known_by="no header; column 4 is TGT, BAD, CHK or REF, no spans",
     example="engces01,sysA,7,TGT,eng,ces,81,doc-1,False,1700000000.5,1700000030.75\n",
     example_name="en-cs.da.csv",
-    recognise=lambda view: (layout := _seen(view)) is not None and layout.spans is None,
-    becomes=ratings.FORMAT,
-)
+    recognise=lambda view: (layout := _layout(view)) is not None and layout.spans is None,
+    **_ABOUT,
+)(_rows)
 FORMATS = (_SPANS, _SCORES)

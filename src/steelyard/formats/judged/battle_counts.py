@@ -1,16 +1,19 @@
 """Battle logs as count arrays: what statistics need of a log.
 
-Short text is read whole (:mod:`steelyard.formats.judged.battles`); long text, all Parquet and
-folders of logs go through DuckDB, which turns names into codes. Either way battles become integer
-arrays, and everything is counted in memory. Logs of other tools are unfolded in memory, as are
-winners beside losers and logs that say which outputs were shown in the swapped order.
+Short text is read whole (:mod:`steelyard.formats.judged.battles`). Of long text, Parquet and
+folders DuckDB reads the columns that matter: battles that are alike are read once, as one table,
+and every row gets the code of its battle and of its unit. Everything is counted in memory. Logs of
+other tools are unfolded in memory, as are winners beside losers and logs with swapped orders.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import lt
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
@@ -19,26 +22,25 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.data.judgements import BattleLog
-from steelyard.formats import bigtables, files, registry, tables
+from steelyard.data.judgements import BattleLog, Codes, Floats, encode
 from steelyard.formats import columns as roles
-from steelyard.formats.bigtables import Column, Scan
-from steelyard.formats.cells import NUMBER, sql_blank, sql_number
-from steelyard.formats.duck import literal
+from steelyard.formats import duck, files, parquet, registry, tables
+from steelyard.formats.cells import label, sql_gap, sql_number
+from steelyard.formats.duck import quote
 from steelyard.formats.format import Foreign, Format
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battles import BattleColumns, LogColumns
 from steelyard.formats.load import check_columns
-from steelyard.formats.rawtable import stacked
+from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.streams import kept, on_disk
 from steelyard.formats.verdicts.judges import ORDER_COLUMNS
-from steelyard.formats.verdicts.words import Outcomes, is_gap
 from steelyard.formats.view import FileView
-from steelyard.stats.strength.wins import MOST_WEIGHT, Battles, PairWins, UnitCounts, battle_pairs
+from steelyard.stats.strength.wins import Battles, PairWins, UnitCounts, battle_pairs
 
 _LONG = 8_000_000  # bytes of text from which DuckDB reads a log, packed or not
-_MOST_WORDS = 1000  # different outcomes up to which a log is looked through; more are points
+_HEAD = 1 << 20  # bytes that show names and separators
+_MEMORY = "1GB"  # what DuckDB may hold before it goes to disk
 _OF_LOGS = (battles.FORMAT, battles.RANKINGS)
 _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
 
@@ -79,6 +81,11 @@ class CountedLog:
     inputs: tuple[InputFile, ...] = ()
     notes: tuple[str, ...] = ()
     timed: bool = False
+
+
+def is_parquet(path: Path) -> bool:
+    """Tell by its name whether a file is Parquet."""
+    return files.kind(path) in ("parquet", "pq")
 
 
 def log_files(path: Path) -> list[Path]:
@@ -140,16 +147,11 @@ def read_counts(
         counted = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
         return replace(counted, inputs=foreign.files, notes=foreign.notes)
     paths = [file for path in inputs for file in log_files(path)]
-    if len(paths) > 1 or bigtables.is_parquet(paths[0]) or _is_long(paths[0]):
-        copies = [on_disk(path) for path in paths]
-        try:
-            tabled = _read_tables(copies, columns, by_unit=by_unit, in_order=in_order)
-        except InputError as error:
-            if error.path != str(copies[0]) or copies[0] == inputs[0]:
-                raise
-            raise InputError(error.message, path=inputs[0], line=error.line) from None
-        if tabled is not None:
-            return tabled
+    whole = None
+    if len(paths) > 1 or is_parquet(on_disk(paths[0])) or _is_long(paths[0]):
+        whole = _read_tables(paths, columns, by_unit=by_unit, in_order=in_order)
+    if whole is not None:
+        return from_log(whole, by_unit=by_unit, in_order=in_order)
     whole, form, notes = _read_whole(paths, columns)
     counted = from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
     return replace(counted, notes=notes)
@@ -157,13 +159,13 @@ def read_counts(
 
 def _is_long(path: Path) -> bool:
     file = on_disk(path)
-    return file.is_file() and file.stat().st_size >= _LONG and not bigtables.is_list(path)
+    return file.is_file() and file.stat().st_size >= _LONG
 
 
 def _read_whole(
     paths: Sequence[Path], columns: LogColumns
 ) -> tuple[BattleLog, str, tuple[str, ...]]:
-    """Read logs in memory; also returns what they are, and notes."""
+    """Read logs in memory; return also what they are, and notes."""
     parts = []
     for path in paths:
         table = tables.read(path, is_text=columns.is_text)
@@ -226,225 +228,327 @@ def _is_whole(duels: Battles) -> bool:
     return once and bool((doubled == np.rint(doubled)).all())
 
 
-# ------------------------------------------------------------------------- through DuckDB
+# Through DuckDB.
 
 
-_JOINED = "log JOIN system a ON a.name = l JOIN system b ON b.name = r"
-_WRONG = f"l = r OR o IS NULL OR no_time OR NOT coalesce(w BETWEEN 0 AND {MOST_WEIGHT!r}, false)"
+class _Column(NamedTuple):
+    """A column as SQL of its text (never NULL) and its number, and how a text becomes a cell."""
+
+    text: str
+    number: str
+    cell: Callable[[str], Any] = str
+    unreadable: str = "false"  # SQL that tells whether a cell holds something, but no number
 
 
-class _LogTable(NamedTuple):
-    """A log that is open for SQL: its rows, how many there are, whether all are whole battles."""
+class _Rows(NamedTuple):
+    """Rows of a file as SQL, the columns that are wanted, the names of all, and lines of rows."""
 
-    sql: str
-    names: BattleColumns
-    size: int
-    whole: bool
+    source: str
+    columns: Mapping[str, _Column]
+    names: Sequence[str]
+    line_of: Callable[[int], int]
 
 
 def _read_tables(
     paths: Sequence[Path], columns: LogColumns, *, by_unit: bool, in_order: bool
-) -> CountedLog | None:
-    """Count logs, one after the other as one log; None for those that are read in memory."""
-    several = len(paths) > 1
-    into = "CREATE TEMP TABLE log AS" if several else "CREATE TEMP VIEW log AS"
-    logs: list[_LogTable] = []
-    with bigtables.session() as connection, ExitStack() as stack:
+) -> BattleLog | None:
+    """Read logs one after the other as one log; None for those that are read in memory."""
+    import duckdb
+
+    if any(files.head(path, 100).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") for path in paths):
+        return None  # a JSON list, which has no lines
+    logs: list[BattleLog] = []
+    with _session() as connection:
         for path in paths:
-            scan = stack.enter_context(bigtables.opened(path, columns.wants, connection))
-            columns.check(scan.names, path)
-            if columns.are_rankings(scan.header()):
-                if not several:
-                    return None
+            try:
+                with _opened(path, columns, connection) as rows:
+                    how = {"by_unit": by_unit, "in_order": in_order}
+                    log = _read_rows(path, rows, columns, connection, **how)
+            except duckdb.Error as error:
+                if is_parquet(on_disk(path)) or isinstance(error, duckdb.OutOfMemoryException):
+                    raise duck.failure(error, path, "table") from error
+                return None  # the reader of text says what is wrong
+            if log is None and len(paths) > 1 and columns.are_rankings(_header(path, rows)):
                 raise InputError("rankings in a folder of logs of battles", path=path)
-            names = columns.find(scan.header())
-            flags = set(ORDER_COLUMNS) & set(scan.names) - set(columns.ignore)
-            if names.left == battles.WINNER or flags:
+            if log is None:
                 return None
-            logs.append(_checked(scan, columns, names, len(logs)))
-            connection.execute(f"{into} {logs[-1].sql}")
-            into = "INSERT INTO log"
-            if several:
-                stack.close()  # there may be more files than a process can hold open
-        if not any(log.size for log in logs):
-            raise columns.no_rows(paths[0].parent if several else paths[0])
-        by_unit = by_unit and _have_units(paths, logs)
-        return _counted(connection, logs, by_unit=by_unit, in_order=in_order)
-
-
-def _have_units(paths: Sequence[Path], logs: Sequence[_LogTable]) -> bool:
-    having = {log.names.unit is not None: path for path, log in zip(paths, logs, strict=True)}
+            logs.append(log)
+    if not any(map(len, logs)):
+        raise columns.no_rows(paths[0].parent if len(paths) > 1 else paths[0])
+    having = {log.unit is not None: path for log, path in zip(logs, paths, strict=True)}
     if len(having) > 1:
         raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
-    return True in having
+    return _joined(logs)
 
 
-def _counted(
-    connection: Any, logs: Sequence[_LogTable], *, by_unit: bool, in_order: bool
-) -> CountedLog:
-    """Count the view ``log`` by codes of systems and units, both in the order of their names."""
-    size, whole = sum(log.size for log in logs), all(log.whole for log in logs)
-    n = _number(connection, "system", "SELECT l AS name FROM log UNION SELECT r FROM log")
-    names = connection.execute("SELECT name FROM system ORDER BY code").fetchall()
-    systems = tuple(name for (name,) in names)
-    if whole and not (by_unit or in_order):
-        alike = connection.execute(
-            "SELECT a.code AS a, b.code AS b, o, CAST(count(*) AS DOUBLE) AS w "
-            f"FROM {_JOINED} GROUP BY ALL"
-        ).fetchnumpy()
-        pairs = battle_pairs(Battles(alike["a"], alike["b"], alike["o"], n, alike["w"]))
-        return CountedLog(systems, size, None, pairs, None)
-    shown = ["a.code AS a", "b.code AS b", "(2 * o)::UTINYINT AS o" if whole else "o"]
-    if not whole and any(log.names.weight is not None for log in logs):
-        shown.append("w")
-    source, n_units = _JOINED, None
+@contextmanager
+def _session() -> Iterator[Any]:
+    """Open a database that holds so much in memory, and the rest in a temporary folder."""
+    with (
+        tempfile.TemporaryDirectory(prefix="steelyard-") as spilled,
+        duck.connect() as connection,
+    ):
+        connection.execute(f"SET memory_limit = {duck.literal(_MEMORY)}")
+        connection.execute(f"SET temp_directory = {duck.literal(spilled)}")
+        try:
+            yield connection
+        except RuntimeError as error:  # which is what DuckDB makes of Ctrl-C at times
+            if "interrupted" in str(error):
+                raise KeyboardInterrupt from error
+            raise
+
+
+def _header(path: Path, rows: _Rows) -> RawTable:
+    return RawTable(path, dict.fromkeys(rows.names, ()), 0)
+
+
+@contextmanager
+def _opened(path: Path, columns: LogColumns, connection: Any) -> Iterator[_Rows]:
+    """Open a file for SQL."""
+    if is_parquet(on_disk(path)):
+        with parquet.opened(path, connection) as (_, source):
+            described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+            names = parquet.column_names(connection, source, [n for n, *_ in described], path)
+            pairs = zip(names, described, strict=True)
+            typed = {name: _typed(quote(shown), kind) for name, (shown, kind, *_) in pairs}
+            yield _Rows(source, typed, names, lambda row: row + 1)
+        return
+    text, kind = _head(path), files.kind(path)
+    with duck.plain_path(path) as name:
+        if files.is_json(text, kind):
+            yield _json_rows(path, name, text, columns)
+        else:
+            yield _delimited_rows(path, name, text, kind)
+
+
+def _typed(sql: str, kind: str) -> _Column:
+    """Return a column of Parquet: of names, numbers, dates, or of what is none of them."""
+    shown = f"coalesce(CAST({sql} AS VARCHAR), '')"
+    if parquet.is_number(kind):
+        return _Column(shown, f"CAST({sql} AS DOUBLE)", lambda text: text or None)
+    if kind == "DATE" or kind.startswith("TIMESTAMP"):
+        return _Column(shown, f"CAST(epoch({sql}) AS DOUBLE)")
+    if kind == "VARCHAR" or kind.startswith("ENUM"):
+        return _text_column(f"CAST({sql} AS VARCHAR)", shown)
+    if kind == "UUID":
+        return _Column(shown, "NULL::DOUBLE", unreadable="true")
+    truth = kind == "BOOLEAN"  # which is no name, as a list is none
+    return _Column(
+        shown, "NULL::DOUBLE", lambda text: json.loads(text or "null") if truth else [text], "true"
+    )
+
+
+def _text_column(sql: str, shown: str, cell: Callable[[str], Any] = str) -> _Column:
+    number = sql_number(sql)
+    unreadable = f"{number} IS NULL AND {sql} IS NOT NULL AND NOT ({sql_gap(sql)})"
+    return _Column(shown, number, cell, unreadable)
+
+
+def _head(path: Path) -> str:
+    """Decode the first lines of a file."""
+    try:
+        with files.opened(path) as stream:
+            data = stream.read(_HEAD)
+            data += stream.readline() if data[-1:] not in (b"", b"\n") else b""
+    except (OSError, EOFError):
+        data = files.read_bytes(path)  # which says what is wrong
+    text, _ = files.decode_table(data, path)
+    if not text.strip():
+        raise InputError("empty file", path=path)
+    return text
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    with files.opened(path) as stream:
+        yield from files.decode_lines(stream, path)
+
+
+def _delimited_rows(path: Path, name: str, text: str, kind: str) -> _Rows:
+    delimiter = tables.delimiter_of(text, kind)
+    padded = tables.is_padded(text, delimiter)
+
+    def records(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+        return tables.csv_records(lines, delimiter, quoted=True, padded=padded)
+
+    try:
+        names = tables.check_header(path, next(records(iter(text.splitlines(keepends=True))))[1])
+    except tables.BrokenQuotesError as error:
+        raise InputError(error.args[0], path=path, line=error.args[1]) from None
+
+    def line_of(row: int) -> int:
+        starts = (line for line, _ in records(text for _, text in _lines(path)))
+        return next(line for number, line in enumerate(starts, -1) if number == row)
+
+    cells = (f"trim(c{k}, ' ')" if padded else f"c{k}" for k in range(len(names)))
+    columns = {
+        name: _text_column(cell, f"coalesce({cell}, '')")
+        for name, cell in zip(names, cells, strict=True)
+    }
+    types = ["VARCHAR"] * len(names)
+    source = duck.csv_source(name, path, types, delimiter, quote='"')
+    return _Rows(source, columns, names, line_of)
+
+
+def _json_rows(path: Path, name: str, text: str, log_columns: LogColumns) -> _Rows:
+    names: dict[str, None] = {}
+    for line, content in enumerate(files.lines(text), 1):
+        if content.strip():
+            value = files.parse_json(content, path, line)
+            names |= dict.fromkeys(files.need_object(value, path, line))
+
+    def line_of(row: int) -> int:
+        filled = (line for line, content in _lines(path) if content.strip())
+        return next(line for number, line in enumerate(filled) if number == row)
+
+    wanted = list(filter(log_columns.wants, names)) or list(names)[:1]
+    columns = {
+        name: _text_column(
+            f"({sql}->>'$')", f"coalesce(CAST({sql} AS VARCHAR), 'null')", json.loads
+        )
+        for name, sql in ((name, quote(name)) for name in wanted)
+    }
+    return _Rows(duck.json_source(name, path, wanted), columns, list(names), line_of)
+
+
+def _read_rows(
+    path: Path, rows: _Rows, columns: LogColumns, connection: Any, *, by_unit: bool, in_order: bool
+) -> BattleLog | None:
+    """Read battles that are alike once, then every row by the code of its battle and unit."""
+    columns.check(rows.names, path)
+    header = _header(path, rows)
+    if columns.are_rankings(header):
+        return None
+    names = columns.find(header)
+    flags = set(ORDER_COLUMNS) & set(rows.names) - set(columns.ignore)
+    if names.left == battles.WINNER or flags:
+        return None
+    alike = _alike(columns, names)
+    _tabulate(rows, alike, names, connection)
+    if names.time and connection.execute("SELECT bool_or(no_time) FROM log").fetchone()[0]:
+        return None  # the reader of whole logs says which
+    kinds = _numbered(path, rows, alike, "battle", "min(rowid)", connection)
+    chosen = [
+        row
+        for row in range(kinds.n_rows)
+        if all(label(kinds.columns[name][row]) == value for name, value in columns.where)
+    ]
+    left, right = (None, None) if names.outcome is None else (names.left, names.right)
+    plain = LogColumns(left, right, names.outcome, words=columns.words, swapped=columns.swapped)
+    read = battles.read(kinds.take(chosen).without([name for name, _ in columns.where]), plain)
+    duels = Battles(read.left, read.right, read.outcome, len(read.systems), read.weight)
+    timed = in_order and names.time is not None
+    by_unit = by_unit and names.unit is not None
+    shown = ["battle.code AS battle", *(["t"] if timed else [])]
+    source = f"log JOIN battle USING ({', '.join(alike.values())})"
     if by_unit:
-        n_units = _number(connection, "unit", "SELECT DISTINCT u AS name FROM log")
-        source += " JOIN unit v ON v.name = u"
-        shown.append("v.code AS v")
-    order = " ORDER BY t NULLS LAST, file, row" if in_order else " ORDER BY file, row"
-    exact = whole and not in_order  # sums of whole numbers are the same in any order
-    rows = connection.execute(
-        f"SELECT {', '.join(shown)} FROM {source}{'' if exact else order}"
-    ).fetchnumpy()
-    outcome = rows["o"] / 2 if whole else rows["o"]
-    duels = Battles(rows["a"], rows["b"], outcome, n, rows.get("w"))
-    pairs, units = _counts(duels, rows.get("v"))
-    counted = CountedLog(systems, size, n_units, pairs, units)
-    if not in_order:
-        return counted
-    timed = any(log.names.time is not None for log in logs)
-    return replace(counted, played=duels, unit=rows.get("v"), timed=timed)
+        units = _numbered(path, rows, {str(names.unit): "u"}, "unit", "u", connection)
+        shown, source = [*shown, "unit.code AS unit"], f"{source} JOIN unit USING (u)"
+    # Sums of whole numbers are the same in any order.
+    order = " ORDER BY log.rowid" if in_order or not _is_whole(duels) else ""
+    cells = connection.execute(f"SELECT {', '.join(shown)} FROM {source}{order}").fetchnumpy()
+    position = np.full(kinds.n_rows, -1, dtype=np.int32)
+    position[chosen] = np.arange(len(chosen))
+    row = position[cells["battle"]]
+    if columns.where:
+        kept = row >= 0
+        row, cells = row[kept], {name: values[kept] for name, values in cells.items()}
+    unit_names, unit = _units(units, cells["unit"]) if by_unit else (None, None)
+    return BattleLog(
+        read.systems,
+        read.left[row],
+        read.right[row],
+        read.outcome[row],
+        None if read.weight is None else read.weight[row],
+        np.ma.filled(cells["t"], np.nan) if timed else None,
+        unit_names,
+        unit,
+    )
 
 
-def _number(connection: Any, table: str, names: str) -> int:
-    """Make a table of names and their codes; return how many there are."""
+def _units(table: RawTable, code: Codes) -> tuple[tuple[str, ...], Codes]:
+    """Return the units that rows have, by name, and their codes."""
+    used = np.flatnonzero(np.bincount(code, minlength=table.n_rows))
+    [column] = table.columns
+    labels = (table if len(used) == table.n_rows else table.take(used.tolist())).labels(column)
+    if all(map(lt, labels, labels[1:])):
+        names, number = tuple(labels), np.arange(len(labels), dtype=np.int32)
+    else:
+        names, number = encode(labels)
+    if len(used) == len(names) == table.n_rows and names == tuple(labels):
+        return names, code
+    position = np.zeros(table.n_rows, dtype=np.int32)
+    position[used] = number
+    return names, position[code]
+
+
+def _alike(columns: LogColumns, names: BattleColumns) -> dict[str, str]:
+    """Return the columns in which battles that are alike agree, and what SQL calls them."""
+    shared = [names.left, names.right, names.outcome, names.weight, *dict(columns.where)]
+    present = dict.fromkeys(name for name in shared if name is not None)
+    return {name: f"b{k}" for k, name in enumerate(present)}
+
+
+def _tabulate(rows: _Rows, alike: Mapping[str, str], names: BattleColumns, connection: Any) -> None:
+    """Make the table ``log`` of what is read of a file."""
+    shown = [f"{rows.columns[name].text} AS {key}" for name, key in alike.items()]
+    if names.unit is not None:
+        shown.append(f"{rows.columns[names.unit].text} AS u")
+    if names.time is not None:
+        time = rows.columns[names.time]
+        shown += [f"{time.number} AS t", f"{time.unreadable} AS no_time"]
     connection.execute(
-        f"CREATE TEMP TABLE {table} AS SELECT name, CAST(row_number() OVER (ORDER BY name) - 1 "
-        f"AS INTEGER) AS code FROM ({names})"
+        f"CREATE OR REPLACE TEMP TABLE log AS SELECT {', '.join(shown)} FROM {rows.source}"
     )
-    return int(connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
-def _checked(scan: Scan, columns: LogColumns, names: BattleColumns, file: int) -> _LogTable:
-    """Name the columns of a battle (l, r, o, w, t, u), and refuse the first row that is none."""
-    outcomes, outcome = _outcome_sql(scan, columns, names)
-    sql = _battles_sql(scan, columns, names, outcome, file)
-    # Few names begin like a blank one, so few are looked at closely.
-    blank = " OR ".join(
-        f"(({name} IS NULL OR {name} < '!' OR {name} >= chr(127)) AND {sql_blank(name)})"
-        for name in "lru"
+def _numbered(
+    path: Path, rows: _Rows, columns: Mapping[str, str], table: str, order: str, connection: Any
+) -> RawTable:
+    """Number the different rows of some columns in an order, and return them."""
+    keys = ", ".join(columns.values())
+    connection.execute(
+        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {keys}, min(rowid) AS first, "
+        f"CAST(row_number() OVER (ORDER BY {order}) - 1 AS INTEGER) AS code "
+        f"FROM log GROUP BY {keys}"
     )
-    size, wrong, whole = scan.connection.execute(
-        f"SELECT count(*), coalesce(bool_or({_WRONG} OR {blank}), false), "
-        f"coalesce(bool_and(w = 1 AND o IN (0, 0.5, 1)), true) FROM ({sql})"
-    ).fetchone()
-    if wrong:
-        (row,) = scan.connection.execute(
-            f"SELECT min(row) FROM ({sql}) WHERE {_WRONG} OR {blank}"
-        ).fetchone()
-        _explain(scan, names, outcomes, row)
-    return _LogTable(sql, names, size, whole)
+    texts = connection.execute(f"SELECT {keys}, first FROM {table} ORDER BY code").fetchnumpy()
+    first = texts["first"]
+    cells = {n: list(map(rows.columns[n].cell, texts[key].tolist())) for n, key in columns.items()}
+    return RawTable(path, cells, len(first), lambda row: rows.line_of(int(first[row])))
 
 
-def _selected_sql(scan: Scan, columns: LogColumns) -> str:
-    chosen = [f"{scan.columns[name].text()} = {literal(value)}" for name, value in columns.where]
-    return f"FROM {scan.source}" + (f" WHERE {' AND '.join(chosen)}" if chosen else "")
+def _joined(logs: Sequence[BattleLog]) -> BattleLog:
+    """Put logs under each other."""
+    if len(logs) == 1:
+        return logs[0]
+    systems, code = encode([name for log in logs for name in log.systems])
+    units, unit = encode([name for log in logs for name in log.units or ()])
+    of_log = np.split(code, np.cumsum([len(log.systems) for log in logs])[:-1])
+    units_of_log = np.split(unit, np.cumsum([len(log.units or ()) for log in logs])[:-1])
 
+    def numbers(name: str, missing: float) -> Floats | None:
+        parts = [getattr(log, name) for log in logs]
+        if all(part is None for part in parts):
+            return None
+        filled = (np.full(len(log), missing) if part is None else part
+                  for log, part in zip(logs, parts, strict=True))  # fmt: skip
+        return np.concatenate(list(filled))
 
-def _battles_sql(
-    scan: Scan, columns: LogColumns, names: BattleColumns, outcome: str, file: int
-) -> str:
-    left, right = scan.columns[names.left], scan.columns[names.right]
-    weight, time, unit = (
-        None if name is None else scan.columns[name]
-        for name in (names.weight, names.time, names.unit)
+    pairs = list(zip(logs, of_log, units_of_log, strict=True))
+    named = logs[0].unit is not None
+    return BattleLog(
+        systems,
+        np.concatenate([codes[log.left] for log, codes, _ in pairs]),
+        np.concatenate([codes[log.right] for log, codes, _ in pairs]),
+        np.concatenate([log.outcome for log in logs]),
+        numbers("weight", 1.0),
+        numbers("time", np.nan),
+        units if named else None,
+        np.concatenate([codes[log.unit] for log, _, codes in pairs]) if named else None,
     )
-    shown = [
-        f"{file} AS file",
-        "file_row_number AS row",
-        f"{left.text()} AS l",
-        f"{right.text()} AS r",
-        f"{outcome} AS o",
-        f"{'1.0::DOUBLE' if weight is None else weight.number()} AS w",
-        f"{'NULL::DOUBLE' if time is None else time.number()} AS t",
-        f"{literal('u') if unit is None else unit.text()} AS u",
-        f"{'false' if time is None else _unreadable_sql(time)} AS no_time",
-    ]
-    return f"SELECT {', '.join(shown)} {_selected_sql(scan, columns)}"
 
 
-def _outcome_sql(
-    scan: Scan, columns: LogColumns, names: BattleColumns
-) -> tuple[Outcomes | None, str]:
-    """Find how outcomes are read, and SQL of the points of the left side; NULL if it is none."""
-    if names.outcome is None:
-        return None, "1.0::DOUBLE"
-    column = scan.columns[names.outcome]
-    left, right = scan.columns[names.left].text(), scan.columns[names.right].text()
-    text = column.number() if column.is_number else f"trim({column.text()})"
-    rows = _selected_sql(scan, columns)
-    cells = [
-        cell
-        for (cell,) in scan.connection.execute(
-            f"SELECT DISTINCT {text} {rows} LIMIT {_MOST_WORDS + 1}"
-        ).fetchall()
-        if not is_gap(cell)
-    ]
-    outcomes = columns.outcomes(cells, names.outcome, str(scan.path))
-    understood = [] if column.is_number else [c for c in cells if outcomes.point(c) is not None]
-    if understood:
-        words = ", ".join(map(literal, understood))
-        pairs = f"SELECT DISTINCT {text} AS cell, {left} AS l, {right} AS r {rows}"
-        (clashes,) = scan.connection.execute(
-            f"SELECT count(*) FROM ({pairs}) WHERE l IN ({words}) OR r IN ({words})"
-        ).fetchone()
-        if clashes:
-            evidence = scan.connection.execute(pairs).fetchall()
-            outcomes = columns.with_names(outcomes, evidence, str(scan.path))
-    number = column.number() if column.is_number else sql_number(text)
-    points = f"CASE WHEN {number} BETWEEN 0 AND 1 THEN {number} END"
-    meaning = {cell: outcomes.point(cell) for cell in cells if _is_word(cell, outcomes)}
-    cases = " ".join(
-        f"WHEN {cell!r}::DOUBLE THEN {point}" if column.is_number
-        else f"WHEN {literal(cell)} THEN {point}"
-        for cell, point in meaning.items() if point is not None
-    )  # fmt: skip
-    other = points if outcomes.digits in ("points", "any") else "NULL::DOUBLE"
-    sql = f"CASE {text} {cases} ELSE {other} END" if cases else other
-    if outcomes.names and not column.is_number and not any(map(outcomes.chosen, cells)):
-        sql = f"CASE WHEN {text} = {left} THEN 1.0 WHEN {text} = {right} THEN 0.0 ELSE {sql} END"
-    return outcomes, sql
-
-
-def _is_word(cell: Any, outcomes: Outcomes) -> bool:
-    """Tell whether an outcome is anything but points that SQL reads itself."""
-    is_number = isinstance(cell, float) or NUMBER.fullmatch(str(cell)) is not None
-    return not is_number or outcomes.digits not in ("points", "any") or bool(outcomes.words)
-
-
-def _unreadable_sql(column: Column) -> str:
-    """SQL that tells whether a cell holds something, but no number."""
-    return f"{column.number()} IS NULL AND NOT ({column.missing()})"
-
-
-def _explain(scan: Scan, names: BattleColumns, outcomes: Outcomes | None, row: int) -> None:
-    """Let the reader of short logs say what is wrong with a battle."""
-    shown = [name for name in names if name is not None]
-    if names.time is not None and not _is_plain(scan.columns[names.time]):
-        shown.remove(names.time)
-    table = scan.row(row, shown)
-    left, right = (None, None) if names.outcome is None else names[:2]
-    battles.read(table, LogColumns(left, right, names.outcome, names.unit), outcomes)
-    table.fail("not a battle", 0)
-
-
-def _is_plain(column: Column) -> bool:
-    """Tell whether a column holds text or numbers, which a small table can hold, too."""
-    return column.is_number or column.kind in ("VARCHAR", "JSON")
-
-
-# ---------------------------------------------------------------------- logs of other tools
+# Logs of other tools.
 
 
 def _read_foreign(paths: Sequence[Path], columns: LogColumns) -> Read | None:

@@ -24,7 +24,7 @@ from steelyard.formats import tables
 from steelyard.formats.cells import label
 from steelyard.formats.columns import BETTER, WORSE
 from steelyard.formats.format import TableFormat
-from steelyard.formats.judged import unusedcolumns
+from steelyard.formats.judged.builder import noting_unused
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.verdicts import judges
 from steelyard.formats.verdicts.words import (
@@ -392,12 +392,10 @@ def _used_of_rankings(table: RawTable) -> list[str]:
     return [*ranked, *roles.RANKED_SEGMENT, *roles.JUDGE]
 
 
-_unused = unusedcolumns.told(lambda table: LogColumns().find(table))
-
-
 def noted(table: RawTable) -> RawTable:
     """Note what a log has beside its battles, such as judges and categories."""
-    return _unused(prepared(table))
+    table = prepared(table)
+    return noting_unused(table, LogColumns().find(table))
 
 
 FORMAT = TableFormat(
@@ -420,7 +418,7 @@ RANKINGS = TableFormat(
     example="segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n7,j1,A,1,B,2\n",
     example_name="rankings.csv",
     marks=("places",),
-    prepare=unusedcolumns.told(_used_of_rankings),
+    prepare=lambda table: noting_unused(table, _used_of_rankings(table)),
     read=read_rankings,
     write=write_rankings,
     to="rankings",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.data.segments import Segments, Texts
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record
 from steelyard.formats.view import FileView
 
@@ -170,6 +171,15 @@ def language_pair(view: FileView, lp: str | None, pairs: Collection[str]) -> str
     if lp is not None and lp not in pairs:
         view.fail(f"no language pair '{lp}'; found: {shown}")
     return lp or next(iter(pairs))
+
+
+def noting_unused(table: RawTable, used: Collection[str | None]) -> RawTable:
+    """Note the columns of judgements that nothing holds once they are read."""
+    unused = [name for name in table.columns if name not in used]
+    named = [(name, table.given.get(name, name)) for name in unused]
+    shown = [name if name == in_file else f"{name} ({in_file})" for name, in_file in named]
+    note = f"{table.places}: columns not used: {listed(shown, 8)}"
+    return replace(table, notes=(*table.notes, note)) if unused else table
 
 
 def counted_within(pairs: Collection[tuple[str, str | None]]) -> bool:

@@ -24,14 +24,14 @@ from steelyard.formats import files
 from steelyard.formats.cells import brief, parse_number
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import ratings as scored
-from steelyard.formats.judged import unusedcolumns
-from steelyard.formats.judged.builder import NOBODY, Rating, ratings
+from steelyard.formats.judged.builder import NOBODY, Rating, noting_unused, ratings
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.record import Record
 
 MISSING = "missing"  # instead of both ends of an omission
-NO_SEVERITY = "none"  # what a blank one is called where weights are given
+NO_SEVERITY = "none"  # what a blank one is called where weights are set
 _SPAN = re.compile(r"<v>(.*?)</v>", re.DOTALL)
+Spans = tuple[ErrorSpan, ...]
 
 
 def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rating:
@@ -49,56 +49,50 @@ def parse(value: Any, names: tuple[str, str, str], path: Path, line: int) -> Rat
             fail(f"'{key}' should be a finite number, found {value.get(key)!r}")
         return number
 
-    def text(key: str) -> str | None:
-        return None if value.get(key) is None else str(value[key])
-
     if not isinstance(value, dict) or not ({"errors", "value"} & value.keys()):
         fail("expected an object with 'errors'")
-    number, spans, seconds = (
-        finite("value"),
-        _spans(value.get("errors"), path, line),
-        finite("seconds"),
-    )
-    wave = value.get("wave", 0)
-    if isinstance(wave, bool) or not isinstance(wave, int) or wave < 0:
+    number, spans = finite("value"), _spans(value.get("errors"), path, line)
+    seconds, wave = finite("seconds"), value.get("wave", 0)
+    if type(wave) is not int or wave < 0:
         fail(f"'wave' should be a whole number from 1, found {wave!r}")
     item = str(value.get("item", "system"))
-    unit, document, domain = text("unit"), text("document"), text("domain")
+    unit, document, domain = (
+        None if value.get(key) is None else str(value[key])
+        for key in ("unit", "document", "domain")
+    )
     return Rating(*names, number, spans, item, unit, seconds, document, wave, domain)
 
 
-def _spans(marked: Any, path: Path, line: int) -> tuple[ErrorSpan, ...] | None:
+def _spans(marked: Any, path: Path, line: int) -> Spans | None:
     """Read a list of errors; None where nobody was asked for them."""
     if not isinstance(marked, list | None):
         raise InputError("'errors' should be a list", path=path, line=line)
-    return None if marked is None else tuple(_parse_error(error, path, line) for error in marked)
+    return None if marked is None else tuple(_span(error, path, line) for error in marked)
 
 
-def _parse_error(value: Any, path: Path, line: int) -> ErrorSpan:
-    def fail(key: str, expected: str) -> NoReturn:
-        shown = brief(value.get(key) if isinstance(value, dict) else value)
-        raise InputError(f"error's '{key}': {shown}, expected {expected}", path=path, line=line)
+def _span(value: Any, path: Path, line: int) -> ErrorSpan:
+    if isinstance(value, ErrorSpan):
+        return value
 
-    if not isinstance(value, dict):
-        fail("object", "an object")
-    if "severity" not in value:
-        fail("severity", "text or null")
+    def check(key: str, expected: str, *, good: bool) -> None:
+        if not good:
+            shown = brief(value.get(key) if isinstance(value, dict) else value)
+            raise InputError(f"error's '{key}': {shown}, expected {expected}", path=path, line=line)
+
+    check("object", "an object", good=isinstance(value, dict))
+    check("severity", "text or null", good="severity" in value)
     for key in ("category", "severity"):
-        if not isinstance(value.get(key), str | None):
-            fail(key, "text or null")
+        check(key, "text or null", good=isinstance(value.get(key), str | None))
     for key in ("start", "end"):
-        position = value.get(key)
-        if position is not None and (isinstance(position, bool) or not isinstance(position, int)):
-            fail(key, "a whole number")
+        check(key, "a whole number", good=type(value.get(key)) in (int, type(None)))
     score = parse_number(value.get("score"))
-    if score is None or np.isinf(score):
-        fail("score", "a finite number")
+    check("score", "a finite number", good=score is not None and not np.isinf(score))
     return ErrorSpan(
         value.get("category") or "",
         value["severity"] or "",
         value.get("start"),
         value.get("end"),
-        None if np.isnan(score) else score,
+        None if score is None or np.isnan(score) else score,
         bool(value.get("is_source_error", False)),
     )
 
@@ -126,81 +120,69 @@ def read(table: RawTable) -> Ratings:
     _, table = roles.language_pair(table)
     segment = roles.segment_column(table)
     assert segment is not None
-    rater = one_of(table, roles.RATER, "rater")
-    systems, segments = table.labels(roles.SYSTEM[0]), table.labels(segment)
-    raters = [NOBODY] * table.n_rows if rater is None else table.labels(rater)
-    names = list(zip(systems, segments, raters, strict=True))
-    blank: list[str | None] = [None] * table.n_rows
+    n, rater = table.n_rows, one_of(table, roles.RATER, "rater")
+    raters = [NOBODY] * n if rater is None else table.labels(rater)
+    names = list(zip(table.labels(roles.SYSTEM[0]), table.labels(segment), raters, strict=True))
+    blank: list[str | None] = [None] * n
     documents = scored.texts_of(table, roles.DOCUMENT, "document") or blank
     domains = scored.texts_of(table, roles.DOMAIN, "domain") or blank
-    if "errors" not in table:
-        return _row_per_error(table, names, list(zip(documents, domains, strict=True)))
-    items = table.texts("type") if "type" in table else blank
-    units = table.texts("unit") if "unit" in table else blank
-    column = one_of(table, roles.ERROR_VALUE, "value")
-    values = np.full(table.n_rows, np.nan) if column is None else table.numbers(column)
-    took = scored.seconds(table)
-    seconds = np.full(table.n_rows, np.nan) if took is None else took
-    rows = [
-        Rating(
-            *name,
-            float(values[row]),
-            _spans(_listed(table, row), table.path, table.line(row)),
-            items[row] or "system",
-            units[row],
-            float(seconds[row]),
-            documents[row],
-            domain=domains[row],
+    spans = list(_errors(table))
+    if "errors" not in table and "category" in table:  # the errors of a rating are put together
+        last = {name: row for row, name in enumerate(names)}
+        marked: dict[tuple[str, str, str], Spans] = {}
+        for name, errors in zip(names, spans, strict=True):
+            marked[name] = marked.get(name, ()) + (errors or ())
+        return ratings(
+            [
+                Rating(
+                    *who, np.nan, errors, document=documents[last[who]], domain=domains[last[who]]
+                )
+                for who, errors in marked.items()
+            ]
         )
-        for row, name in enumerate(names)
-    ]
-    return ratings(rows)
-
-
-def _listed(table: RawTable, row: int) -> Any:
-    """Return the errors of a row, parsed where they are JSON text."""
-    cell = table.columns["errors"][row]
-    if not isinstance(cell, str):
-        return cell
-    text = cell.strip()
-    return files.parse_json(text, table.path, table.line(row)) if text else None
-
-
-def _row_per_error(
-    table: RawTable,
-    names: list[tuple[str, str, str]],
-    about: list[tuple[str | None, str | None]],
-) -> Ratings:
-    """Gather the errors of each rating; ``about`` are documents and domains."""
-    targets = table.texts("target") if "target" in table else [None] * table.n_rows
-    errors: dict[tuple[str, str, str], list[ErrorSpan]] = {}
-    about_rating = dict(zip(names, about, strict=True))
-    cells = zip(_texts(table, "category"), _texts(table, "severity"), targets, strict=True)
-    for name, (category, severity, target) in zip(names, cells, strict=True):
-        marked = errors.setdefault(name, [])
-        if not _no_error(category, severity):
-            marked.append(ErrorSpan(category, severity, *marked_span(target)))
+    items, units = (table.texts(name) if name in table else blank for name in ("type", "unit"))
+    column = one_of(table, roles.ERROR_VALUE, "value")
+    nothing = np.full(n, np.nan)
+    values = (nothing if column is None else table.numbers(column)).tolist()
+    took = scored.seconds(table)
+    seconds = (nothing if took is None else took).tolist()
     return ratings(
         [
-            Rating(
-                *name,
-                float("nan"),
-                tuple(marked),
-                document=about_rating[name][0],
-                domain=about_rating[name][1],
-            )
-            for name, marked in errors.items()
+            Rating(*name, values[row], spans[row], items[row] or "system", units[row],
+                   seconds[row], documents[row], domain=domains[row])
+            for row, name in enumerate(names)
         ]
+    )  # fmt: skip
+
+
+def _errors(table: RawTable) -> Iterator[Spans | None]:
+    """Yield the errors of every row; None where nobody was asked for them."""
+    if "errors" in table:
+        for row, cell in enumerate(table.columns["errors"]):
+            line = table.line(row)
+            if isinstance(cell, str):
+                text = cell.strip()
+                cell = files.parse_json(text, table.path, line) if text else None  # noqa: PLW2901
+            yield _spans(cell, table.path, line)
+        return
+    if "category" not in table:  # ratings of which none has errors
+        yield from [None] * table.n_rows
+        return
+    targets = table.texts("target") if "target" in table else [None] * table.n_rows
+    columns = (table.texts("category"), table.texts("severity"), targets)
+    for category, severity, target in zip(*columns, strict=True):
+        if is_error(category or "", severity or ""):
+            yield (ErrorSpan(category or "", severity or "", *marked_span(target)),)
+        else:
+            yield ()
+
+
+def is_error(category: str, severity: str) -> bool:
+    """Tell whether a row is about an error: some say that there is none, some say nothing."""
+    return bool(category or severity) and "no-error" not in (
+        category.casefold(),
+        severity.casefold(),
     )
-
-
-def _texts(table: RawTable, column: str) -> list[str]:
-    return [text or "" for text in table.texts(column)]
-
-
-def _no_error(category: str, severity: str) -> bool:
-    """Tell whether a row says that a rater found nothing wrong, or says nothing at all."""
-    return "no-error" in (category.casefold(), severity.casefold()) or not (category or severity)
 
 
 def marked_span(target: str | None) -> tuple[int, int] | tuple[None, None]:
@@ -214,14 +196,16 @@ def marked_span(target: str | None) -> tuple[int, int] | tuple[None, None]:
 
 def check_severities(table: RawTable, weighed: Collection[str]) -> None:
     """Refuse severities that have no weight, counted, with the line of the first."""
-    counts: Counter[str] = Counter()
-    first = None
-    for row, name in _severities(table):
-        if severity(name) not in weighed:
-            counts[name] += 1
-            first = row if first is None else first
-    if first is not None:
-        table.fail(no_weight(counts, weighed), first)
+    kinds = table.texts("type") if "type" in table else [None] * table.n_rows
+    unweighed = [
+        (row, error.severity)
+        for row, (kind, errors) in enumerate(zip(kinds, _errors(table), strict=True))
+        if scored.counts(kind)
+        for error in errors or ()
+        if severity(error.severity) not in weighed
+    ]
+    if unweighed:
+        table.fail(no_weight(Counter(name for _, name in unweighed), weighed), unweighed[0][0])
 
 
 def severity(name: str) -> str:
@@ -246,24 +230,6 @@ def no_weight(counts: Mapping[str, int], weighed: Collection[str]) -> str:
     return f"{what} no weight; {hint(first, weighed)} ({way})"
 
 
-def _severities(table: RawTable) -> Iterator[tuple[int, str]]:
-    """Yield the severities of the errors that count, each with its row."""
-    kinds = table.texts("type") if "type" in table else [None] * table.n_rows
-    rows = [row for row, kind in enumerate(kinds) if scored.counts(kind)]
-    if "errors" not in table:
-        categories, severities = _texts(table, "category"), _texts(table, "severity")
-        for row in rows:
-            if not _no_error(categories[row], severities[row]):
-                yield row, severities[row]
-        return
-    for row in rows:
-        marked = _listed(table, row)
-        for error in marked if isinstance(marked, list) else ():
-            name = error.get("severity", "") if isinstance(error, dict) else None
-            if isinstance(error, dict) and isinstance(name, str | None):
-                yield row, name or ""
-
-
 # Spans of other tools.
 
 
@@ -279,8 +245,14 @@ def included(error: Record, text: str | None = None) -> ErrorSpan:
         start, end = in_characters(text, start, end + 1)
     else:
         end += 1
+    key = "error_type" if "error_type" in error.values else "category"
+    category = error.get(key)
+    if isinstance(category, list) and all(isinstance(part, str) for part in category):
+        category = "/".join(category)  # from the general to the special
+    if not isinstance(category, str | None):
+        error.wrong(key, "text, a list of texts or null")
     return ErrorSpan(
-        _category(error, "error_type" if "error_type" in error.values else "category"),
+        category or "",
         error.text("severity") or "",
         start,
         end,
@@ -294,20 +266,9 @@ def _position(error: Record, key: str) -> int | None:
     if value is None or value == MISSING:
         return None
     # An empty span at the very beginning ends before it.
-    least = -1 if key == "end_i" else 0
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+    if type(value) is not int or value < (-1 if key == "end_i" else 0):
         error.wrong(key, f"a whole number or '{MISSING}'")
     return value
-
-
-def _category(error: Record, key: str) -> str:
-    """Return the kind of an error: a text, or parts of one from the general to the special."""
-    value = error.get(key)
-    if isinstance(value, list) and all(isinstance(part, str) for part in value):
-        return "/".join(value)
-    if not isinstance(value, str | None):
-        error.wrong(key, "text, a list of texts or null")
-    return value or ""
 
 
 def in_characters(text: str, *units: int) -> tuple[int, ...]:
@@ -340,19 +301,16 @@ def to_included(error: ErrorSpan) -> dict[str, object]:
         "severity": error.severity or None,
         "error_type": error.category or None,
     }
-    if error.score is not None:
-        value["score"] = error.score
-    if error.in_source:
-        value["is_source_error"] = True
-    return value
+    score = {} if error.score is None else {"score": error.score}
+    return value | score | ({"is_source_error": True} if error.in_source else {})
 
 
 def prepare(table: RawTable) -> RawTable:
-    """Name segments by their documents where needed; say which columns are not used."""
+    """Name segments by their documents where needed; note which columns are not used."""
     table = scored.within_documents(table)
     if "errors" in table:
         scored.refuse_repeats(table)
-    return unusedcolumns.told(unusedcolumns.of_ratings)(table)
+    return noting_unused(table, scored.USED)
 
 
 def write(ratings: Ratings, path: Path) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from steelyard.core.text import plural
+from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.foreign import Log, Row, foreign
 from steelyard.formats.judged import errors
 from steelyard.formats.judged.builder import counted_within
@@ -21,7 +22,6 @@ _NEEDED = ("system", "rater", "target", "category", "severity")
 _SEGMENT = ("globalSegId", "seg_id", "docSegId")  # the first that is there
 _TEST = "hotw-test"
 _PASSED = {"found": 1.0, "missed": 0.0}
-_NO_ERROR = "no-error"
 
 
 def _header(view: FileView) -> list[str]:
@@ -57,52 +57,45 @@ def google_mqm(log: Log) -> Iterator[Row]:
         view.fail(f"expected tabs between columns {', '.join(_NEEDED)} and {_SEGMENT[0]}", 1)
     numbered = log.names["segment"] = next(name for name in _SEGMENT if name in names)
     rows = list(view.tsv(names))
-    for line, cells in rows:
-        for name in ("system", "rater", numbered):
-            if not cells[name].strip():
-                view.fail(f"column '{name}' is empty, expected a name", line)
-    documents = {cells.get("doc", "") for _, cells in rows}
     pairs = {(cells[numbered], cells.get("doc", "")) for _, cells in rows}
-    within = numbered == "docSegId" or (all(documents) and counted_within(pairs))
-    ratings: dict[tuple[str, ...], tuple[int, dict[str, Any]]] = {}
+    named = all(document for _, document in pairs)
+    within = numbered == "docSegId" or (named and counted_within(pairs))
+    ratings: dict[tuple[str, str, str], tuple[int, dict[str, Any]]] = {}
     tests: list[tuple[int, dict[str, Any]]] = []
     for line, cells in rows:
-        rating = _identity(cells, numbered, within=within)
-        if cells["severity"].casefold() == _TEST:
+        system, segment, rater = who = (cells["system"], cells[numbered], cells["rater"])
+        for column, name in zip(("system", numbered, "rater"), who, strict=True):
+            if not name or name.isspace():
+                view.fail(f"column '{column}' is empty, expected a name", line)
+        document = cells.get("doc", "")
+        segment = f"{document}:{segment}" if within else segment
+        is_test = cells["severity"].casefold() == _TEST
+        rating = None if is_test else ratings.get((system, segment, rater))
+        if rating is None:
+            identity: dict[str, Any] = {"rater": rater, "system": system, "segment": segment}
+            identity |= {"doc": document} if "doc" in cells else {}
+            rating = (line, identity)
+        if is_test:
             tests.append(
-                (line, rating | {"type": "attention", "value": _passed(view, line, cells)})
+                (line, rating[1] | {"type": "attention", "value": _passed(view, line, cells)})
             )
             continue
-        key = (rating["system"], rating["segment"], rating["rater"])
-        error = _error(cells)
-        first = ratings.setdefault(key, (line, rating | {"errors": []}))
-        first[1]["errors"] += [] if error is None else [error]
+        ratings[system, segment, rater] = rating
+        marked = rating[1].setdefault("errors", [])
+        marked += _error(cells)
+    kind = {"type": "system"} if tests else {}
     if not ratings:
         view.fail("holds no rating")
-    kind = {"type": "system"} if tests else {}
-    for line, rating in ratings.values():
-        yield Row(line, rating | kind, {}, {})
+    for line, made in ratings.values():
+        yield Row(line, made | kind, {}, {})
     for line, test in tests:
         yield Row(line, test, {}, {})
     if within or numbered != "seg_id":
         log.note(f"segments are named by {'doc:' if within else ''}{numbered}")
     if tests:
         passed = sum(test["value"] == 1 for _, test in tests)
-        log.note(
-            f"{plural(len(tests), 'attention test')} of raters (HOTW-test), {passed:,} found: "
-            "no errors of systems, see the raters"
-        )
-
-
-def _identity(cells: Mapping[str, str], numbered: str, *, within: bool) -> dict[str, Any]:
-    """Return whose judgement of what a row is."""
-    segment, document = cells[numbered], cells.get("doc", "")
-    return {
-        "rater": cells["rater"],
-        "system": cells["system"],
-        "segment": f"{document}:{segment}" if within else segment,
-        **({"doc": document} if "doc" in cells else {}),
-    }
+        shown = f"{plural(len(tests), 'attention test')} of raters (HOTW-test), {passed:,} found"
+        log.note(f"{shown}: no errors of systems, see the raters")
 
 
 def _passed(view: FileView, line: int, cells: Mapping[str, str]) -> float:
@@ -112,19 +105,13 @@ def _passed(view: FileView, line: int, cells: Mapping[str, str]) -> float:
     return passed
 
 
-def _error(cells: Mapping[str, str]) -> dict[str, Any] | None:
-    """Return the error of a row; None if it says that there is none."""
+def _error(cells: Mapping[str, str]) -> list[ErrorSpan]:
+    """Return the error of a row; none if it says that there is none."""
     category, severity = cells["category"].strip(), cells["severity"].strip()
-    if _NO_ERROR in (severity.casefold(), category.casefold()) or not (category or severity):
-        return None
+    if not errors.is_error(category, severity):
+        return []
     start, end = errors.marked_span(cells.get("target"))
     in_source = start is None
     if in_source:
         start, end = errors.marked_span(cells.get("source"))
-    return {
-        "start": start,
-        "end": end,
-        "category": category or None,
-        "severity": severity or None,
-        "is_source_error": in_source and start is not None,
-    }
+    return [ErrorSpan(category, severity, start, end, in_source=in_source and start is not None)]

@@ -124,8 +124,8 @@ def _take(annotation: _Annotation, answer: _Answer, counts: Counter[str]) -> Non
     if not pair and numeric is None and len(chosen) != 1:
         counts[f"answer to '{answer.name}' not used"] += 1
     elif answer.name in annotation.scores or (pair and annotation.selected is not None):
-        said = f"control '{answer.name}' has several answers in one annotation"
-        value.fail(f"{said}, expected one, or labels of the spans they are of")
+        message = f"control '{answer.name}' has several answers in one annotation"
+        value.fail(f"{message}, expected one, or labels of the spans they are of")
     elif pair:
         annotation.selected = value.choice("selected", ("left", "right"))
     elif numeric is not None:
@@ -192,16 +192,16 @@ def _judgements(log: Log, *, marked: bool) -> Iterator[Row]:
     """Yield a row per annotation, with the answer of every control, and errors if ``marked``."""
     annotations = _annotations(log)
     controls = {name for annotation in annotations for name in annotation.scores}
-    for own in annotations:
-        spans = {"errors": own.spans} if marked else {}
-        yield _row(own, controls, rater=own.rater, seconds=own.seconds, **spans)
+    for made in annotations:
+        spans = {"errors": made.spans} if marked else {}
+        yield _row(made, controls, rater=made.rater, seconds=made.seconds, **spans)
 
 
 def _pairs(log: Log) -> Iterator[Row]:
     """Yield a row per answer to which of two is better."""
-    for own in _annotations(log):
-        if own.selected is not None:
-            yield _row(replace(own, scores={}), (), judge=own.rater, outcome=own.selected)
+    for made in _annotations(log):
+        if made.selected is not None:
+            yield _row(replace(made, scores={}), (), judge=made.rater, outcome=made.selected)
 
 
 def _seen(view: FileView) -> bool:

@@ -1,19 +1,21 @@
 """Ratings with a score: a row per judgement of one output by one rater, with control items.
 
 Two layouts: a row each (rater, system, segment, raw score, and ``type`` for controls and repeats),
-or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks.
+or packed rows whose ``scores`` (and ``segments``) are lists separated by blanks. Also which logins
+are one person, since campaigns hand out a login per batch and people take several.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.text import listed
 from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.formats import columns as roles
@@ -21,9 +23,9 @@ from steelyard.formats import tables
 from steelyard.formats.cells import GAPS, fast_numbers, parse_number
 from steelyard.formats.columns import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.format import TableFormat
-from steelyard.formats.judged import unusedcolumns
-from steelyard.formats.judged.builder import NOBODY
+from steelyard.formats.judged.builder import NOBODY, noting_unused
 from steelyard.formats.rawtable import RawTable, one_of
+from steelyard.formats.view import FileView
 
 ITEMS = {
     **dict.fromkeys(("system", "tgt"), "system"),
@@ -32,8 +34,11 @@ ITEMS = {
     **dict.fromkeys(("bad_ref", "bad-ref", "bad"), "bad-ref"),
     "attention": "attention",
 }
+USED = {*roles.RATING_COLUMNS, *roles.SYSTEM, *roles.SEGMENT, *roles.DOCUMENT, *roles.DOMAIN}
 _FEW_REPEATS = 0.2  # the share of outputs that a rater may have rated twice without a word of why
 _MOST_WORDS = 12  # of a scale; more are no scale
+_LOGIN, _PERSON = "login", "person"
+_EITHER = ("rater", "annotator")  # what both are called, beside the other one
 
 
 def counts(kind: str | None) -> bool:
@@ -94,9 +99,8 @@ def within_documents(table: RawTable) -> RawTable:
         return table
     named = [f"{name}:{number}" for name, number in zip(documents, ids, strict=True)]
     given = {**table.given, segment: table.given.get(segment, segment)}
-    note = f"{table.place}: documents count their segments anew: these are named DOCUMENT:SEGMENT"
-    columns = {**table.columns, segment: named}
-    return replace(table, columns=columns, given=given, notes=(*table.notes, note))
+    note = "documents count their segments anew: these are named DOCUMENT:SEGMENT"
+    return replace(table, columns={**table.columns, segment: named}, given=given).noted(note)
 
 
 def _counted_within(table: RawTable, ids: Sequence[str], documents: Sequence[str | None]) -> bool:
@@ -121,8 +125,9 @@ def _outputs(table: RawTable) -> Iterator[tuple[str, ...]]:
 
 def refuse_repeats(table: RawTable) -> None:
     """Refuse outputs that a rater rated twice, if these are too many to be a check of raters."""
-    told_apart = any(name in table for name in (*roles.ITEM, *roles.LANGUAGES))
-    if told_apart or not any(name in table for name in roles.RATER):
+    if any(name in table for name in (*roles.ITEM, *roles.LANGUAGES)) or not any(
+        name in table for name in roles.RATER
+    ):
         return
     first: dict[tuple[str, ...], int] = {}
     again: dict[tuple[str, ...], int] = {}
@@ -135,9 +140,8 @@ def refuse_repeats(table: RawTable) -> None:
     system = f" of system '{key[2]}'" if len(key) > 2 else ""
     table.fail(
         f"rater '{key[0]}' judged segment '{key[1]}'{system} on line {table.line(first[key])} "
-        f"already, and {len(again):,} of {len(first):,} twice: "
-        'columns={"doc": "NAME"} names the column that segments are counted in, a column type '
-        "with repeat marks ratings that were meant to be repeated",
+        f'already ({len(again):,} repeats): columns={{"doc": "NAME"}} names the column of '
+        "documents, a column type marks repeats",
         row,
     )
 
@@ -154,39 +158,35 @@ def _refuse_words(table: RawTable) -> None:
 
 
 def prepare(table: RawTable) -> RawTable:
-    """Name segments by their documents where needed; say which columns are not used."""
+    """Name segments by their documents where needed; note which columns are not used."""
     if not _packed(table):
         _refuse_words(table)
         table = within_documents(table)
         refuse_repeats(table)
-    return unusedcolumns.told(unusedcolumns.of_ratings)(table)
+    return noting_unused(table, USED)
 
 
 def check_scale(
     table: RawTable, low: float = 0, high: float = 100, names: Sequence[str] = roles.RATING
 ) -> None:
     """Refuse a score beyond the scale, with its line; ``names`` are those of its column."""
-
-    def refuse(column: str, value: float, row: int) -> NoReturn:
-        message = f"{table.named(column)}: {value:g}, expected a score from {low:g} to {high:g}"
-        table.fail(f"{message} (scale=... names another range)", row)
-
+    scores: Iterable[tuple[int, float]]
     if _packed(table):
-        for row, text in enumerate(table.texts(PACKED)):
-            for cell in (text or "").split():
-                number = parse_number(cell)
-                if number is not None and not low <= number <= high:
-                    refuse(PACKED, number, row)
-        return
-    column = one_of(table, names, "score")
-    if column is not None:
-        values = table.numbers(column)
+        column: str | None = PACKED
+        cells = ((row, cell) for row, text in enumerate(table.texts(PACKED))
+                 for cell in (text or "").split())  # fmt: skip
+        scores = ((row, n) for row, cell in cells if (n := parse_number(cell)) is not None)
+    else:
+        column = one_of(table, names, "score")
         item = one_of(table, roles.ITEM, "item type")
-        if item is not None:  # tests of raters have another scale
-            test = [text == "attention" for text in table.texts(item)]
-            values = np.where(test, np.nan, values)
-        for row in np.flatnonzero((values < low) | (values > high))[:1]:
-            refuse(column, values[row], int(row))
+        values = np.empty(0) if column is None else table.numbers(column)
+        if item is not None and column is not None:  # tests of raters have another scale
+            values = np.where([t == "attention" for t in table.texts(item)], np.nan, values)
+        scores = enumerate(values.tolist())
+    for row, score in scores:
+        if column is not None and (score < low or score > high):
+            message = f"{table.named(column)}: {score:g}, expected a score from {low:g} to {high:g}"
+            table.fail(f"{message} (scale=... names another range)", row)
 
 
 def _items(table: RawTable, column: str) -> tuple[str, ...]:
@@ -223,9 +223,9 @@ def _read_packed(table: RawTable) -> Ratings:
         raters: tuple[str, ...] = (NOBODY,)
         rater = np.zeros(len(flat), dtype=np.int32)
     else:
-        index = table.texts(INDEX)
-        unnumbered = [str(row) for row in range(table.n_rows)]
-        segments, by_row = encode(table.labels(INDEX) if any(index) else unnumbered)
+        numbered = any(table.texts(INDEX))
+        names = table.labels(INDEX) if numbered else [str(row) for row in range(table.n_rows)]
+        segments, by_row = encode(names)
         segment = by_row[rows]
         raters, rater = encode([str(k + 1) for row in scores for k in range(len(row))])
     return Ratings(system_names, segments, raters, system[rows], segment, rater, numbers)
@@ -272,3 +272,54 @@ FORMAT = TableFormat(
     to="ratings",
     suits=lambda _value, _path: True,
 )
+
+
+# Which logins are one person.
+
+
+def read_persons(source: Path | str | Mapping[str, Any]) -> dict[str, str]:
+    """Return the person of each login, from a file or from ``{person: [logins]}``.
+
+    Examples
+    --------
+    >>> read_persons({"Ann": ["eng01", "eng07"], "Bo": ["eng02"]})
+    {'eng01': 'Ann', 'eng07': 'Ann', 'eng02': 'Bo'}
+    """
+    if not isinstance(source, (str, Path, Mapping)):
+        expected = "a file, or logins by person, as {'Ann': ['eng01', 'eng07']}"
+        raise UsageError(f"raters is {expected}, got a {type(source).__name__}")
+    path = "raters" if isinstance(source, Mapping) else Path(source)
+    document = source if isinstance(source, Mapping) else FileView(Path(source)).document
+    if isinstance(document, Mapping) and (_PERSON not in document or document is source):
+        rows = _logins(document, path)
+    else:
+        rows = _login_rows(Path(path))
+    persons: dict[str, str] = {}
+    for login, person, line in rows:
+        if persons.setdefault(login, person) != person:
+            both = f"'{persons[login]}' and '{person}'"
+            message = f"login '{login}' is of {both}, expected one person"
+            raise InputError(message, path=path, line=line)
+    return persons
+
+
+def _logins(persons: Mapping[str, Any], path: Path | str) -> Iterator[tuple[str, str, int | None]]:
+    for person, logins in persons.items():
+        good = isinstance(logins, (list, tuple)) and all(isinstance(name, str) for name in logins)
+        if not isinstance(person, str) or not person.strip() or not good:
+            message = f"{person!r}: {logins!r:.60}, expected a person and a list of logins"
+            raise InputError(message, path=path)
+        yield from ((login, person, None) for login in logins)
+
+
+def _login_rows(path: Path) -> Iterator[tuple[str, str, int | None]]:
+    table = tables.read(path, is_text=lambda _: True)
+    login = _LOGIN if _LOGIN in table else one_of(table, _EITHER, _LOGIN)
+    others = [name for name in _EITHER if name in table and name != login]
+    person = _PERSON if _PERSON in table else next(iter(others), None)
+    if login is None or person is None:
+        shown = ", ".join(list(table.columns)[:8])
+        raise InputError(f"columns {shown}, expected {_LOGIN} and {_PERSON}", path=path)
+    pairs = zip(table.labels(login), table.labels(person), strict=True)
+    for row, (name, owner) in enumerate(pairs):
+        yield name, owner, table.line(row)

@@ -296,9 +296,9 @@ def _rankings(table: RawTable, ranks: dict[str, str]) -> RawTable:
         "segmentId": table.labels(segment),
         "judgeId": table.labels(rater),
     }
-    for place, (system, name) in enumerate(ranks.items(), 1):
-        columns[f"system{place}Id"] = [system] * table.n_rows
-        columns[f"system{place}rank"] = table.numbers(name)
+    for k, (system, name) in enumerate(ranks.items(), 1):
+        columns[f"system{k}Id"] = [system] * table.n_rows
+        columns[f"system{k}rank"] = table.numbers(name)
     note = f"{table.place}: ranks of {listed(list(ranks), 8)}, of which 1 is the best"
     return replace(table, columns=columns, notes=(*table.notes, note))
 

@@ -25,7 +25,8 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats import files
 from steelyard.formats.folders.mtme_writer import owner_of
-from steelyard.formats.format import ForeignFormat, SetFormat
+from steelyard.formats.foreign import Log, Row, foreign
+from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errors
 from steelyard.formats.judged.builder import (
     HUMAN,
@@ -35,7 +36,6 @@ from steelyard.formats.judged.builder import (
     counted_within,
     language_pair,
 )
-from steelyard.formats.rawtable import RawTable
 from steelyard.formats.record import Record, records
 from steelyard.formats.view import FileView
 
@@ -53,7 +53,6 @@ def _shown(wanted: Sequence[tuple[str, str]]) -> str:
 # Unified files.
 
 _MARK = "_#_"
-_KEYS = ("score", "errors", "times")
 _NUMBERED = re.compile(r"(human|errors|annotator|times|protocol)([1-9][0-9]*)")
 _UNIFIED_COLUMNS = frozenset(("lp", "domain", "doc"))
 
@@ -86,99 +85,96 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
     ]
     if not chosen:
         view.fail(f"no segment has {_shown(wanted[1:])}")
-    within = counted_within([(own.segment, f"{own.domain}{_MARK}{own.doc}") for own, _ in chosen])
-    reader = _UnifiedReader(view)
+    within = counted_within(
+        [(doc_id.segment, f"{doc_id.domain}{_MARK}{doc_id.doc}") for doc_id, _ in chosen]
+    )
+    builder = Builder(view)
+    counts: Counter[str] = Counter()
+    unused: set[str] = set()  # keys of older files that are no judgement
     for doc_id, record in chosen:
         segment = str(record.get("doc_id")) if within else doc_id.segment
-        reader.segment(segment, doc_id, record)
-    return reader.builder.evalset(lp, reader.notes(within=within))
-
-
-class _UnifiedReader:
-    def __init__(self, view: FileView) -> None:
-        self.builder = Builder(view)
-        self.others: Counter[str] = Counter()  # keys that are no judgement
-        self.skipped = 0
-        self.unnamed = 0
-
-    def notes(self, *, within: bool) -> list[str]:
-        notes = []
-        if within:
-            notes.append("documents number their segments anew: segments go by doc_id")
-        if self.skipped:
-            notes.append(f"{self.skipped:,} judgements without a score or errors left out")
-        if self.unnamed:
-            count = plural(self.unnamed, "judgement")
-            notes.append(f"{count} without an annotator: the k-th of an output is by {NOBODY}-k")
-        if self.others:
-            notes.append(f"not used of scores: {listed(sorted(self.others), 8)}")
-        return [self.builder.view.note(note) for note in notes]
-
-    def segment(self, segment: str, doc_id: _DocId, record: Record) -> None:
-        builder = self.builder
         if segment in builder.described:
             record.fail(f"'doc_id': {record.get('doc_id')!r} stands on an earlier line already")
         source = record.text("src_text")
         builder.describe(segment, record, document=doc_id.doc, domain=doc_id.domain, source=source)
-        texts = record.inner("tgt_text")
+        texts, scores = record.inner("tgt_text"), record.inner("scores")
         for system in texts.names():
             builder.output(system, segment, texts.text(system), record)
-        scores = record.inner("scores")
         for system in scores.names():
             builder.outputs.setdefault(system, {})
             if isinstance(scores.get(system), dict):
-                self._numbered(scores.inner(system), system, segment)
-                continue
-            waves: Counter[str] = Counter()
-            for judged in scores.objects(system):
-                name = judged.optional_name("protocol") or HUMAN
-                waves[name] += 1
-                rater = judged.optional_name("annotator") or f"{NOBODY}-{waves[name]}"
-                rated = self._rate(name, judged, _KEYS, (system, segment, rater), waves[name])
-                self.unnamed += rated and judged.optional_name("annotator") is None
-
-    def _numbered(self, judged: Record, system: str, segment: str) -> None:
-        """Read the older shape, in which the number belongs to the key."""
-        numbers = set()
-        for key in judged.names():
-            match = _NUMBERED.fullmatch(key)
-            if match:
-                numbers.add(match[2])
+                judgements = _numbered(scores.inner(system), unused)
             else:
-                self.others[key] += 1
-        for n in sorted(numbers, key=int):
-            rater = judged.optional_name(f"annotator{n}") or f"{HUMAN}{n}"
-            keys = (f"human{n}", f"errors{n}", f"times{n}")
-            name = judged.optional_name(f"protocol{n}") or HUMAN
-            self._rate(name, judged, keys, (system, segment, rater), int(n))
-            value = judged.number(f"human{n}", words=True)
-            if value is not None:
-                self.builder.scored.setdefault(f"{HUMAN}{n}", {})[system, segment] = value
+                judgements = _in_list(scores, system)
+            for judged in judgements:
+                _rate(builder, counts, judged, system, segment)
+    notes = []
+    if within:
+        notes.append("documents number their segments anew: segments go by doc_id")
+    if counts["skipped"]:
+        notes.append(f"{counts['skipped']:,} judgements without a score or errors left out")
+    if counts["unnamed"]:
+        count = plural(counts["unnamed"], "judgement")
+        notes.append(f"{count} without an annotator: the k-th of an output is by {NOBODY}-k")
+    if unused:
+        notes.append(f"not used of scores: {listed(sorted(unused), 8)}")
+    return builder.evalset(lp, [view.note(note) for note in notes])
 
-    def _rate(
-        self,
-        name: str,
-        judged: Record,
-        keys: tuple[str, ...],
-        who: tuple[str, str, str],
-        wave: int,
-    ) -> bool:
-        """Add the judgement of a wave, if there is one."""
-        score, marked, times = keys
-        value = judged.number(score, words=True)
-        spans = None
-        if judged.get(marked) is not None:
-            spans = tuple(errors.included(error) for error in judged.objects(marked))
-        # The older shape has both judgements everywhere, made or not.
-        if value is None and (spans is None or (not spans and keys != _KEYS)):
-            self.skipped += 1
-            return False
-        document = self.builder.described[who[1]]["document"]
-        seconds = _seconds(judged, times)
-        number = np.nan if value is None else value
-        rating = Rating(*who, number, spans, seconds=seconds, document=document, wave=wave)
-        self.builder.rate(name, rating)
-        return True
+
+class _Judged(NamedTuple):
+    """A judgement of an output, of either shape: its wave, and the ending of its keys."""
+
+    record: Record
+    wave: int
+    protocol: str
+    rater: str | None
+    number: str = ""  # older files count keys: human1, errors1, human2, ...
+
+
+def _in_list(scores: Record, system: str) -> Iterator[_Judged]:
+    waves: Counter[str] = Counter()
+    for judged in scores.objects(system):
+        protocol = judged.optional_name("protocol") or HUMAN
+        waves[protocol] += 1
+        yield _Judged(judged, waves[protocol], protocol, judged.optional_name("annotator"))
+
+
+def _numbered(judged: Record, unused: set[str]) -> Iterator[_Judged]:
+    """Yield the judgements of the older shape, in which the number belongs to the key."""
+    matches = {key: _NUMBERED.fullmatch(key) for key in judged.names()}
+    unused |= {key for key, match in matches.items() if match is None}
+    for n in sorted({match[2] for match in matches.values() if match is not None}, key=int):
+        rater = judged.optional_name(f"annotator{n}") or f"{HUMAN}{n}"
+        protocol = judged.optional_name(f"protocol{n}") or HUMAN
+        yield _Judged(judged, int(n), protocol, rater, n)
+
+
+def _rate(
+    builder: Builder, counts: Counter[str], judged: _Judged, system: str, segment: str
+) -> None:
+    """Add a judgement, if there is one: older files have all of them everywhere, made or not."""
+    record, number = judged.record, judged.number
+    value = record.number(f"human{number}" if number else "score", words=True)
+    spans = None
+    if record.get(f"errors{number}") is not None:
+        spans = tuple(errors.included(error) for error in record.objects(f"errors{number}"))
+    if value is not None and number:
+        builder.scored.setdefault(f"{HUMAN}{number}", {})[system, segment] = value
+    if value is None and (spans is None or (number and not spans)):
+        counts["skipped"] += 1
+        return
+    counts["unnamed"] += judged.rater is None
+    rating = Rating(
+        system,
+        segment,
+        judged.rater or f"{NOBODY}-{judged.wave}",
+        np.nan if value is None else value,
+        spans,
+        seconds=_seconds(record, f"times{number}"),
+        document=builder.described[segment]["document"],
+        wave=judged.wave,
+    )
+    builder.rate(judged.protocol, rating)
 
 
 def _seconds(judged: Record, key: str) -> float:
@@ -298,7 +294,12 @@ def _read_standalone(view: FileView, lp: str | None, where: Where) -> EvalSet:
     rows = [record for record in records(view) if _fits(record, wanted)]
     if not rows:
         view.fail(f"no rating has {_shown(wanted)}" if wanted else "holds no rating")
-    lp, rows = _of_language_pair(view, lp, rows)
+    named = {pair for row in rows if (pair := _languages(row)) is not None}
+    if named and lp is not None:
+        lp = language_pair(view, lp, named)
+        rows = [row for row in rows if _languages(row) == lp]
+    elif named:  # ratings that name no languages are of the only pair
+        lp = language_pair(view, lp, named)
     notes = []
     segments = _segments(rows)
     if any(row.optional_name("segment_id") is None for row in rows):
@@ -332,20 +333,6 @@ def _fits(record: Record, wanted: list[tuple[str, str]]) -> bool:
 def _languages(record: Record) -> str | None:
     source, target = record.optional_name("src_lang"), record.optional_name("tgt_lang")
     return None if source is None or target is None else f"{source}-{target}"
-
-
-def _of_language_pair(
-    view: FileView, lp: str | None, rows: list[Record]
-) -> tuple[str | None, list[Record]]:
-    """Keep the ratings of a language pair; where the file names none, all are of the one given."""
-    pairs = [_languages(row) for row in rows]
-    named = {pair for pair in pairs if pair is not None}
-    if not named:
-        return lp, rows
-    chosen = language_pair(view, lp, named)
-    return chosen, [
-        row for row, pair in zip(rows, pairs, strict=True) if lp is None or pair == chosen
-    ]
 
 
 def _segments(rows: list[Record]) -> list[str]:
@@ -487,8 +474,19 @@ def _is_rating_file(view: FileView) -> bool:
     return bool(first) and _LINE.fullmatch(first[0]) is not None
 
 
-def _unfold_rating_file(view: FileView) -> RawTable:
-    """Return a row per rating; a file without raters has one, named like the file."""
+@foreign(
+    "mt-metrics-eval ratings",
+    errors.FORMAT,
+    empty="holds no rating",
+    known_by='name ends in .seg.rating; lines of a system and {"errors": ...} or None',
+    example='ONLINE-B\t{"errors": [{"start": 3, "end": 8, "category": "accuracy/mistranslation", '
+    '"severity": "major"}]}\trater1\n',
+    example_name="en-de.mqm.seg.rating",
+    recognise=_is_rating_file,
+)
+def rating_file(log: Log) -> Iterator[Row]:
+    """Yield a row per rating; a file without raters has one, named like the file."""
+    view = log.view
     named = _NAMED.fullmatch(view.name.removesuffix(SUFFIX))
     lp, stem = named.groups() if named else (None, view.name.removesuffix(SUFFIX))
     lines = list(rating_lines(view.lines, view.path))
@@ -497,43 +495,17 @@ def _unfold_rating_file(view: FileView) -> RawTable:
     for system, count in counts.items():
         if count != counts[first]:
             view.fail(f"{count} lines of '{system}', expected {counts[first]} as of '{first}'")
-    rated = [line for line in lines if line.value is not None]
-    if not rated:
-        view.fail("holds no rating")
-    for line in rated:
-        if not isinstance(line.value, dict):
-            view.fail("expected an object with 'errors' or None", line.line)
-    columns: dict[str, list[Any]] = {
-        "system": [line.system for line in rated],
-        "segment": [str(line.number) for line in rated],
-        "rater": [line.rater or stem for line in rated],
-    }
-    if lp is not None:
-        columns["lp"] = [lp] * len(rated)
-    for key, column in _COLUMNS.items():
-        if key == "errors" or any(key in line.value for line in rated):
-            columns[column] = [line.value.get(key) for line in rated]
-    unnamed = sum(not line.rater for line in rated)
-    note = f"{unnamed:,} of {len(rated):,} ratings name no rater: these are by '{stem}'"
-    return RawTable(
-        view.path,
-        columns,
-        len(rated),
-        lambda row: rated[row].line,
-        blank_is_missing=False,
-        notes=(view.note(note),) if unnamed else (),
-    )
+    n_unnamed = 0
+    for line, system, number, value, rater in lines:
+        if value is None:
+            continue
+        if not isinstance(value, dict):
+            view.fail("expected an object with 'errors' or None", line)
+        n_unnamed += not rater
+        about = {column: value.get(key) for key, column in _COLUMNS.items()}
+        who = {"system": system, "segment": str(number), "rater": rater or stem, "lp": lp}
+        yield Row(line, who | about, {}, {})
+    log.note(f"ratings name no rater: these are by '{stem}'", n_unnamed)
 
 
-RATING_FILE = ForeignFormat(
-    name="mt-metrics-eval ratings",
-    gives=Ratings,
-    known_by='name ends in .seg.rating; lines of a system and {"errors": ...} or None',
-    example='ONLINE-B\t{"errors": [{"start": 3, "end": 8, "category": "accuracy/mistranslation", '
-    '"severity": "major"}]}\trater1\n',
-    example_name="en-de.mqm.seg.rating",
-    recognise=_is_rating_file,
-    unfold=_unfold_rating_file,
-    becomes=errors.FORMAT,
-)
-FORMATS = (UNIFIED, STANDALONE, RATING_FILE)
+FORMATS = (UNIFIED, STANDALONE, rating_file)
