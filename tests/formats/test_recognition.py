@@ -18,7 +18,7 @@ from steelyard.core.errors import SteelyardError
 from steelyard.formats import registry
 from steelyard.formats.format import FileFormat
 from steelyard.formats.reading import Reading, read_any
-from steelyard.formats.streams import kept
+from steelyard.formats.files import kept
 from steelyard.formats.view import FileView
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from steelyard.core.errors import InputError
-from steelyard.formats.record import Record, document, records, within
+from steelyard.formats.view import Record, document, records, within
 from steelyard.formats.view import FileView
 
 GOOD: dict[str, Any] = {

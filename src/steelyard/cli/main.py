@@ -22,7 +22,7 @@ from steelyard.core.errors import (
     UsageError,
     printable,
 )
-from steelyard.formats.streams import kept
+from steelyard.formats.files import kept
 
 #: name: (module:function, one line of help); modules load only when their command is called.
 COMMANDS = {

@@ -43,7 +43,7 @@ _POINT = re.compile(_SIGN + r"[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?[ \t]*")
 
 def parse_number(cell: object) -> float | None:
     """Convert one cell; NaN for a gap, None if it is not a number."""
-    if cell is None or (isinstance(cell, str) and cell in GAPS):
+    if is_gap(cell):
         return _NAN
     if isinstance(cell, str):
         return float(cell) if NUMBER.fullmatch(cell) else None
@@ -57,6 +57,11 @@ def parse_number(cell: object) -> float | None:
         exact = not isinstance(cell, (int, np.integer)) or int(number) == int(cell)
         return number if exact else None
     return None
+
+
+def is_gap(cell: object) -> bool:
+    """Tell whether a cell is absent, or a word for a gap."""
+    return cell is None or (isinstance(cell, str) and cell in GAPS)
 
 
 def fast_numbers(cells: Sequence[Any]) -> Floats | None:
@@ -174,7 +179,7 @@ def is_right(word: str) -> bool:
 
 
 def _word(cell: object) -> str:
-    if cell is None or (isinstance(cell, str) and cell in GAPS):
+    if is_gap(cell):
         return ""
     return str(cell).strip().casefold() if isinstance(cell, (str, bool, np.bool_)) else "?"
 

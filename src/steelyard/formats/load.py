@@ -17,12 +17,12 @@ from steelyard.data.units import AUTO, column_of
 from steelyard.formats import columns as roles
 from steelyard.formats import files, frames, registry
 from steelyard.formats.entities import EntityAnnotations
+from steelyard.formats.files import kept
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.scoretables import WIDE
-from steelyard.formats.streams import kept
 from steelyard.formats.view import FileView
 
 Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame

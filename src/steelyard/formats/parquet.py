@@ -13,7 +13,7 @@ from steelyard.core.errors import InputError, OutOfMemoryError
 from steelyard.core.table import dumps
 from steelyard.data.judgements import Floats
 from steelyard.formats import duck, files
-from steelyard.formats.streams import on_disk
+from steelyard.formats.files import on_disk
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_WHOLE, *(f"U{kind}" for kind in _WHOLE), "FLOAT", "DOUBLE")

@@ -22,10 +22,10 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import files
 from steelyard.formats.cells import Cells, parse_number
+from steelyard.formats.files import kept
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.streams import kept
 from steelyard.formats.view import FileView
 
 TEXTS, SCORES = "plain text", "plain scores"  # names of the formats

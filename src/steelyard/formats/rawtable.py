@@ -22,6 +22,7 @@ from steelyard.data.evalset import Kind
 from steelyard.data.judgements import Floats
 from steelyard.formats.cells import Cells, brief, fast_numbers, label, parse_number, skipping
 
+FRAME = Path("<frame>")  # what stands for the path of a frame
 _ROLES = "system, segment, doc, domain, task, epoch, source, reference or output"
 
 
@@ -79,6 +80,16 @@ class RawTable:
     def _file(self, row: int) -> Path:
         own = int(row if self.rows is None else self.rows[row])
         return self.path if self.path_of is None else self.path_of(own)
+
+    def files(self) -> list[Path]:
+        """Give the files that the rows come from; none for a frame."""
+        if self.path_of is not None:
+            return list(dict.fromkeys(self.path_of(row) for row in range(self.n_rows)))
+        return [] if self.path == FRAME else [self.path]
+
+    def blank(self, column: str) -> bool:
+        """Tell whether a column holds nothing at all."""
+        return all(cell is None for cell in self.columns[column])
 
     def place_of(self, row: int) -> str:
         """Say where a row stands, to somebody who looks at one of another file."""

@@ -6,9 +6,12 @@ To add one, write its file and put its object here, before any that would recogn
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,7 +22,6 @@ from steelyard.formats import (
     entities,
     evallogs,
     files,
-    jsontables,
     metricscores,
     plaintext,
     scoretables,
@@ -45,7 +47,6 @@ from steelyard.formats.judged import (
     ratings,
     wmt,
 )
-from steelyard.formats.plugins import installed
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
 
@@ -76,6 +77,26 @@ FORMATS: tuple[Format, ...] = (
 )
 
 _DEPTH = 5  # folders in folders that are looked into
+GROUP = "steelyard.formats"
+
+
+@cache
+def installed() -> tuple[Format, ...]:
+    """Load the formats of other packages once; a package that is broken is left out."""
+    formats = []
+    for point in entry_points(group=GROUP):
+        try:
+            loaded = point.load()
+        except Exception as error:  # noqa: BLE001 - other people's code may raise anything
+            problem = f"{type(error).__name__}: {error}"
+        else:
+            if isinstance(loaded, Format):
+                formats.append(loaded)
+                continue
+            problem = f"expected a Format, found a {type(loaded).__name__}"
+        package = "" if point.dist is None else f" of package {point.dist.name}"
+        warnings.warn(f"format '{point.name}'{package} is left out ({problem})", stacklevel=2)
+    return tuple(formats)
 
 
 def named(name: str) -> Format:
@@ -231,4 +252,4 @@ def _files_in(folder: Path) -> Iterable[Path]:
 
 def refuse_document(view: FileView) -> NoReturn:
     """Refuse a JSON document that no format knows, and say which it is near to."""
-    jsontables.refuse(view.document, view.path)
+    tables.refuse_json(view.document, view.path)

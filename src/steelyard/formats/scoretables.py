@@ -21,7 +21,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import columns as roles
-from steelyard.formats import files, repeats, tables
+from steelyard.formats import files, reshape, tables
 from steelyard.formats.cells import label
 from steelyard.formats.columns import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
 from steelyard.formats.format import TableFormat
@@ -259,7 +259,7 @@ def _prepared_wide(table: RawTable) -> RawTable:
     """Name segments by their documents, and leave out a last row that is the mean of all."""
     described = {*_SegmentColumns.find(table).names, *roles.LANGUAGES, *roles.SEGMENT}
     systems = [name for name in roles.score_names(table) if name not in described]
-    table = repeats.within_documents(repeats.within_tasks(table))
+    table = reshape.within_documents(reshape.within_tasks(table))
     return roles.without_mean_row(table, systems)
 
 
@@ -392,7 +392,7 @@ LONG = TableFormat(
     example_name="scores.csv",
     marks=("system segment -texts",),
     of_scores=True,
-    prepare=repeats.folded,
+    prepare=reshape.folded,
     read=read_long,
     write=write_long,
     to="long",

@@ -25,13 +25,13 @@ from steelyard.formats import columns as roles
 from steelyard.formats.bigtables import Column, Scan
 from steelyard.formats.cells import NUMBER, sql_blank, sql_number
 from steelyard.formats.duck import literal
+from steelyard.formats.files import kept, on_disk
 from steelyard.formats.format import Foreign, Format
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battles import BattleColumns, LogColumns
 from steelyard.formats.load import check_columns
 from steelyard.formats.rawtable import stacked
 from steelyard.formats.reading import Read, Reading, read_all
-from steelyard.formats.streams import kept, on_disk
 from steelyard.formats.verdicts.judges import ORDER_COLUMNS
 from steelyard.formats.verdicts.words import Outcomes, is_gap
 from steelyard.formats.view import FileView

@@ -27,7 +27,7 @@ from steelyard.formats.judged import ratings as scored
 from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.judged.builder import NOBODY, Rating, ratings
 from steelyard.formats.rawtable import RawTable, one_of
-from steelyard.formats.record import Record
+from steelyard.formats.view import Record
 
 MISSING = "missing"  # instead of both ends of an omission
 NO_SEVERITY = "none"  # what a blank one is called where weights are given

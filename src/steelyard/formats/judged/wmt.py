@@ -36,8 +36,7 @@ from steelyard.formats.judged.builder import (
     language_pair,
 )
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.record import Record, records
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, records
 
 Where = tuple[tuple[str, str], ...]
 
