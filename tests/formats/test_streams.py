@@ -111,18 +111,6 @@ def test_what_a_shell_opened_is_named_by_its_place(pipe, tmp_path, capsys):
     assert found["warnings"].count(said) == 1
 
 
-def test_pipes_of_texts_are_named_by_their_place(pipe, tmp_path, capsys):
-    outputs = tmp_path / "a.en"
-    outputs.write_text("a cat\ntwo dogs\n")
-    reference, system = pipe(b"a cat\ndogs\n"), pipe(b"cat\ndogs\n")
-    command = ["score", str(outputs), system, "--ref", reference, "--metric", "chrf"]
-    found = result(command, capsys)
-    assert list(found["systems"]) == ["a", "system-2"]
-    said = [text for text in found["warnings"] if text.startswith("a pipe has no name")]
-    assert [text.split(": ")[1].split(",")[0] for text in said] == [
-        f"{reference} as 'reference-1'", f"{system} as 'system-2'"]  # fmt: skip
-
-
 def test_a_pipe_of_parquet(pipe, tmp_path, capsys):
     native = tmp_path / "set.parquet"
     file = tmp_path / "scores.csv"
@@ -151,21 +139,6 @@ def test_a_bad_row_of_a_stream_names_stdin_and_its_line(lines, monkeypatch, caps
     stdin(monkeypatch, b"left,right,outcome\n" + b"A,B,left\n" * lines + b"A,B,nobody\n")
     assert run(["compare", "--battles", "-"]) == 2
     assert capsys.readouterr().err.startswith(f"error: <stdin>:{lines + 2}: ")
-
-
-def test_raw_ratings_from_stdin(monkeypatch, capsys):
-    rows = "".join(f"{s},{i},r1,{60 + i}\n" for s in "AB" for i in range(5))
-    stdin(monkeypatch, ("system,segment,rater,raw\n" + rows).encode())
-    found = result(["human", "-", "--protocol", "da"], capsys)
-    assert [row["system"] for row in found["systems"]] == ["A", "B"]
-
-
-def test_texts_from_stdin(tmp_path, monkeypatch, capsys):
-    ref = tmp_path / "ref.en"
-    ref.write_text("the cat sat\non the mat\n")
-    stdin(monkeypatch, b"the cat sat\non a mat\n")
-    found = result(["score", "-", "--ref", str(ref), "--metric", "chrf"], capsys)
-    assert list(found["systems"]) == ["stdin"]
 
 
 def test_an_empty_stdin_is_an_error_of_one_line(monkeypatch, capsys):
@@ -206,12 +179,6 @@ def test_process_substitution(tmp_path):
     done = subprocess.run(["bash", "-c", command], capture_output=True, check=True)
     found = json.loads(done.stdout)
     assert (found["systems"], found["n_segments"]) == (["bad", "goodxxxxx"], 3000)
-
-
-def test_warnings_name_stdin(monkeypatch, capsys):
-    stdin(monkeypatch, b"id,A,B\n7,0.5,0.25\n8,0.5,0.75\n")
-    found = result(["data", "info", "-"], capsys)
-    assert found["warnings"] == ["<stdin>: column 'id' is taken as the segment"]
 
 
 def test_standard_input_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:

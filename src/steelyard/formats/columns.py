@@ -735,8 +735,8 @@ def without_summaries(table: RawTable) -> RawTable:
         column = table.columns.get(name)
         if column is None or isinstance(column, np.ndarray):
             continue
-        distinct = {cell for cell in column if isinstance(cell, str)}
-        summaries = {cell for cell in distinct if _SUMMARY.fullmatch(cell.strip().casefold())}
+        texts = (cell for cell in cells.distinct(column) or () if isinstance(cell, str))
+        summaries = {cell for cell in texts if _SUMMARY.fullmatch(cell.strip().casefold())}
         if not summaries:
             continue
         rows = [k for k, c in enumerate(column) if isinstance(c, str) and c in summaries]
@@ -914,7 +914,11 @@ def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
             "anything: expected a column 'segment' and one per system, or 'system' and one per "
             "score"
         )
-    odd = [n for n in names if n not in kept and not _SELDOM.isdisjoint(words(n))]
+    odd = {
+        name: "is taken for a system"
+        for name in names
+        if name not in kept and not _SELDOM.isdisjoint(words(name))
+    }
     for name in names:
         if _counts(table, name, least=_COUNTS_FROM if has_segments else 3):
             if not has_segments and table.n_rows >= _COUNTS_FROM:
@@ -922,11 +926,8 @@ def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
                     f"column '{name}' counts the rows: call it segment if it does, or "
                     f'{cells.skipping(name)}; systems=["{name}", ...] takes it for a system'
                 )
-            odd.append(name)
-    notes = [
-        f"column '{name}' is taken for a system ({cells.skipping(name)} skips it)"
-        for name in dict.fromkeys(odd)
-    ]
+            odd[name] = "counts the rows, and is taken for a system"
+    notes = [f"column '{n}' {doubt} ({cells.skipping(n)} skips it)" for n, doubt in odd.items()]
     return table.noted(*notes, *_apart(table, names))
 
 

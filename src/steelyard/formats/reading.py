@@ -73,7 +73,10 @@ class Reading:
     def rated(self, table: RawTable) -> RawTable:
         """Call the columns of ratings by our names."""
         scores = {name for role, name in self.columns if role == "score"}
-        return roles.without_summaries(sheets.rated(table, scores or self.named.scores))
+        judged = sheets.rated(table, scores or self.named.scores)
+        if judged is table and sheets.rater_column(table) is None:
+            return table
+        return roles.without_summaries(judged)
 
     def table(self, path: Path) -> RawTable:
         """Read a file's table, with the columns that select rows as text."""
