@@ -473,6 +473,11 @@ def measured(table: RawTable) -> list[str]:
     return [name for name in table.columns if _is_score(table, name)]
 
 
+def nested_columns(table: RawTable) -> list[str]:
+    """Give the columns that hold objects or lists."""
+    return [name for name in table.columns if _is_object(table, name)]
+
+
 def holds_objects(table: RawTable) -> bool:
     """Tell whether a column holds objects, which are of no table."""
     return any(_is_object(table, name, dict) for name in table.columns)

@@ -349,15 +349,14 @@ def json_document(text: str, path: Path) -> Any:
 
 def first_element(text: str) -> Any:
     """Parse the first element of a list whose beginning is given; None if it is not all there."""
-    start = _blank(text, 0)
     try:
-        return json.JSONDecoder().raw_decode(text, _blank(text, start + 1))[0]
+        return json.JSONDecoder().raw_decode(text, _blank(text, _blank(text, 0) + 1))[0]
     except (ValueError, RecursionError):
         return None
 
 
 def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> JsonList | None:
-    """Parse a list that begins at a place, one element after the other."""
+    """Parse a list that begins at a position, one element after the other."""
     elements = JsonList()
     line, seen = 1, 0
     at = _blank(text, at + 1)
@@ -380,29 +379,19 @@ def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> Json
     return elements if _blank(text, at + 1) == len(text) else None
 
 
-def element_lines(text: str, keys: Sequence[str]) -> Iterator[int]:
-    """Yield the line of each element of a list that a valid document holds under keys."""
+def element_lines(text: str, keys: Sequence[str]) -> list[int]:
+    """Return the line of each element of a list that a valid document holds under keys."""
     decoder = json.JSONDecoder()
     at = _blank(text, 0)
-    for key in keys:
-        at = _member(text, at, key, decoder)
-    line, seen = 1, 0
-    at = _blank(text, at + 1)
-    while text[at] != "]":
-        line, seen = line + text.count("\n", seen, at), at
-        yield line
-        at = _blank(text, decoder.raw_decode(text, at)[1])
-        at = _blank(text, at + 1) if text[at] == "," else at
-
-
-def _member(text: str, at: int, wanted: str, decoder: json.JSONDecoder) -> int:
-    """Give the place of the value that an object has for a key."""
-    while True:
-        key, at = decoder.raw_decode(text, _blank(text, at + 1))
-        at = _blank(text, _blank(text, at) + 1)  # the colon
-        if key == wanted:
-            return at
-        at = _blank(text, decoder.raw_decode(text, at)[1])  # then a comma
+    for wanted in keys:
+        key = None
+        while key != wanted:  # skip the members before it
+            at = at if key is None else _blank(text, decoder.raw_decode(text, at)[1])
+            key, at = decoder.raw_decode(text, _blank(text, at + 1))
+            at = _blank(text, _blank(text, at) + 1)  # behind the colon
+    end = decoder.raw_decode(text, at)[1]
+    elements = _elements(text[:end], at, decoder, Path())
+    return [line for line, _ in elements or ()]
 
 
 _BLANKS = re.compile(r"\s*")

@@ -266,11 +266,12 @@ def _read_decided(part: _Decided) -> Read:
     form, table, reading = part.form, part.table, part.reading
     if form.of_scores:
         wide = not part.sure and roles.SYSTEM[0] not in table
-        if wide and (roles.are_battles(table) or roles.holds_objects(table)):
+        if wide and roles.are_battles(table):
             registry.refuse_table(table)
         classified = roles.classified(table, reading.named)
         described = not set(classified.columns).isdisjoint((*roles.DOCUMENT, *roles.DOMAIN))
-        if wide and not described and not roles.score_names(classified):
+        nothing = not described and not roles.score_names(classified)
+        if wide and (nothing or roles.holds_objects(table)):
             registry.refuse_table(table)
         table = classified
     prepared = form.prepare(table)

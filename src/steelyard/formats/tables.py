@@ -412,7 +412,7 @@ def _of_document(document: dict[str, Any], text: str, path: Path) -> RawTable:
         return _of_records(rows, path)
     if layout == "key":
         key = next(name for name, value in document.items() if _are_objects(value))
-        lines = cache(lambda: list(files.element_lines(text, [key])))
+        lines = cache(lambda: files.element_lines(text, [key]))
         return _of_records(document[key], path, lambda row: lines()[row])
     if layout == "lists":
         return of_lists(document, path)

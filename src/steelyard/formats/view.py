@@ -393,9 +393,7 @@ def within(view: FileView, *keys: str) -> Iterator[Record]:
     for key in keys[:-1]:
         outer = outer.object(key)
 
-    @cache
-    def lines() -> list[int]:
-        return list(files.element_lines(view.text, keys))
+    lines = cache(lambda: files.element_lines(view.text, keys))
 
     for n, value in enumerate(outer.elements(keys[-1])):
         yield Record.of(view, lambda n=n: lines()[n], value, f"{'.'.join(keys)}[{n}].")  # type: ignore[misc]
