@@ -112,8 +112,8 @@ def read(value: Any) -> RawTable:
     padded = are_padded(frame.columns)  # as pandas reads "system, segment, chrF"
     shown = [name.strip(" ") if padded else name for name in frame.columns]
     names = check_header(PLACE, [*columns, *shown])[len(columns) :]
-    for name, given in zip(names, frame.columns, strict=True):
-        column = frame[given]
+    for name, in_frame in zip(names, frame.columns, strict=True):
+        column = frame[in_frame]
         if column.dtype.is_float() and not stays_text(name):
             columns[name] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:

@@ -387,8 +387,8 @@ def _read_by_file(parts: Sequence[RawTable], others: Sequence[Read], reading: Re
         left = [n for n in roles.measured(table) if n not in shared]
         part = roles.unused(table, left)
         columns: dict[str, Any] = {roles.SYSTEM[0]: [name] * part.n_rows, **part.columns}
-        given = {**part.given, roles.SYSTEM[0]: "the file"}
-        rows.append(replace(part, columns=columns, given=given))
+        in_file = {**part.given, roles.SYSTEM[0]: "the file"}
+        rows.append(replace(part, columns=columns, given=in_file))
     whole = stacked(rows).noted(*note)
     decided = _of_table(whole, None, replace(reading, where=(), ignore=(), columns=()))
     assert isinstance(decided, _Decided)

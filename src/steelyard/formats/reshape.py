@@ -52,9 +52,9 @@ def within_documents(table: RawTable) -> RawTable:
     if not anew:
         return table
     names = [f"{name}:{number}" for name, number in zip(documents, ids, strict=True)]
-    given = {**table.given, segment: table.given.get(segment, segment)}
+    in_file = {**table.given, segment: table.given.get(segment, segment)}
     note = "ids are counted within documents: segments are named DOCUMENT:SEGMENT"
-    return replace(table, columns={**table.columns, segment: names}, given=given).noted(note)
+    return replace(table, columns={**table.columns, segment: names}, given=in_file).noted(note)
 
 
 def within_tasks(table: RawTable) -> RawTable:

@@ -171,8 +171,9 @@ def _stated(table: RawTable, name: str) -> dict[str, Any]:
     facts = table.facts.get(name)
     if facts is None:
         return {}
-    higher, given = facts.higher_is_better is not False, facts.higher_is_better is not None
-    return {"kind": facts.kind, "higher_is_better": higher, "direction_given": given}
+    higher = facts.higher_is_better
+    about = {"higher_is_better": higher is not False, "direction_given": higher is not None}
+    return {"kind": facts.kind, **about}
 
 
 def _outputs(
