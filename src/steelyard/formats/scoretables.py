@@ -58,13 +58,14 @@ def _segments(table: RawTable, ids: Sequence[str], segment: Codes) -> Segments:
         return _per_segment(table, name, len(ids), segment, strict=strict)
 
     columns = {name: texts(name, strict=name not in table.given) for name in described}
-    held = {n: texts(n, strict=False) for n in table.metadata if n in table and n not in described}
-    named = {key: texts for key, name in references.items() if (texts := columns[name]) is not None}
+    others = [n for n in table.metadata if n in table and n not in described]
+    metadata = {name: texts(name, strict=False) for name in others}
+    named = {key: held for key, name in references.items() if (held := columns[name]) is not None}
     return Segments(
         tuple(ids),
         **{field: columns[name] for field, name in single.items()},  # type: ignore[arg-type]
         references=named,
-        metadata={name: column for name, column in held.items() if column is not None},
+        metadata={name: column for name, column in metadata.items() if column is not None},
         document_column=table.given.get(single.get("documents", "")),
     )
 

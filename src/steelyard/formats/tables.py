@@ -169,14 +169,16 @@ def _read_delimited(
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
         records = list(_records(text, delimiter, quoted=False))
-    table = _with_numbers(_laid_out(path, records), is_text)
-    if not re.search("[0-9] ?%|[0-9],[0-9]", text):
-        return table
-    return _with_local_numbers(table, is_text, "." if delimiter == "," else "")
+    usual = "." if delimiter == "," else ""
+    local = re.search("[0-9] ?%|[0-9],[0-9]", text) is not None
+    return _with_numbers(_laid_out(path, records), is_text, usual if local else None)
 
 
-def _with_numbers(table: RawTable, is_text: Callable[[str], bool]) -> RawTable:
-    """Convert columns that hold numbers alone, once; digits behind a zero are a name."""
+def _with_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str | None) -> RawTable:
+    """Convert columns that hold numbers alone, once; digits behind a zero are a name.
+
+    Percentages, decimal commas and grouped digits are read if there is a ``usual`` decimal mark.
+    """
     columns: dict[str, Cells] = dict(table.columns)
     for name, column in table.columns.items():
         if is_text(name) or any(cell[:1] == "0" and cell[1:2].isdigit() for cell in column):
@@ -184,26 +186,19 @@ def _with_numbers(table: RawTable, is_text: Callable[[str], bool]) -> RawTable:
         numbers = cells.numbers_of(column)
         if numbers is not None and not np.isnan(numbers).all():
             columns[name] = numbers
-    return replace(table, columns=columns)
-
-
-def _with_local_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str) -> RawTable:
-    """Read percentages, decimal commas and grouped digits in columns that hold nothing else."""
-    mark = cells.decimal_mark(table.columns.values()) or usual
-    columns: dict[str, Cells] = dict(table.columns)
-    for name, column in table.columns.items():
-        if is_text(name):
+    mark = usual if usual is None else cells.decimal_mark(columns.values()) or usual
+    for name, column in list(columns.items()):
+        if mark is None or is_text(name):
             continue
         try:
             numbers = cells.as_written(column, mark)
         except cells.Ambiguous as error:
-            plain = str(error).replace(",", "")
+            cell = str(error)
             table.fail(
-                f"column '{name}': '{error}' may be {plain} or {str(error).replace(',', '.')}; "
-                "write it without the comma, or with a decimal point"
+                f"column '{name}': '{cell}' may be {cell.replace(',', '')} or "
+                f"{cell.replace(',', '.')}; write it without the comma, or with a decimal point"
             )
-        if numbers is not None:
-            columns[name] = numbers
+        columns[name] = column if numbers is None else numbers
     return replace(table, columns=columns)
 
 

@@ -27,6 +27,7 @@ from steelyard.formats.judged import ratings as scored
 from steelyard.formats.judged import unusedcolumns
 from steelyard.formats.judged.builder import NOBODY, Rating, ratings
 from steelyard.formats.rawtable import RawTable, one_of
+from steelyard.formats.reshape import within_documents
 from steelyard.formats.view import Record
 
 MISSING = "missing"  # instead of both ends of an omission
@@ -349,7 +350,7 @@ def to_included(error: ErrorSpan) -> dict[str, object]:
 
 def prepare(table: RawTable) -> RawTable:
     """Name segments by their documents where needed; say which columns are not used."""
-    table = scored.within_documents(table)
+    table = within_documents(table)
     if "errors" in table:
         scored.refuse_repeats(table)
     return unusedcolumns.told(unusedcolumns.of_ratings)(table)
