@@ -155,7 +155,10 @@ def _join_scores(joined: EvalSet, sets: Sequence[EvalSet]) -> dict[str, ScoreTab
         official: Floats | None = None
         for es, table in zip(parts, tables, strict=True):
             rows, columns = cells[id(es)]
-            _merge(values, np.ix_(rows, columns), table.values, name, es)
+            if len(parts) == 1:
+                values[np.ix_(rows, columns)] = table.values
+            else:
+                _merge(values, np.ix_(rows, columns), table.values, name, es)
             if table.system_scores is not None:
                 official = np.full(joined.n_systems, np.nan) if official is None else official
                 _merge(official, (rows,), table.system_scores, name, es)

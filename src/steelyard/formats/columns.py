@@ -741,7 +741,9 @@ def without_summaries(table: RawTable) -> RawTable:
         if column is None or isinstance(column, np.ndarray):
             continue
         texts = (cell for cell in cells.distinct(column) or () if isinstance(cell, str))
-        summaries = {cell for cell in texts if _SUMMARY.fullmatch(cell.strip().casefold())}
+        summaries = {
+            c for c in texts if not c[:1].isdigit() and _SUMMARY.fullmatch(c.strip().casefold())
+        }
         if not summaries:
             continue
         rows = [k for k, c in enumerate(column) if isinstance(c, str) and c in summaries]
