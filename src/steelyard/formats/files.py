@@ -9,7 +9,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +16,6 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, Any, NoReturn
 
-from steelyard.core import provenance
 from steelyard.core.errors import STDIN, InputError, UsageError
 
 Fail = Callable[[str], NoReturn]  # says what is wrong, and where
@@ -34,7 +32,7 @@ _BLOCK = 1 << 20  # bytes that are copied at a time
 # call of a function that loads.
 
 _copies: dict[Any, Path] = {}  # by what stat says of the stream
-_folders: list[tempfile.TemporaryDirectory[str]] = []  # that hold them
+_folders: list[Any] = []  # the temporary folders that hold them
 _open_blocks = 0
 _lock = Lock()
 
@@ -89,6 +87,8 @@ def _stream(path: Path) -> Any:
 
 
 def _copy(path: Path) -> Path:
+    import tempfile
+
     try:
         folder = tempfile.TemporaryDirectory(prefix="steelyard-")
     except OSError as error:
@@ -115,6 +115,8 @@ def _copy(path: Path) -> Path:
 
 
 def _no_room(path: Path, error: OSError) -> NoReturn:
+    import tempfile
+
     room = f"no room for a copy of the stream in {tempfile.gettempdir()}"
     reason = f"{room} ({error.strerror or error}); TMPDIR names another folder"
     raise InputError(reason, path=path) from error
@@ -201,6 +203,8 @@ def copy(source: Path, target: Path) -> None:
 
 def sha256(path: Path) -> str:
     """Hash a file, or what came out of a stream."""
+    from steelyard.core import provenance
+
     return provenance.sha256([on_disk(path)])
 
 
@@ -416,6 +420,8 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file that takes the place of ``path`` if all goes well, or else vanishes."""
+    import tempfile
+
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:50]}.", dir=path.parent)
     except OSError as error:
