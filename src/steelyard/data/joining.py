@@ -141,24 +141,16 @@ def _join_segments(ids: tuple[str, ...], sets: Sequence[EvalSet]) -> Segments:
 
 def _join_scores(joined: EvalSet, sets: Sequence[EvalSet]) -> dict[str, ScoreTable]:
     merged = {}
-    cells = {
-        id(es): (
-            positions(es.systems, joined.systems),
-            positions(es.segments.ids, joined.segments.ids),
-        )
-        for es in sets
-    }
+    systems, ids = joined.systems, joined.segments.ids
+    at = {id(es): (positions(es.systems, systems), positions(es.segments.ids, ids)) for es in sets}
     for name in dict.fromkeys(name for es in sets for name in es.scores):
         parts = [es for es in sets if name in es.scores]
         tables = [es.scores[name] for es in parts]
         values = np.full((joined.n_systems, joined.n_segments), np.nan)
         official: Floats | None = None
         for es, table in zip(parts, tables, strict=True):
-            rows, columns = cells[id(es)]
-            if len(parts) == 1:
-                values[np.ix_(rows, columns)] = table.values
-            else:
-                _merge(values, np.ix_(rows, columns), table.values, name, es)
+            rows, columns = at[id(es)]
+            _merge(values, np.ix_(rows, columns), table.values, name, es)
             if table.system_scores is not None:
                 official = np.full(joined.n_systems, np.nan) if official is None else official
                 _merge(official, (rows,), table.system_scores, name, es)

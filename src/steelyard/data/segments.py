@@ -72,13 +72,10 @@ def positions(names: Iterable[str], among: Iterable[str]) -> Index:
     return np.array([position.get(name, -1) for name in names], dtype=np.int64)
 
 
-_PARTS = re.compile("([0-9]+)|([^0-9]+)")
-
-
 def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
     """Return a sort key that puts ``seg 2`` before ``seg 10``."""
     key = []
-    for digits, word in _PARTS.findall(label):
+    for digits, word in re.findall("([0-9]+)|([^0-9]+)", label):
         number = digits.lstrip("0")
         # Digits by length, then as text: the order of the numbers, for any length.
         key.append((0, len(number), f"{number} {digits}") if digits else (1, 0, word))
