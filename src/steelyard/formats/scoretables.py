@@ -52,13 +52,13 @@ def _described(table: RawTable) -> tuple[dict[str, str], dict[str, str]]:
 def _segments(table: RawTable, ids: Sequence[str], segment: Codes) -> Segments:
     """Read what the table says of each segment; rows of one segment must agree."""
     single, references = _described(table)
-    described = {*single.values(), *references.values()}
+    described = [*references.values(), *single.values()]
 
     def texts(name: str, *, strict: bool) -> Texts | None:
         return _per_segment(table, name, len(ids), segment, strict=strict)
 
     columns = {name: texts(name, strict=name not in table.given) for name in described}
-    others = [n for n in table.metadata if n in table and n not in described]
+    others = [n for n in table.columns if n in table.metadata and n not in described]
     metadata = {name: texts(name, strict=False) for name in others}
     named = {key: held for key, name in references.items() if (held := columns[name]) is not None}
     return Segments(
