@@ -130,16 +130,8 @@ def of_file(view: FileView) -> FileFormat | None:
     if not folder and tables.is_excel(view.path):
         return None
     keys = set() if folder else set(view.record or ())  # one look for all
-    for form in _of_type(FileFormat):
-        if form.folder != folder or not keys.issuperset(form.keys):
-            continue
-        globs = form.files if isinstance(form, Foreign) else ()
-        elsewhere = globs and not any(view.kind in glob for glob in globs)
-        if view.kind in ("csv", "tsv") and view.head and elsewhere:
-            continue  # what a tool writes as JSON is no delimited file
-        if form.recognise(view):
-            return form
-    return None
+    formats = (f for f in _of_type(FileFormat) if f.folder == folder and keys.issuperset(f.keys))
+    return next((form for form in formats if form.recognise(view)), None)
 
 
 def claimed_by(table: RawTable) -> MarkedFormat | None:
