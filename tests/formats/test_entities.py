@@ -18,7 +18,7 @@ from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.formats import entities
 from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
-from steelyard.formats.reading import Reading, read_any
+from steelyard.formats.reading import read_any
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]
@@ -61,12 +61,6 @@ def test_json_lines(tmp_path: Path) -> None:
             Sentence("ref10", (EntityMention("/m/1", 0, 2), EntityMention("/m/1", 0, 2))),
         ),
     }
-
-
-@pytest.mark.parametrize("key", ["segment", "seg", "sid", "item"])
-def test_synonyms_of_line(tmp_path: Path, key: str) -> None:
-    found = read(written(tmp_path / "x.jsonl", {key: 1, "sentence": "s", "entities": []}))
-    assert found.systems == {"unknown": (Sentence("s", ()),)}
 
 
 @pytest.mark.parametrize(
@@ -172,15 +166,6 @@ def test_released_file(tmp_path: Path, name: str, system: str) -> None:
     assert found.systems[system][0].mentions == (EntityMention("/m/1", 0, 1, "x"),)
 
 
-@pytest.mark.parametrize("level", [".", "annotations", NEWSTEST, f"{NEWSTEST}/ru-en"])
-def test_found_at_any_level_above(release: Path, level: str) -> None:
-    form, found, _ = read_any(release / level, Reading(lp="ru-en"))
-    assert form == "KoBE release"
-    assert set(found.systems) == {"A", "online-B.0", "src", "ref"}
-    assert (found.n_segments, found.language_pair) == (2, "ru-en")
-    assert found.inputs[0].path.endswith("ru-en")
-
-
 def test_the_pair_is_chosen_where_there_are_several(
     release: Path, refusal: Refusal, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -235,13 +220,6 @@ def test_bad_releases(name: str, content: Any, words: str, release: Path, refusa
     assert words in message
 
 
-def test_files_that_are_not_there(release: Path, refusal: Refusal) -> None:
-    path = release / NEWSTEST / "de-en" / "newstest2019.C.de-en"
-    path.symlink_to("nowhere")
-    message = refusal(entities.read_folder, path.parent)
-    assert message == f"{path}: is a link to a file that is not there"
-
-
 def test_a_name_that_is_no_text(release: Path, refusal: Refusal) -> None:
     folder = release / NEWSTEST / "de-en"
     try:
@@ -249,14 +227,6 @@ def test_a_name_that_is_no_text(release: Path, refusal: Refusal) -> None:
     except OSError:
         pytest.skip("this file system has such names for no file")
     assert "the name holds '\\udcff'" in refusal(entities.read_folder, folder)
-
-
-def test_mentions_without_an_id_are_told_once(release: Path) -> None:
-    folder = release / NEWSTEST / "ru-en"
-    for path in folder.iterdir():
-        path.write_text(path.read_text().replace("/m/1", "", 1))
-    notes = entities.read_folder(folder).notes
-    assert notes == (f"{folder}: 4 mentions without an id left out",)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

@@ -112,17 +112,6 @@ def test_what_pandas_leaves_unnamed_is_refused(change: Any, words: list[str]) ->
     assert all(word in str(caught.value) for word in words), caught.value
 
 
-def test_integers_without_a_name_say_nothing_where_a_column_names_segments() -> None:
-    frame = pandas_frame()
-    for same in (frame.iloc[::-1], frame.set_axis([5, 5, 5, 5])):
-        assert load(same).identical(expected())
-    kept = frame[frame["segment"] == 9]
-    assert list(kept.index) != list(range(len(kept)))
-    filtered = load(kept)
-    assert filtered.identical(load(kept.reset_index(drop=True)))
-    assert filtered.segments.ids == ("9",)
-
-
 def test_a_wide_frame_of_moved_rows_is_refused() -> None:
     """Its third row may be segment 7 of another input: numbers of rows would join wrong cells."""
     wide = pd.DataFrame({"A": [1.0, 2.0, 3.0, 4.0], "B": [2.0, 3.0, 1.0, 5.0]})
@@ -155,12 +144,6 @@ def test_a_wide_frame_of_moved_rows_is_refused() -> None:
 def test_polars_frames(types: Any, lazy: bool) -> None:
     frame = pl.DataFrame(ROWS).cast(types)
     assert load(frame.lazy() if lazy else frame).identical(expected())
-
-
-def test_frames_join_with_frames() -> None:
-    one = pl.DataFrame(ROWS).select("system", "segment", "doc", "output", "x")
-    two = pandas_frame()[["system", "segment", "n"]]
-    assert load(one, two).identical(expected())
 
 
 @pytest.mark.parametrize(
@@ -237,15 +220,6 @@ def test_to_frame_and_back(backend: str, es: EvalSet) -> None:
     assert load(frame).identical(es)
 
 
-@pytest.mark.parametrize("backend", ["pandas", "polars"])
-def test_to_frame_has_a_row_for_every_cell(backend: str) -> None:
-    frame = expected().to_frame(backend)
-    assert list(frame.columns) == ["system", "segment", "doc", "n", "x"]
-    assert frame["system"].to_list() == ["A", "A", "B", "B"]
-    assert frame["segment"].to_list() == ["9", "10", "9", "10"]
-    assert frame["n"].to_list() == [4.0, 2.0, 3.0, 1.0]
-
-
 @pytest.mark.parametrize("library", [pd, pl])
 def test_times_and_dates_name_segments(library: Any) -> None:
     times = [datetime(2024, 5, 1, 10), datetime(2024, 5, 2)] * 2  # noqa: DTZ001 - as frames have
@@ -255,13 +229,3 @@ def test_times_and_dates_name_segments(library: Any) -> None:
     assert es.to_frame("polars")["x"].to_list() == [1, 2, 3, 4]
     days = load(library.DataFrame({**rows, "segment": [time.date() for time in times]}))
     assert days.segments.ids == ("2024-05-01", "2024-05-02")
-
-
-def test_what_is_no_name_is_shown() -> None:
-    rows = {"system": ["A", "B"], "segment": [True, False], "x": [1.0, 2.0]}
-    for library in (pd, pl):
-        with pytest.raises(InputError, match="column 'segment' holds True, expected a name"):
-            load(library.DataFrame(rows))
-    lost = pd.DataFrame({**rows, "segment": pd.to_datetime(["2024-05-01", None])})
-    with pytest.raises(InputError, match="<frame>:2: column 'segment' is empty, expected a name"):
-        load(lost)

@@ -66,33 +66,9 @@ def test_zero_based_against_one_based(table: Write, refusal: Refusal, first: int
     assert f"from {1 - first} to {5 - first}" in message
 
 
-def test_one_shifted_among_three(table: Write, refusal: Refusal) -> None:
-    inputs = [table(name, ["A"], range(5), name) for name in "ab"]
-    shifted = table("c", ["A"], range(1, 6), "c")
-    assert str(shifted) in refusal(*inputs, shifted)
-
-
 def test_missing_segments_are_no_shift(table: Write) -> None:
     es = load(table("a", ["A"], range(5), "x"), table("b", ["A"], range(1, 5), "y"))
     assert es.segments.ids == ("0", "1", "2", "3", "4")
-
-
-def test_ranges_that_start_elsewhere_are_no_shift(table: Write) -> None:
-    es = load(table("a", ["A"], range(101, 105), "x"), table("b", ["A"], range(102, 106), "y"))
-    assert es.segments.ids == ("101", "102", "103", "104", "105")
-
-
-@pytest.mark.parametrize("digits", [18, 4300, 5000])
-def test_long_numbers_as_segments(table: Write, digits: int) -> None:
-    ids = ["1" * digits, "1" * digits + "0"]
-    es = load(table("a", ["A"], ids, "x"), table("b", ["A"], ids, "y"))
-    assert es.segments.ids == tuple(ids)
-
-
-@pytest.mark.parametrize("ids", [["²", "1"], ["٣", "1"], ["１", "2"], ["-1", "0"], ["01", "1"]])
-def test_odd_digits_as_segments(table: Write, ids: list[str]) -> None:
-    es = load(table("a", ["A"], ids, "x"), table("b", ["A"], ids, "y"))
-    assert set(es.segments.ids) == set(ids)
 
 
 def test_no_shared_system(table: Write, refusal: Refusal) -> None:
@@ -114,11 +90,6 @@ def test_conflicting_values(table: Write, refusal: Refusal) -> None:
     message = refusal(one, two)
     for word in ("'x'", str(two), "0.5", "11", "'B'"):
         assert word in message
-
-
-def test_same_values_in_two_files_are_fine(table: Write) -> None:
-    one, two = table("a", ["A", "B"], [1, 2]), table("b", ["A"], [1, 2])
-    assert load(one, two)["x"].values.tolist() == [[0.0, 1.0], [10.0, 11.0]]
 
 
 def test_zero_and_minus_zero_conflict_or_keep_the_first(tmp_path: Path) -> None:
@@ -169,12 +140,6 @@ def test_conflicting_texts(tmp_path: Path, refusal: Refusal, one: str, two: str,
         assert "'a'" in message
     else:
         assert load(*paths).segments.sources == ("s",)
-
-
-def test_conflicting_outputs(tmp_path: Path, refusal: Refusal) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.jsonl").write_text(f'{{"seg":1,"out":{{"A":"{name}"}}}}\n')
-    assert "output 'A'" in refusal(tmp_path / "a.jsonl", tmp_path / "b.jsonl")
 
 
 def test_reference_as_a_system_has_its_text(table: Write, tmp_path: Path) -> None:

@@ -27,95 +27,8 @@ BASE = {"system": ["B", "A", "B"], "segment": ["2", "1", "10"]}
 SCORES = {"x": np.array([0.5, 0.25, 0.125])}
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
-@pytest.mark.parametrize(
-    "segment", ["segment", "seg", "seg_id", "segment_id", "sid", "line", "item"]
-)
-def test_synonyms_of_segment(tmp_path: Path, segment: str, suffix: str) -> None:
-    path = tmp_path / f"x.{suffix}"
-    tables.write(path, {"system": BASE["system"], segment: BASE["segment"], **SCORES})
-    es = load(path)
-    assert es.systems == ("A", "B")
-    assert es.segments.ids == ("1", "2", "10")
-    assert np.array_equal(
-        es["x"].values, [[0.25, np.nan, np.nan], [np.nan, 0.5, 0.125]], equal_nan=True
-    )
-    assert es.metrics == ("x",)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize(
-    ("column", "found"),
-    [
-        ("doc", lambda es: es.segments.documents),
-        ("document", lambda es: es.segments.documents),
-        ("domain", lambda es: es.segments.domains),
-        ("source", lambda es: es.segments.sources),
-        ("src", lambda es: es.segments.sources),
-        ("reference", lambda es: es.segments.references["ref"]),
-        ("ref", lambda es: es.segments.references["ref"]),
-        ("ref:refA", lambda es: es.segments.references["refA"]),
-    ],
-)
-def test_synonyms_of_what_describes_a_segment(
-    tmp_path: Path, column: str, found: Callable[[EvalSet], Any], suffix: str
-) -> None:
-    path = tmp_path / f"x.{suffix}"
-    rows = {"system": ["A", "A", "B", "B"], "segment": ["1", "2", "1", "2"]}
-    tables.write(path, {**rows, column: ["a", "b", "a", None], "x": np.arange(4.0)})
-    es = load(path)
-    assert found(es) == ("a", "b")
-    assert list(es.scores) == ["x"]
-
-
-@pytest.mark.parametrize("column", ["output", "hyp"])
-def test_synonyms_of_output(tmp_path: Path, column: str) -> None:
-    path = tmp_path / "x.csv"
-    tables.write(path, {**BASE, column: ["b2", None, "b10"]})
-    es = load(path)
-    assert es.outputs == {"B": (None, "b2", "b10")}
-    assert es.systems == ("A", "B")
-
-
-@pytest.mark.parametrize("column", ["lp", "langpair", "language_pair"])
-def test_synonyms_of_language_pair(tmp_path: Path, refusal: Refusal, column: str) -> None:
-    path = tmp_path / "x.csv"
-    tables.write(path, {column: ["en-de"] * 3, **BASE, **SCORES})
-    es = load(path)
-    assert es.language_pair == "en-de"
-    assert list(es.scores) == ["x"]
-    assert load(path, lp="en-de").language_pair == "en-de"
-    assert "en-de, not zh-en" in refusal(path, lp="zh-en")
-
-
 def test_language_pair_can_be_given(tmp_path: Path) -> None:
     assert load(table(tmp_path / "x.csv", **BASE, **SCORES), lp="en-de").language_pair == "en-de"
-
-
-@pytest.mark.parametrize("delimiter", [",", "\t", ";"])
-def test_delimiters(tmp_path: Path, delimiter: str) -> None:
-    text = "system,segment,x\nA,1,0.5\n".replace(",", delimiter)
-    for name in ("x.csv", "x.txt", "x"):
-        (tmp_path / name).write_text(text)
-        assert load(tmp_path / name)["x"].values.tolist() == [[0.5]]
-
-
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet"])
-def test_wide_table(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"x.{suffix}"
-    systems = {"B": np.array([1.0, np.nan]), "A": SCORES["x"][:2]}
-    tables.write(path, {"segment": ["10", "9"], "doc": ["d", "d"], **systems})
-    es = load(path)
-    assert es.systems == ("A", "B")
-    assert es.segments.ids == ("9", "10")
-    assert es.documents == ("d",)
-    assert str(es["score"].values.tolist()) == "[[0.25, 0.5], [nan, 1.0]]"
-
-
-def test_wide_table_without_segments_is_numbered_from_one(tmp_path: Path) -> None:
-    es = load(table(tmp_path / "x.csv", B=[1.0, 2.0], A=[3.0, 4.0]))
-    assert es.segments.ids == ("1", "2")
-    assert es["score"].values.tolist() == [[3.0, 4.0], [1.0, 2.0]]
 
 
 def test_wide_table_needs_a_system(tmp_path: Path, refusal: Refusal) -> None:
@@ -156,14 +69,6 @@ def test_text_layout(tmp_path: Path) -> None:
     assert es.systems == ("A", "B")
 
 
-@pytest.mark.parametrize("key", ["ref", "reference"])
-def test_text_layout_with_one_reference(tmp_path: Path, key: str) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps({"sid": 1, "source": "s", key: "r", "out": {"A": "a"}}))
-    es = load(path)
-    assert es.segments == Segments(("1",), sources=("s",), references={"ref": ("r",)})
-
-
 def test_documents_stay_together(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     ids, documents = ["1", "2", "3", "4"], ["a", "b", "a", "b"]
@@ -192,34 +97,6 @@ def inputs(tmp_path: Path) -> Mapping[str, Path]:
 def _texts(path: Path) -> Path:
     path.write_text('{"seg":"1","src":"s","refs":{"refA":"r"},"out":{"A":"a","B":"b"}}\n')
     return path
-
-
-@pytest.mark.parametrize(
-    ("names", "human"),
-    [
-        (["human", "metric"], ("esa", "mqm")),
-        (["metric", "human"], ("esa", "mqm")),
-        (["human", "metric", "system"], ("esa", "mqm")),
-        (["system", "human", "metric", "text"], ("esa", "mqm")),
-        (["human"], ("mqm",)),
-        (["all"], ("mqm",)),
-        (["all", "text"], ("mqm",)),
-        (["all", "system"], ("mqm",)),
-        (["human", "system"], ("mqm",)),
-        (["system"], ("mqm",)),
-        (["all", "metric"], ("esa", "mqm")),
-    ],
-)
-def test_neighbours_of_the_human_score(
-    inputs: Mapping[str, Path], names: list[str], human: tuple[str, ...]
-) -> None:
-    es = load(*(inputs[name] for name in names), human="mqm")
-    assert es.human == human
-    assert set(es.metrics) == set(es.scores) - set(human)
-
-
-def test_without_human_all_scores_are_metrics(inputs: Mapping[str, Path]) -> None:
-    assert load(inputs["human"], inputs["metric"]).human == ()
 
 
 def test_kind_says_more(inputs: Mapping[str, Path]) -> None:
@@ -265,14 +142,6 @@ def test_uses_know_references_of_another_input(tmp_path: Path) -> None:
 # What is kept.
 
 
-def test_select_and_drop_systems(tmp_path: Path, refusal: Refusal) -> None:
-    path = table(tmp_path / "x.csv", A=[1.0, 2.0], B=[3.0, 4.0], C=[5.0, 6.0])
-    assert load(path, systems=["C", "A"])["score"].values.tolist() == [[1.0, 2.0], [5.0, 6.0]]
-    assert load(path, drop_systems=["B"]).systems == ("A", "C")
-    assert load(path, systems=["A", "B"], drop_systems=["B"]).systems == ("A",)
-    assert "list of names" in refusal(path, systems="A")
-
-
 def test_domain_where_and_ignore(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     rows = {"year": ["1", "1", "2", "2"], "system": ["A"] * 4, "segment": ["1", "2", "1", "2"]}
@@ -303,37 +172,6 @@ def rich() -> EvalSet:
         {"A": ("a0", "a1"), "B": ("b0", None)},
         language_pair="en-de",
     )
-
-
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "csv.gz", "jsonl.gz", "parquet"])
-def test_long_table_comes_back(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"x.{suffix}"
-    assert save(rich(), path, to="long") == []
-    assert load(path).identical(rich())
-
-
-def test_text_layout_comes_back(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    assert save(rich(), path, to="text") == ["scores"]
-    assert load(path).identical(rich().drop(scores=["chrF-refA"]))
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-def test_wide_table_comes_back(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"x.{suffix}"
-    assert save(rich(), path, to="wide") == ["texts"]
-    again = load(path)
-    assert again.systems == ("A", "B")
-    assert again["score"].values.tobytes() == rich()["chrF-refA"].values.tobytes()
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-def test_system_table_comes_back(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"x.{suffix}"
-    assert save(rich(), path, to="system") == ["texts", "segment scores"]
-    scores = load(path)["chrF-refA"].system_scores
-    assert scores is not None
-    assert scores.tobytes() == rich()["chrF-refA"].system_means().tobytes()
 
 
 def test_save_says_what_is_lost(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from steelyard import EvalSet, ScoreTable, Segments, load, save
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats import plaintext, tables
+from steelyard.formats import tables
 from steelyard.formats.judged import battle_counts
 from steelyard.formats.scoretables import read_wide, write_wide
 
@@ -99,20 +99,6 @@ def test_names_of_files_are_taken_literally(
     parent.mkdir()
     save(es, parent / f"y.{suffix}", to="long")
     assert load(parent / f"y.{suffix}").identical(es)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize("folder", ["system=Z", "x=5", "year=2020", "lp=en-de/system=Q"])
-def test_folders_that_look_like_partitions_add_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, suffix: str
-) -> None:
-    monkeypatch.setattr(tables, "_FAST_FROM", 0)
-    (tmp_path / folder).mkdir(parents=True)
-    es = small()
-    path = tmp_path / folder / f"t.{suffix}"
-    columns = es.columns()
-    tables.write(path, columns)
-    assert load(path).identical(es)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -216,13 +202,6 @@ def test_no_key_or_column_is_blank(tmp_path: Path, name: str) -> None:
     text.write_text(json.dumps({"seg": "1", "out": {name: "a", "B": "b"}}))
     with pytest.raises(InputError, match=r"x.jsonl:1: 'out': '.*' should be a name with a text"):
         load(text)
-
-
-def test_a_plain_file_with_a_blank_stem_names_no_system(tmp_path: Path) -> None:
-    path = tmp_path / " .txt"
-    path.write_text("1\n2\n")
-    with pytest.raises(InputError, match="its stem names a system, and is blank"):
-        plaintext.read_scores([path])
 
 
 @pytest.mark.parametrize("column", ["left", "right", "unit"])

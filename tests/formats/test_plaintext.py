@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from steelyard.core.errors import InputError, UsageError
+from steelyard.core.errors import InputError
 from steelyard.formats import plaintext
 
 
@@ -34,12 +34,6 @@ def test_texts_become_a_set(tmp_path):
     assert [each.format for each in es.inputs] == ["plain text"] * 5
 
 
-def test_without_source_and_reference(tmp_path):
-    es = plaintext.read(write(tmp_path, a="x\n"))
-    assert es.segments.sources is None
-    assert es.references == ()
-
-
 @pytest.mark.parametrize(
     ("contents", "message"),
     [
@@ -54,18 +48,6 @@ def test_texts_that_do_not_fit(tmp_path, contents, message):
     ref, a = write(tmp_path, **contents)
     with pytest.raises(InputError, match=message):
         plaintext.read([a], references=[ref])
-
-
-def test_names_that_repeat(tmp_path):
-    (a,) = write(tmp_path, a="x\n")
-    other = tmp_path / "a.de"
-    other.write_text("y\n")
-    with pytest.raises(InputError, match=r"a\.de: system 'a' is named by its .* so is .*a\.en"):
-        plaintext.read([a, other])
-    with pytest.raises(InputError, match=r"reference 'a' .* so is the same file"):
-        plaintext.read([a], references=[a, a])
-    with pytest.raises(UsageError, match="no outputs"):
-        plaintext.read([])
 
 
 def test_empty_texts_if_asked_for(tmp_path):
@@ -93,9 +75,3 @@ def test_numbers(tmp_path):
 def test_numbers_that_do_not_fit(tmp_path, text, message):
     with pytest.raises(InputError, match=message):
         plaintext.read_scores(write(tmp_path, a="1\n2\n", b=text))
-
-
-@pytest.mark.parametrize("line", ["1\t2", "system,segment", "1,2", "", "one", "nan"])
-def test_tables_are_no_plain_numbers(tmp_path, line):
-    (path,) = write(tmp_path, a=f"{line}\n")
-    assert not plaintext.is_numbers(path)

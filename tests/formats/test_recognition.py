@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import json
 import re
 import shutil
 from itertools import permutations
@@ -16,9 +15,9 @@ import pytest
 from steelyard import EvalSet, compare_battles, load
 from steelyard.core.errors import SteelyardError
 from steelyard.formats import registry
+from steelyard.formats.files import kept
 from steelyard.formats.format import FileFormat
 from steelyard.formats.reading import Reading, read_any
-from steelyard.formats.streams import kept
 from steelyard.formats.view import FileView
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -272,34 +271,3 @@ def test_battles_in_any_order(name: str, tmp_path: Path) -> None:
     assert one.n_battles == two.n_battles
     for by in one.aggregations:
         assert one.aggregations[by].scores.tolist() == two.aggregations[by].scores.tolist()
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"user_id": "u1", "system": "A", "segment": 0, "annotation": 3},
-        {"source": "s", "hypothesis": "h", "errors": 2, "system_id": "A", "segment_id": 0},
-        {"id": 0, "annotation_id": 0, "annotator": "x", "system": "A", "segment": 0, "score": 3},
-    ],
-)
-def test_keys_that_any_table_may_have(record: dict[str, object], tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text(json.dumps(record) + "\n" + json.dumps(record | {"segment": 1}) + "\n")
-    assert registry.of_file(FileView(path)) is None
-
-
-@pytest.mark.parametrize(
-    ("record", "form"),
-    [
-        ({"user_id": "u", "item_i": 0, "item": 3, "annotation": []}, "pearmut log"),
-        ({"source": 3, "hypothesis": "h", "errors": []}, "standalone ratings"),
-        ({"data": {}, "annotations": 3}, "Label Studio export"),
-    ],
-)
-def test_what_a_damaged_file_was_taken_for_is_said(
-    record: dict[str, object], form: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "x.json"
-    path.write_text(json.dumps([record]))
-    with pytest.raises(SteelyardError, match=rf"expected .* \(read as {form}\)$"):
-        read_any(path)

@@ -16,9 +16,6 @@ from steelyard import EvalSet, ScoreTable, Segments, load
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
-from steelyard.formats.columns import says_id
-from steelyard.formats.reading import read_any
-from steelyard.formats.scoretables import write_wide
 
 N = 20
 RNG = np.random.default_rng(0)
@@ -137,18 +134,6 @@ def test_an_id_is_no_score_of_a_long_table(form, name, tmp_path):
     assert sorted(es.scores) == sorted([name, "accuracy"])
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("system", ["model", "model_name", "name"])
-@pytest.mark.parametrize("segment", ["id", "example_id", "item_id", "question_id", "prompt_id"])
-def test_other_names_of_systems_and_segments(form, system, segment, tmp_path):
-    es = load(form(tmp_path / "x", long(system, segment)))
-    assert es.systems == ("gpt-4o", "llama")
-    assert es.segments.ids == tuple(map(str, range(N)))
-    np.testing.assert_array_equal(es["accuracy"].values, [GOOD, BAD])
-    assert f"column '{system}' is taken as the system" in said(es)
-    assert f"column '{segment}' is taken as the segment" in said(es)
-
-
 def test_a_system_of_a_wide_table_may_be_called_model(tmp_path):
     es = load(as_csv(tmp_path / "x", {"baseline": GOOD, "model": BAD}))
     assert (es.systems, es.notes) == (("baseline", "model"), ())
@@ -180,59 +165,13 @@ def test_one_row_of_numbers_is_no_table_of_systems(form, tmp_path):
     assert load(form(tmp_path / "x", {"segment": ["1"], "foo": [1.0], "bar": [2.0]})).n_systems == 2
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_columns_of_several_kinds_are_named(form, tmp_path):
-    es = load(form(tmp_path / "x", {"segment": range(N), "one": GOOD, "two": BAD * 900}))
-    assert "'two' goes up to" in said(es)
-    es = load(form(tmp_path / "x", {"segment": range(N), "accuracy": GOOD, "latency": BAD * 900}))
-    assert (es.n_systems, list(es.scores)) == (1, ["accuracy", "latency"])
-    assert not said(load(form(tmp_path / "x", {"segment": range(N), "a": GOOD, "b": BAD * 5})))
-
-
-def test_a_column_of_words_describes_the_item_or_is_left_out(tmp_path):
-    es = load(as_csv(tmp_path / "x", long(mood=["x", "y"] * N, model_mood=["x"] * N + ["y"] * N)))
-    assert list(es.scores) == ["accuracy"]
-    assert list(es.segments.metadata) == ["mood"]
-
-
 def test_a_slip_among_numbers_is_refused(tmp_path):
     with pytest.raises(InputError, match=r"x\.csv:3: column 'mood': 'x' is not a number"):
         load(as_csv(tmp_path / "x", long(mood=[1, "x"] * N)))
 
 
-@pytest.mark.parametrize("command", ["compare", "data info", "data check"])
-def test_commands_say_what_was_guessed(command, tmp_path, capsys):
-    path = as_csv(tmp_path / "x", wide(id=range(N)))
-    more = ["--by", "mean", "--bootstrap", "20"] if command == "compare" else []
-    assert run([*command.split(), str(path), *more, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert f"{path}: column 'id' is taken as the segment" in found["warnings"]
-
-
-def test_written_tables_can_be_read_again(tmp_path):
-    es = load(as_csv(tmp_path / "x", {"segment": range(N), "A": range(N), "B": [2] * N}))
-    write_wide(es, tmp_path / "again.csv")
-    assert load(tmp_path / "again.csv").identical(es)
-    odd = EvalSet(("id", "B"), es.segments, es.scores)
-    with pytest.raises(UsageError, match="system named 'id'"):
-        write_wide(odd, tmp_path / "odd.csv")
-
-
 def names(text: str) -> Iterable[str]:
     return text.split(",")
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("id,Id,ID,idx,index,uuid,qid,item,example,prompt,question,segment,row,line,doc_id", True),
-        ("questionId,exampleID,prompt-id,id_question,row number,line_no,Unnamed: 0", True),
-        ("BLEU,chrF-refA,A,model,baseline,candid,grid,sample,valid,readability,gpt-4o", False),
-        ("MQM,score,online-A,refA,idea,humid,prompting,lineage,arrow,itemised", False),
-    ],
-)  # fmt: skip
-def test_names_that_say_id(given, expected):
-    assert {name: says_id(name) for name in names(given)} == dict.fromkeys(names(given), expected)
 
 
 PADDED = "system, segment, m1\nA, 1, 0.5\nA, 2, 0.25\nB, 1, 0.75\nB, 2, 1\n"
@@ -272,23 +211,6 @@ def test_padded_names_of_a_frame(tmp_path):
     frame = pd.DataFrame({"m1": ["A"], " segment": [1], " m1": [0.5]})
     with pytest.raises(InputError, match="'m1' occurs twice"):
         load(frame)
-
-
-def test_written_names_with_blanks_are_not_taken_for_padding(tmp_path):
-    es = EvalSet((" a ", " b"), Segments(("1", "2")), {"score": ScoreTable([[1.5, 2], [3, 4]])})  # type: ignore[arg-type]
-    write_wide(es, tmp_path / "x.csv")
-    assert load(tmp_path / "x.csv").identical(es)
-
-
-def test_a_padded_log_of_battles(tmp_path):
-    from steelyard.formats.judged.battle_counts import read_counts
-
-    paths = [tmp_path / "log.csv", tmp_path / "more.csv"]
-    for path in paths:
-        path.write_text("left, right, outcome\nA, B, left\nA, B, right\nA, B, left\n")
-    for log, n in ((paths[0], 3), (paths, 6)):  # read whole, and by DuckDB
-        counted = read_counts(log)
-        assert (counted.systems, counted.n_battles) == (("A", "B"), n)
 
 
 GUARDED = ("-base", "=x", "+1", "@a", " -b", "'-base", "''=x", "'s", "plain")
@@ -412,27 +334,6 @@ def test_an_epoch_needs_a_system_and_an_item(tmp_path: Path) -> None:
     assert load(path)["acc"].system_means().tolist() == [0.5, 0.6]
 
 
-def test_objects_become_columns_with_a_dot(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"model": "A", "id": 1, "usage": {"tokens": 3}, "x": 0.5}\n')
-    assert list(load(path).scores) == ["usage.tokens", "x"]
-
-
-@pytest.mark.parametrize(
-    ("text", "note"),
-    [
-        ("id,gold,a\n1,0.5,0.6\n2,0.1,0.2\n", "column 'gold' is taken for a system"),
-        ("id,a,b\n1,0.5,0.6\nmean,0.1,0.2\n", "a row of averages or totals left out (line 3)"),
-        ("model,item,trial,x\nA,1,3,0.5\nB,1,5,0.5\n", "is not used: every item has one (3, 5)"),
-        ("model,item,trial,x\nA,1,0.3,0.5\nB,1,0.5,0.5\n", "holds decimals, and is taken for a"),
-    ],
-)
-def test_what_is_odd_is_said(tmp_path: Path, text: str, note: str) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text(text)
-    assert any(note in said for said in load(path).notes)
-
-
 @pytest.mark.parametrize("counter", ["id", "Unnamed: 0"])
 @pytest.mark.parametrize("item", ["prompt", "example"])
 def test_a_counter_of_rows_gives_way_to_the_item(tmp_path: Path, counter: str, item: str) -> None:
@@ -440,14 +341,6 @@ def test_a_counter_of_rows_gives_way_to_the_item(tmp_path: Path, counter: str, i
     path.write_text(f"{counter},model,{item},x\n0,A,p,0.5\n1,A,q,0.6\n2,B,p,0.7\n3,B,q,0.8\n")
     es = load(path)
     assert es.segments.ids == ("p", "q")
-
-
-def test_ratings_name_systems_as_people_do(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("annotator,model,example_id,score\nann,A,1,50\nann,B,1,60\n")
-    form, ratings, _ = read_any(path)
-    assert form == "direct assessment"
-    assert (ratings.systems, ratings.segments) == (("A", "B"), ("1",))
 
 
 def test_a_task_may_be_an_item(tmp_path: Path) -> None:

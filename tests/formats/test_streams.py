@@ -208,12 +208,6 @@ def test_process_substitution(tmp_path):
     assert (found["systems"], found["n_segments"]) == (["bad", "goodxxxxx"], 3000)
 
 
-def test_warnings_name_stdin(monkeypatch, capsys):
-    stdin(monkeypatch, b"id,A,B\n7,0.5,0.25\n8,0.5,0.75\n")
-    found = result(["data", "info", "-"], capsys)
-    assert found["warnings"] == ["<stdin>: column 'id' is taken as the segment"]
-
-
 def test_standard_input_is_one_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["score", "-", "--ref", "-", "--metrics", "bleu"]) == 2
     assert capsys.readouterr().err == (

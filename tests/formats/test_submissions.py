@@ -120,13 +120,6 @@ def test_rows_are_selected_or_it_is_refused(
         assert list(es.scores) == [kept]
 
 
-def test_several_metrics_in_one_file(tmp_path: Path) -> None:
-    more = [line.replace("chrF", "BLEU").replace("refA", "src") for line in LINES[:2]]
-    es = load(submit(tmp_path, *LINES, *more))
-    assert list(es.scores) == ["BLEU-src", "chrF-refA"]
-    assert np.isnan(es["BLEU-src"].values[1]).all()
-
-
 def test_submission_joins_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "wmt23"
     for name, text in {
@@ -182,24 +175,3 @@ def test_what_a_submission_cannot_hold(tmp_path: Path, refusal: Refusal) -> None
         odd = EvalSet(("A", bad), es.segments, es.scores, name="w", language_pair="en-de")
         refusal(save, odd, path, to="submission")
     assert not path.exists()
-
-
-def test_other_segment_ids_are_kept_or_refused(tmp_path: Path) -> None:
-    es = EvalSet(
-        ("A",),
-        Segments(("s1", "s7"), ("d", "d"), ("n", "n")),
-        {"x-src": ScoreTable(np.array([[1.0, 2.0]]), uses=("src",))},
-        language_pair="en-de",
-    )
-    path = tmp_path / "x.tsv"
-    lost = save(es, path, to="submission")
-    assert any("segment" in what for what in lost)
-
-
-def test_metrics_that_know_different_systems_are_named(tmp_path: Path) -> None:
-    other = [line.replace("chrF", "BLEU").replace("\tB\t", "\tBB\t") for line in LINES]
-    path = submit(tmp_path, *LINES, *other)
-    assert load(path).notes == (
-        f"{path}: 'BLEU-refA' does not have 1 system: 'B'",
-        f"{path}: 'chrF-refA' does not have 1 system: 'BB'",
-    )

@@ -140,15 +140,6 @@ def test_fast_reader_equals_parser_on_one_cell(tmp_path: Path, cell: str) -> Non
     assert_same_table(path)
 
 
-@pytest.mark.parametrize("cell", NUMBERS)
-def test_fast_reader_is_used_for_odd_numbers(tmp_path: Path, cell: str) -> None:
-    path = tmp_path / "table.csv"
-    path.write_text(f"system;segment;x\nA;1;0.5\nA;2;{cell}\n", encoding="utf-8")
-    fast, _ = read_both(path)
-    assert isinstance(fast.columns["x"], np.ndarray)
-    assert bits(fast.columns["x"]) == bits([0.5, float(cell)])
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -193,19 +184,6 @@ def test_fast_reader_equals_parser_on_packed_files(tmp_path: Path) -> None:
     plain = tmp_path / "packed-but-not-named-so.csv"
     plain.write_bytes(gzip.compress(one + two))
     assert_same_table(plain)
-
-
-@pytest.mark.thorough
-def test_large_file_is_read_in_order(tmp_path: Path) -> None:
-    values = np.random.default_rng(0).standard_normal(60_000)
-    rows = [f"S{i % 7:02d},{i // 7},{x!r}" for i, x in enumerate(values.tolist())]
-    path = tmp_path / "large.csv"
-    path.write_text("system,segment,x\r\n" + "\r\n".join(rows), encoding="utf-8", newline="")
-    assert path.stat().st_size > tables._FAST_FROM
-    fast, slow = read_both(path)
-    assert isinstance(fast.columns["x"], np.ndarray)
-    assert bits(fast.numbers("x")) == bits(slow.numbers("x")) == bits(values)
-    assert fast.labels("system") == slow.labels("system")
 
 
 @pytest.mark.parametrize(
@@ -304,15 +282,6 @@ def test_doubles_come_back_bit_for_bit(fresh: Fresh, suffix: str, values: list[f
     assert table.labels("segment") == segments
     if path.suffix == ".csv":
         assert_same_table(path)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "csv.gz", "jsonl.gz", "parquet"])
-def test_same_table_same_bytes(tmp_path: Path, suffix: str) -> None:
-    columns = {"system": ["A", "B"], "segment": ["1", "1"], "x": np.array([0.1, np.nan])}
-    one, two = tmp_path / f"one.{suffix}", tmp_path / f"two.{suffix}"
-    tables.write(one, columns)
-    tables.write(two, columns)
-    assert one.read_bytes() == two.read_bytes()
 
 
 def test_parquet_without_a_column_is_refused_in_a_line(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from steelyard.core.errors import (
     UsageError,
     printable,
 )
-from steelyard.formats.streams import kept
+from steelyard.formats.files import kept
 
 _CLI = "steelyard.cli"
 #: name: (module:function, one line of help); modules load only when their command is called.
@@ -32,7 +32,7 @@ COMMANDS = {
     "judge": (f"{_CLI}.judge:judge", "Which LLM judge can you trust?"),
     "human": (f"{_CLI}.human:human", "What do these raw ratings say?"),
     "score": (f"{_CLI}.score:score", "How good is this translation?"),
-    "study": (f"{_CLI}.study.group:study", "Would the conclusion hold on other data?"),
+    "study": (f"{_CLI}.study:study", "Would the conclusion hold on other data?"),
     "reproduce": (f"{_CLI}.reproduce:reproduce", "Do you reproduce the papers?"),
     "kb": (f"{_CLI}.kb:kb", "What is in this knowledge base; what does it link here?"),
     "report": (f"{_CLI}.report:report", "Let me see and share it: one HTML file."),

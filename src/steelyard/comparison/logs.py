@@ -55,12 +55,12 @@ from steelyard.data.units import (
 )
 from steelyard.formats import columns as roles
 from steelyard.formats import frames
+from steelyard.formats.files import kept, on_disk
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.judged.battles import LogColumns, unfolded
 from steelyard.formats.load import selection
 from steelyard.formats.reading import Reading, read_any
-from steelyard.formats.streams import kept, on_disk
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats, ratio
 from steelyard.stats.paired.tests import gap_test, sign_test_counts

@@ -141,14 +141,15 @@ def _join_segments(ids: tuple[str, ...], sets: Sequence[EvalSet]) -> Segments:
 
 def _join_scores(joined: EvalSet, sets: Sequence[EvalSet]) -> dict[str, ScoreTable]:
     merged = {}
+    systems, ids = joined.systems, joined.segments.ids
+    at = {id(es): (positions(es.systems, systems), positions(es.segments.ids, ids)) for es in sets}
     for name in dict.fromkeys(name for es in sets for name in es.scores):
         parts = [es for es in sets if name in es.scores]
         tables = [es.scores[name] for es in parts]
         values = np.full((joined.n_systems, joined.n_segments), np.nan)
         official: Floats | None = None
         for es, table in zip(parts, tables, strict=True):
-            rows = positions(es.systems, joined.systems)
-            columns = positions(es.segments.ids, joined.segments.ids)
+            rows, columns = at[id(es)]
             _merge(values, np.ix_(rows, columns), table.values, name, es)
             if table.system_scores is not None:
                 official = np.full(joined.n_systems, np.nan) if official is None else official

@@ -19,7 +19,7 @@ from typing import IO, Any, NoReturn
 
 from steelyard.core.errors import InputError
 from steelyard.formats import files
-from steelyard.formats.streams import on_disk
+from steelyard.formats.files import on_disk
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 
 from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog
-from steelyard.formats import repeats
+from steelyard.formats import reshape
 from steelyard.formats.cells import parse_number
 from steelyard.formats.foreign import BETTER_HIGH, Log, Row, foreign
 from steelyard.formats.format import ForeignTable
 from steelyard.formats.judged import battles
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.record import Record
+from steelyard.formats.reshape import spread
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.spreads import spread
+from steelyard.formats.view import Record
 
 JUDGE, OUTCOME = "judge", "outcome"
 
@@ -74,7 +74,7 @@ def _counted(table: RawTable, *, judged: bool = True) -> RawTable:
 _BATTLES = replace(battles.FORMAT, prepare=_counted)
 _VOTES = replace(battles.FORMAT, prepare=partial(_counted, judged=False))  # of people
 _SCORES = replace(
-    LONG, prepare=lambda table: repeats.folded(spread(table, JUDGE, "score", repeated=True))
+    LONG, prepare=lambda table: reshape.folded(spread(table, JUDGE, "score", repeated=True))
 )
 
 

@@ -2,10 +2,10 @@
 
 A **gap** is an absent value or one of :data:`GAPS`. A **number** is what :data:`NUMBER` matches, in
 plain digits of ASCII: no ``1_000``, no ``inf``, no ``0x10``. A **name** is text as it stands, or a
-whole number as digits. What else
-people write (``79%``, ``0,75``, ``1,234``, PASS) is told by the whole column. Small tables go
-through :func:`parse_number`, columns of text through :func:`fast_numbers`, and what DuckDB reads
-through the SQL below, which is made of the same constants; a test compares the three.
+whole number as digits. What else people write (``79%``, ``0,75``, ``1,234``, PASS) is decided by
+the whole column. Small tables go through :func:`parse_number`, columns of text through
+:func:`fast_numbers`, and what DuckDB reads through the SQL below, which is made of the same
+constants; a test compares the three.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _POINT = re.compile(_SIGN + r"[0-9]*\.[0-9]+([eE][+-]?[0-9]+)?[ \t]*")
 
 def parse_number(cell: object) -> float | None:
     """Convert one cell; NaN for a gap, None if it is not a number."""
-    if cell is None or (isinstance(cell, str) and cell in GAPS):
+    if is_gap(cell):
         return _NAN
     if isinstance(cell, str):
         return float(cell) if NUMBER.fullmatch(cell) else None
@@ -57,6 +57,11 @@ def parse_number(cell: object) -> float | None:
         exact = not isinstance(cell, (int, np.integer)) or int(number) == int(cell)
         return number if exact else None
     return None
+
+
+def is_gap(cell: object) -> bool:
+    """Tell whether a cell is absent, or a word for a gap."""
+    return cell is None or (isinstance(cell, str) and cell in GAPS)
 
 
 def fast_numbers(cells: Sequence[Any]) -> Floats | None:
@@ -93,7 +98,7 @@ def decimal_mark(columns: Iterable[Cells]) -> str:
     """Tell which mark stands before decimals in a file: ``,``, ``.``, both ``?``, or blank."""
     comma = point = grouped = False
     for column in columns:
-        texts = () if isinstance(column, np.ndarray) else _distinct(column) or ()
+        texts = distinct(column) or ()
         for text in (text.rstrip("% \u00a0") for text in texts if isinstance(text, str)):
             comma |= bool(_COMMA.fullmatch(text)) and not _GROUPED.fullmatch(text)
             if _POINT.fullmatch(text):
@@ -109,10 +114,7 @@ def as_written(column: Cells, mark: str) -> Floats | None:
 
     ``mark`` is what stands before decimals in the file: ``1,234`` may be either number.
     """
-    distinct = None if isinstance(column, np.ndarray) else _distinct(column)
-    if distinct is None:
-        return None
-    texts = {cell for cell in distinct if cell is not None and cell not in GAPS}
+    texts = {cell for cell in distinct(column) or () if not is_gap(cell)}
     if not texts or not all(isinstance(text, str) for text in texts):
         return None
     plain = {text: text for text in texts}
@@ -146,20 +148,20 @@ def _points(texts: Mapping[str, str], mark: str) -> dict[str, str]:
     return dict(texts)
 
 
-def _distinct(column: Sequence[Any]) -> set[Any] | None:
-    """Give the values of a column; None if it holds lists or objects."""
+def distinct(column: Cells) -> set[Any] | None:
+    """Give the values of a column; None if it holds numbers, lists or objects."""
     try:
-        return set(column)
+        return None if isinstance(column, np.ndarray) else set(column)
     except TypeError:
         return None
 
 
 def truths(column: Cells) -> Floats | None:
     """Convert a column of two words for right and wrong, and gaps; None if it holds others."""
-    distinct = None if isinstance(column, np.ndarray) else _distinct(column)
-    if distinct is None or len(distinct) > 12:
+    held_cells = distinct(column)
+    if held_cells is None or len(held_cells) > 12:
         return None
-    words = {cell: _word(cell) for cell in distinct}
+    words = {cell: _word(cell) for cell in held_cells}
     held = {word for word in words.values() if word}
     pair = next((pair for pair in _TRUTHS if held and held <= set(pair)), None)
     if pair is None or (held == {"right"}):  # which may be a side
@@ -174,7 +176,7 @@ def is_right(word: str) -> bool:
 
 
 def _word(cell: object) -> str:
-    if cell is None or (isinstance(cell, str) and cell in GAPS):
+    if is_gap(cell):
         return ""
     return str(cell).strip().casefold() if isinstance(cell, (str, bool, np.bool_)) else "?"
 

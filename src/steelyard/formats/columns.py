@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NoReturn
 
 import numpy as np
@@ -183,13 +184,15 @@ def words(name: str) -> list[str]:
     return re.findall(r"[^\W_]+|#", parted.casefold())
 
 
-def _key(name: str) -> str:
+@cache
+def key(name: str) -> str:
     """Give a name as we spell it: ``Sentence ID`` and ``Input.sentenceId`` are ``sentence_id``."""
     source, dot, rest = name.partition(".")
     plain = rest if dot and source.casefold() in _SOURCES else name
     return "_".join(words(plain)) or name
 
 
+@cache
 def says_id(name: str) -> bool:
     """Tell from its name that a column numbers or names rows, and holds no score.
 
@@ -198,30 +201,28 @@ def says_id(name: str) -> bool:
     >>> [says_id(name) for name in ("id", "questionId", "doc_id", "Unnamed: 0", "row no", "BLEU")]
     [True, True, True, True, True, False]
     """
-    parts = words(name)
-    if not parts:
-        return False
+    parts = words(name) or [""]
     numbered = len(parts) == 2 and parts[1] in _NUMBER
     whole = (len(parts) == 1 and parts[0] in _THING) or parts == ["test", "case"]
-    return parts[-1] in _ID or parts[0] == "id" or numbered or whole or parts[0] == "unnamed"
+    return parts[-1] in _ID or parts[0] in ("id", "unnamed") or numbered or whole
 
 
 def names_items(name: str) -> bool:
     """Tell from its name that a column numbers or names items: no documents, systems or raters."""
-    return says_id(name) and _OF_OTHERS.isdisjoint(words(name)) and _key(name) not in ALSO["doc"]
+    return says_id(name) and _OF_OTHERS.isdisjoint(words(name)) and key(name) not in ALSO["doc"]
 
 
 def names_systems(name: str) -> bool:
     """Tell from its name that a column names systems."""
-    return _key(name) in (*SYSTEM, *SYSTEM_ALSO)
+    return key(name) in (*SYSTEM, *SYSTEM_ALSO)
 
 
 def has_role(name: str) -> bool:
     """Tell whether a name is that of a column of ours, or of one that numbers rows."""
-    return _key(name) in _OF_SCORES or names_systems(name) or says_id(name)
+    return key(name) in _OF_SCORES or names_systems(name) or says_id(name)
 
 
-def is_measure(name: str) -> bool:
+def _is_measure(name: str) -> bool:
     """Tell from its name that a column holds what was measured, and is no system."""
     parts = words(name)
     if re.match("rank|.*rank$", name.casefold()):
@@ -234,7 +235,7 @@ def is_measure(name: str) -> bool:
 
 def are_measures(names: Sequence[str]) -> bool:
     """Tell whether most names are of measures, and none is that of a column of ours."""
-    measures = sum(is_measure(name) for name in names)
+    measures = sum(_is_measure(name) for name in names)
     return 2 * measures >= len(names) > 0 and not any(has_role(name) for name in names)
 
 
@@ -250,18 +251,13 @@ def is_log_text(name: str) -> bool:
 
 def stays_text(name: str) -> bool:
     """Tell whether the cells of a column of scores stay as they are, even where all are digits."""
-    key = _key(name)
-    return is_text(name) or key in SYSTEM_ALSO or key in SEGMENT or says_id(name)
+    return is_text(name) or key(name) in (*SYSTEM_ALSO, *SEGMENT) or says_id(name)
 
 
 def is_text_anywhere(name: str) -> bool:
     """Tell whether a column holds names or texts in any kind of table."""
-    return (
-        stays_text(name)
-        or name in _OF_RATINGS
-        or is_log_text(name)
-        or _key(name) in (*RATER, *_RATER_ALSO)
-    )
+    rates = name in _OF_RATINGS or key(name) in (*RATER, *_RATER_ALSO)
+    return stays_text(name) or rates or is_log_text(name)
 
 
 def present(table: RawTable) -> set[str]:
@@ -272,8 +268,7 @@ def present(table: RawTable) -> set[str]:
     object or list, ``delimited`` in CSV and TSV.
     """
     roles = of_names(table.columns)
-    objects = (table.columns.get(name, ()) for name in (OUTPUTS, REFERENCES))
-    if any(isinstance(cell, dict) for column in objects for cell in column):
+    if any(_is_object(table, name, dict) for name in (OUTPUTS, REFERENCES) if name in table):
         roles.add("texts")
     if any(isinstance(c[0], (dict, list)) for c in table.columns.values() if len(c)):
         roles.add("nested")
@@ -300,10 +295,7 @@ def is_rank(name: str) -> bool:
 
 
 def check_free(names: Iterable[str], what: str, *, ids: bool = False) -> None:
-    """Refuse names of scores or systems that a table would take for a column of its own.
-
-    With ``ids`` some may read like ids, for formats that say which columns are scores.
-    """
+    """Refuse names of scores or systems (unless ``ids`` are fine) that a table reads otherwise."""
     for name in names:
         if is_text(name) or not name.strip() or (says_id(name) and not ids):
             raise UsageError(f"a {what} named '{name}' can't be told from the column of that name")
@@ -317,8 +309,8 @@ def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:
     >>> uses("CometKiwi-src"), uses("BLEU-refA"), uses("BLEU-refA.refB"), uses("chrF")
     (('src',), ('refA',), ('refA', 'refB'), ())
     """
-    base, dash, ending = name.rpartition("-")
-    if not (base and dash and ending):
+    base, _, ending = name.rpartition("-")
+    if not (base and ending):
         return ()
     if ending in ("src", "all"):
         return (ending,)
@@ -330,10 +322,31 @@ def uses(name: str, references: Sequence[str] = ()) -> tuple[str, ...]:
 # What the user says, and what is shown of it.
 
 
+@dataclass(frozen=True)
+class Named:
+    """What the user named: scores, and systems to keep (None: all). These are never doubted."""
+
+    scores: frozenset[str] = frozenset()
+    systems: frozenset[str] | None = None
+
+
 def called(table: RawTable, name: str, role: str) -> RawTable:
     """Call a column by its role."""
-    columns = {role if key == name else key: column for key, column in table.columns.items()}
+    columns = {role if other == name else other: c for other, c in table.columns.items()}
     return replace(table, columns=columns, given={**table.given, role: name})
+
+
+def _taken(table: RawTable, name: str, role: str) -> RawTable:
+    """Call a column by its role, and say so unless only the spelling differs."""
+    renamed = called(table, name, role)
+    note = f"column '{name}' is taken as the {role}"
+    return renamed if key(name) == role else renamed.noted(note)
+
+
+def unused(table: RawTable, names: Collection[str]) -> RawTable:
+    """Leave out columns, and say so."""
+    rest = table.without(names)
+    return rest.noted(f"columns not used: {', '.join(names)}") if names else rest
 
 
 def assigned(table: RawTable, roles: Iterable[tuple[str, str]]) -> RawTable:
@@ -347,16 +360,16 @@ def assigned(table: RawTable, roles: Iterable[tuple[str, str]]) -> RawTable:
         if name not in table:
             continue
         others = [n for n in ASSIGNED[role] if n in table and n != name]
-        new = role
         if role == "segment":
             others += [n for n in table.columns if names_items(n) and n not in (name, *others)]
-        if role == "score" and not _rater(table):
-            others, new = [n for n in table.columns if n != name and not stays_text(n)], name
-        if role in ("epoch", "system"):
-            others = [n for n in others if n == role]
-        table = called(table.without(others), name, new)
-        others = [n for n in others if n not in ASSIGNED["segment"] or role == "segment"]
-        table = table.noted(f"columns not used: {', '.join(others)}") if others else table
+            table = called(unused(table, others), name, role)
+        elif role == "score" and not _rater(table):
+            others = [n for n in table.columns if n != name and not stays_text(n)]
+            table = called(unused(table, others), name, name)
+        else:
+            if role in ("epoch", "system"):
+                others = [n for n in others if n == role]
+            table = called(unused(table, others), name, role)
     return table
 
 
@@ -366,28 +379,23 @@ def described(table: RawTable, *, judged: bool) -> tuple[tuple[str, tuple[str, .
     What is left of a table of scores are scores, or systems if it is wide; files of texts and
     ``judged`` tables have other columns, too.
     """
+
+    def in_file(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(table.given.get(name, name) for name in names)
+
     roles: dict[str, tuple[str, ...]] = {}
-    rest = dict.fromkeys(table.columns)  # a column has one role
+    rest = list(table.columns)  # a column has one role
     for role, names in ASSIGNED.items():
         if judged or _OF_SCORES.issuperset(names):
-            objects = [n for n in _OBJECTS.get(role, ()) if n in rest and _is_object(table, n)]
-            members = [name for name in names if name in rest and name not in table.metadata]
-            members += objects
-            roles[role] = tuple(table.given.get(name, name) for name in members)
-            rest = dict.fromkeys(name for name in rest if name not in members)
-    texts = any(_is_object(table, name) for name in (OUTPUTS, REFERENCES) if name in table)
-    if not (judged or texts):
-        left = [name for name in rest if not is_text(name)]
-        scores = [name for name in left if name not in table.metadata]
-        roles["score" if SYSTEM[0] in table else "system"] = tuple(
-            table.given.get(name, name) for name in scores
-        )
+            members = [n for n in names if n in rest and n not in table.metadata]
+            members += [n for n in _OBJECTS.get(role, ()) if n in rest and _is_object(table, n)]
+            roles[role] = in_file(members)
+            rest = [name for name in rest if name not in members]
+    if not judged and not any(_is_object(table, n) for n in (OUTPUTS, REFERENCES) if n in table):
+        scores = [n for n in rest if not is_text(n) and n not in table.metadata]
+        roles["score" if SYSTEM[0] in table else "system"] = in_file(scores)
         roles["metadata"] = tuple(name for name in rest if name in table.metadata)
     return tuple((role, names) for role, names in roles.items() if names)
-
-
-def _is_object(table: RawTable, name: str) -> bool:
-    return any(isinstance(cell, (dict, list)) for cell in table.columns[name])
 
 
 def segment_column(table: RawTable) -> str | None:
@@ -403,11 +411,9 @@ def language_pair(table: RawTable) -> tuple[str | None, RawTable]:
     pairs = sorted(set(table.labels(column)))
     if len(pairs) > 1:
         pairs = [pair[:40] for pair in pairs]  # which may be anything
-        shown = ", ".join(pairs[:5]) + (", ..." if len(pairs) > 5 else "")
-        raise InputError(
-            f"column '{column}' mixes {len(pairs)} language pairs ({shown}); "
-            f'choose one with where={{"{column}": "{pairs[0]}"}}',
-            path=table.path,
+        table.fail(
+            f"column '{column}' mixes {len(pairs)} language pairs ({listed(pairs, 5)}); "
+            f'choose one with where={{"{column}": "{pairs[0]}"}}'
         )
     return pairs[0], table.without([column])
 
@@ -415,22 +421,22 @@ def language_pair(table: RawTable) -> tuple[str | None, RawTable]:
 # What values say.
 
 
-@dataclass(frozen=True)
-class Named:
-    """What the user named: scores, and systems to keep (None: all). These are never doubted."""
-
-    scores: frozenset[str] = frozenset()
-    systems: frozenset[str] | None = None
-
-
-def _cells(table: RawTable, name: str) -> list[Any]:
-    column = table.columns[name]
-    return column.tolist() if isinstance(column, np.ndarray) else list(column)
-
-
 def _labels(table: RawTable, name: str) -> list[Any]:
     """Give the cells of a column so that they can be compared, whatever they are."""
-    return [c if isinstance(c, str) else cells.label(c) or repr(c) for c in _cells(table, name)]
+    column = table.columns[name]
+    values = column.tolist() if isinstance(column, np.ndarray) else column
+    return [c if isinstance(c, str) else cells.label(c) or repr(c) for c in values]
+
+
+def _n_distinct(table: RawTable, *names: str) -> int:
+    """Count the different cells of a column, or combinations of cells of several."""
+    columns = [_labels(table, name) for name in names]
+    return len(set(columns[0] if len(names) == 1 else zip(*columns, strict=True)))
+
+
+def _is_object(table: RawTable, name: str, kinds: Any = (dict, list)) -> bool:
+    column = table.columns[name]
+    return not isinstance(column, np.ndarray) and any(isinstance(cell, kinds) for cell in column)
 
 
 def _is_words(table: RawTable, name: str) -> bool:
@@ -438,12 +444,9 @@ def _is_words(table: RawTable, name: str) -> bool:
     column = table.columns[name]
     if isinstance(column, np.ndarray):
         return False
-    filled = [
-        c for c in column[:100] if not (c is None or (isinstance(c, str) and c in cells.GAPS))
-    ]
+    filled = [c for c in column[:100] if not cells.is_gap(c)]
     return bool(filled) and all(
-        cells.parse_number(cell) is None and not isinstance(cell, (bool, dict, list))
-        for cell in filled
+        cells.parse_number(c) is None and not isinstance(c, (bool, dict, list)) for c in filled
     )
 
 
@@ -453,16 +456,74 @@ def _is_numbers(table: RawTable, name: str) -> bool:
     return values is not None and not np.isnan(values).all()
 
 
-def _are_whole(table: RawTable, name: str) -> bool:
+def _is_whole(table: RawTable, name: str) -> bool:
     values = cells.numbers_of(table.columns[name])
     return values is not None and bool((values == np.floor(values)).all())
+
+
+def _is_score(table: RawTable, name: str) -> bool:
+    """Tell whether a column that no name claims holds scores."""
+    if is_text(name) or says_id(name) or names_systems(name):
+        return False
+    return _is_numbers(table, name) or cells.truths(table.columns[name]) is not None
+
+
+def measured(table: RawTable) -> list[str]:
+    """Give the columns of a table without systems that hold scores."""
+    return [name for name in table.columns if _is_score(table, name)]
+
+
+def nested_columns(table: RawTable) -> list[str]:
+    """Give the columns that hold objects or lists."""
+    return [name for name in table.columns if _is_object(table, name)]
+
+
+def holds_objects(table: RawTable) -> bool:
+    """Tell whether a column holds objects, which are of no table."""
+    return any(_is_object(table, name, dict) for name in table.columns)
+
+
+def are_battles(table: RawTable) -> bool:
+    """Tell whether two columns name the sides of battles."""
+    sides = [next((n for n in names if n in table), None) for names in (LEFT, RIGHT)]
+    return all(name is not None and _is_words(table, name) for name in sides)
 
 
 def _rater(table: RawTable) -> str | None:
     """Find the column that names raters."""
     usual = next((name for name in RATER if name in table), None)
-    also = (n for n in table.columns if _key(n) in (*RATER, *_RATER_ALSO))
-    return usual or next((n for n in also if _is_words(table, n) or _are_whole(table, n)), None)
+    also = (n for n in table.columns if key(n) in (*RATER, *_RATER_ALSO))
+    return usual or next((n for n in also if _is_words(table, n) or _is_whole(table, n)), None)
+
+
+def _determines(table: RawTable, name: str, other: str) -> bool:
+    return _n_distinct(table, name) == _n_distinct(table, name, other)
+
+
+def _numbers_rows(table: RawTable, name: str) -> bool:
+    """Tell whether a column is another on every row of several systems."""
+    if SYSTEM[0] not in table or _n_distinct(table, SYSTEM[0]) == 1:
+        return False
+    return _n_distinct(table, name) == table.n_rows
+
+
+def _counts(table: RawTable, name: str, least: int = _COUNTS_FROM) -> bool:
+    """Tell whether a column counts: whole numbers in a row, some of which may be missing.
+
+    Many numbers from 0 or 1 on count in any order, few only from there and in order.
+    """
+    values = cells.numbers_of(table.columns[name])
+    if values is None or np.isnan(values).all():
+        return False
+    filled = np.flatnonzero(~np.isnan(values))
+    if len(filled) < least or not (values[filled[:100]] == np.floor(values[filled[:100]])).all():
+        return False
+    start = values[filled] - filled  # where the first row would be
+    if (start == start[0]).all():
+        return table.n_rows >= _COUNTS_FROM or start[0] in (0, 1)
+    ordered = np.sort(values)
+    many = table.n_rows >= _COUNTS_FROM and ordered[0] in (0, 1)
+    return many and bool((np.diff(ordered) == 1).all())
 
 
 def _either(table: RawTable, names: Sequence[str], role: str) -> NoReturn:
@@ -472,33 +533,26 @@ def _either(table: RawTable, names: Sequence[str], role: str) -> NoReturn:
     raise UsageError(f"{table.place}: columns {both} could both be the {role}: {ways} decides")
 
 
-def _taken(table: RawTable, name: str, role: str) -> RawTable:
-    """Call a column by its role, and say so unless only the spelling differs."""
-    renamed = called(table, name, role)
-    if _key(name) == role:
-        return renamed
-    return renamed.noted(f"column '{name}' is taken as the {role}")
+# From names and values to roles.
 
 
 def settled(table: RawTable, named: Named) -> RawTable:
     """Call the columns of a table of scores by their roles; what is left are scores or systems."""
-    table = plain_names(table)
-    if SYSTEM[0] not in table:
-        table = _with_system(table, named)
+    table = _with_system(_without_guards(table), named)
     long = SYSTEM[0] in table
-    table = numbered(table, named.scores if long else named.systems)
+    table = numbered(table, named.scores if long else named.systems or ())
     if long:
-        for role in ALSO:
-            table = _with_text(table, role, named.scores)
+        for role, also in ALSO.items():
+            table = _spelt(table, role, (*ASSIGNED[role], *also), named.scores)
         for role in ("task", "epoch"):
-            table = _with_spelling(table, role, named.scores)
+            table = _spelt(table, role, ASSIGNED[role], named.scores)
         table = _with_segment_by_values(table, named.scores)
     else:
         table = _with_numbers_as_systems(table, named.systems or ())
     return without_summaries(table)
 
 
-def plain_names(table: RawTable) -> RawTable:
+def _without_guards(table: RawTable) -> RawTable:
     """Take guards against formulas off the names in a delimited table of scores, and say so."""
     if not table.blank_is_missing:
         return table
@@ -519,232 +573,156 @@ def plain_names(table: RawTable) -> RawTable:
     return replace(table, columns=columns).noted(note)
 
 
-def _system_by_name(table: RawTable, doubted: Collection[str] = ()) -> str | None:
-    """Find the column that is called like one of systems, and holds names."""
-    spelt: dict[str, str] = {}
-    for name in table.columns:
-        spelt.setdefault(_key(name), name)
-    candidates = [
-        spelt[name]
-        for name in (*SYSTEM, *SYSTEM_ALSO)
-        if name in spelt and spelt[name] not in doubted and _is_words(table, spelt[name])
-    ]
-    if not candidates:
-        return next(
-            (spelt[n] for n in _SYSTEM_ELSE if n in spelt and _is_words(table, spelt[n])), None
-        )
-    for name in candidates:  # the finest: it tells all others
-        if all(_tells(table, name, other) for other in candidates):
-            return name
-    return _either(table, candidates[:2], "system")
-
-
-def _tells(table: RawTable, name: str, other: str) -> bool:
-    """Tell whether a column determines another one."""
-    labels, others = _labels(table, name), _labels(table, other)
-    return len(set(labels)) == len(set(zip(labels, others, strict=True)))
+def names_a_system(table: RawTable) -> bool:
+    """Tell whether a column names systems."""
+    return SYSTEM[0] in table or _system_by_name(table) is not None
 
 
 def _with_system(table: RawTable, named: Named) -> RawTable:
     """Call the column that names the systems ``system``."""
-    if named.systems is not None and named.systems <= set(table.columns):
+    if SYSTEM[0] in table or (named.systems is not None and named.systems <= set(table.columns)):
         return table
     system = _system_by_name(table) or _system_by_numbers(table) or _system_by_values(table)
     if system is None:
         return table
     others = [n for n in table.columns if names_systems(n) and n != system]
-    table = _taken(table.without(others), system, SYSTEM[0])
-    return table.noted(f"columns not used: {', '.join(others)}") if others else table
+    return _taken(unused(table, others), system, SYSTEM[0])
+
+
+def _system_by_name(table: RawTable) -> str | None:
+    """Find the column that is called like one of systems, and holds names."""
+    spelt: dict[str, str] = {}
+    for name in table.columns:
+        spelt.setdefault(key(name), name)
+    for names in ((*SYSTEM, *SYSTEM_ALSO), _SYSTEM_ELSE):
+        columns = [spelt[n] for n in names if n in spelt and _is_words(table, spelt[n])]
+        if columns and names is _SYSTEM_ELSE:
+            return columns[0]
+        for name in columns:  # the finest: it tells all others
+            if all(_determines(table, name, other) for other in columns):
+                return name
+        if columns:
+            _either(table, columns[:2], "system")
+    return None
 
 
 def _system_by_numbers(table: RawTable) -> str | None:
     """Find systems that are called by numbers: models 7, 13 and 70."""
     strong = (*SYSTEM, "model", "model_name", "model_id", "system_name", "system_id", "llm")
-    name = next((n for n in table.columns if _key(n) in strong), None)
-    if name is None or not _is_numbers(table, name) or not _are_whole(table, name):
+    name = next((n for n in table.columns if key(n) in strong), None)
+    if name is None or not _is_numbers(table, name) or not _is_whole(table, name):
         return None
     items = [n for n in table.columns if names_items(n) or n in SEGMENT]
-    labels = _labels(table, name)
     outer = [n for n in table.columns if n in (*DOCUMENT, *TASK, *ALSO["doc"])]
-    for key in (*((item,) for item in items), *((o, item) for o in outer for item in items)):
-        ids = list(zip(*(_labels(table, column) for column in key), strict=True))
-        pairs = set(zip(labels, ids, strict=True))
-        if len(set(ids)) < table.n_rows == len(pairs):
+    for ids in (*((item,) for item in items), *((o, item) for o in outer for item in items)):
+        if _n_distinct(table, *ids) < table.n_rows == _n_distinct(table, name, *ids):
             return name
     if len(table.columns) - len(items) < 2:
         return None
+    shown = listed(list(dict.fromkeys(_labels(table, name))), 3)
     raise UsageError(
-        f"{table.place}: column '{name}' holds numbers ({listed(list(dict.fromkeys(labels)), 3)}): "
+        f"{table.place}: column '{name}' holds numbers ({shown}): "
         f'columns={{"system": "{name}"}} if they name systems, systems=["{name}", ...] if it is one'
     )
 
 
 def _system_by_values(table: RawTable) -> str | None:
     """Find the column of a few names that is crossed with another one, a row for every pair."""
-    scores = [n for n in table.columns if _holds_scores(table, n)]
+    scores = measured(table)
     if not scores or (len(scores) > 1 and not are_measures(scores)):
         return None
-    crossed: dict[str, int] = {}  # with how many names
+    describe = {*_OF_SCORES, *(n for names in ALSO.values() for n in names), "language", "split"}
+    crossed: dict[str, int] = {}  # how many names a column has
     for name in table.columns:
-        if name in scores or says_id(name) or is_text_anywhere(name) or _key(name) in _described():
+        if name in scores or says_id(name) or is_text_anywhere(name) or key(name) in describe:
             continue
-        labels = _labels(table, name) if _is_words(table, name) else []
-        several = len(set(labels))
-        if not 2 <= several <= min(50, table.n_rows // 2):
-            continue
-        for other in table.columns:
-            if other == name or other in scores:
-                continue
-            ids = _labels(table, other)
-            if several * len(set(ids)) == table.n_rows == len(set(zip(labels, ids, strict=True))):
-                crossed[name] = several
-                break
+        several = _n_distinct(table, name) if _is_words(table, name) else 0
+        if 2 <= several <= min(50, table.n_rows // 2) and any(
+            several * _n_distinct(table, other) == table.n_rows == _n_distinct(table, name, other)
+            for other in table.columns
+            if other != name and other not in scores
+        ):
+            crossed[name] = several
     fewest = sorted(crossed, key=lambda name: crossed[name])[:2]
     if len(fewest) == 2 and _FEWER * crossed[fewest[0]] > crossed[fewest[1]]:
         _either(table, fewest, "system")
     return fewest[0] if fewest else None
 
 
-def _described() -> set[str]:
-    """Names of columns that describe items."""
-    return {*_OF_SCORES, *(name for names in ALSO.values() for name in names), "language", "split"}
-
-
-def _holds_scores(table: RawTable, name: str) -> bool:
-    """Tell whether a column that no name claims holds scores."""
-    if is_text(name) or says_id(name) or names_systems(name):
-        return False
-    column = table.columns[name]
-    return _is_numbers(table, name) or cells.truths(column) is not None
-
-
-def measured(table: RawTable) -> list[str]:
-    """Give the columns of a table without systems that hold scores."""
-    return [name for name in table.columns if _holds_scores(table, name)]
-
-
-def holds_objects(table: RawTable) -> bool:
-    """Tell whether a column holds objects, which are of no table."""
-    return any(isinstance(c, dict) for column in table.columns.values()
-               if not isinstance(column, np.ndarray) for c in column)  # fmt: skip
-
-
-def are_battles(table: RawTable) -> bool:
-    """Tell whether two columns name the sides of battles."""
-    sides = [next((n for n in names if n in table), None) for names in (LEFT, RIGHT)]
-    return all(name is not None and _is_words(table, name) for name in sides)
-
-
-def names_a_system(table: RawTable) -> bool:
-    """Tell whether a column names systems."""
-    return SYSTEM[0] in table or _system_by_name(table) is not None
-
-
-def _with_text(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
-    """Call a column of documents or texts by our name."""
-    usual = ASSIGNED[role]
-    if any(name in table for name in usual):
+def _spelt(table: RawTable, role: str, names: Sequence[str], kept: Collection[str]) -> RawTable:
+    """Call a column by our name that is spelt otherwise, if it holds what the role has."""
+    if any(name in table for name in ASSIGNED[role]):
         return table
-    names = (*usual, *ALSO[role])
-    column = next((n for n in table.columns if _key(n) in names and n not in kept), None)
-    if column is None or (role != "doc" and _is_numbers(table, column)):
+    column = next((n for n in table.columns if key(n) in names and n not in kept), None)
+    if column is None or _is_object(table, column):
         return table
-    if _is_object(table, column):
+    if role in ("domain", "source", "reference", "output") and _is_numbers(table, column):
         return table
-    return called(table, column, role)
+    return called(table, column, key(column) if role in ("task", "epoch") else role)
 
 
-def _with_spelling(table: RawTable, role: str, kept: Collection[str]) -> RawTable:
-    """Call a column by our name if it is spelt otherwise."""
-    usual = ASSIGNED[role]
-    column = next((n for n in table.columns if _key(n) in usual and n not in kept), None)
-    if column is None or any(name in table for name in usual):
-        return table
-    return called(table, column, _key(column))
-
-
-def numbered(table: RawTable, kept: Collection[str] | None = None) -> RawTable:
+def numbered(table: RawTable, kept: Collection[str] = ()) -> RawTable:
     """Call the column that names the segments ``segment``, and say so if that was a guess."""
     if any(name in table for name in SEGMENT):
         return table
-    segment = _segment(table, kept or ())
+    segment = _segment(table, kept)
     if segment is None:
         return table
-    running = [
-        name
-        for name in table.columns
-        if name not in (segment, *(kept or ())) and names_items(name) and _numbers_rows(table, name)
-    ]
+    others = [n for n in table.columns if n != segment and n not in kept and names_items(n)]
+    running = [name for name in others if _numbers_rows(table, name)]
     if running and not _numbers_rows(table, segment):
-        table = table.without(running).noted(f"columns not used: {', '.join(running)}")
+        table = unused(table, running)
     return _taken(table, segment, SEGMENT[0])
 
 
 def _segment(table: RawTable, kept: Collection[str]) -> str | None:
     """Find the column that names the segments by something like ``example_id``.
 
-    One that is an id comes before one that is a text, and a document's only where it is alone. An
-    id that is another on every row of several systems numbers rows: a text that they share is it.
+    An id comes before a text, and a document's only where it is alone. An id that differs on every
+    row of several systems numbers rows: then a text that they share names the segments.
     """
-    spelt = (n for n in table.columns if names_items(n) or _key(n) in SEGMENT)
-    named = [n for n in spelt if n not in kept and not _is_object(table, n)]
-    named = [n for n in named if words(n)[0] != "unnamed"] or named  # which pandas wrote
-    texts = [n for n in named if _key(n) in ALSO["source"] and _is_words(table, n)]
-    ids = [name for name in named if name not in texts]
-    shared = [name for name in (*ids, *texts) if not _numbers_rows(table, name)]
-    if ids and shared and _numbers_rows(table, ids[0]):
-        ids = shared[:1]
-    documents = [n for n in table.columns if _key(n) in ALSO["doc"] and n not in kept]
-    named = ids or named or documents
-    if not named:
-        return None
-    for name in named:  # two that name the same items are one
-        if all(_tells(table, name, n) and _tells(table, n, name) for n in named):
+    spelt = (n for n in table.columns if names_items(n) or key(n) in SEGMENT)
+    names = [n for n in spelt if n not in kept and not _is_object(table, n)]
+    names = [n for n in names if words(n)[0] != "unnamed"] or names  # which pandas wrote
+    texts = [n for n in names if key(n) in ALSO["source"] and _is_words(table, n)]
+    ids = [name for name in names if name not in texts]
+    if ids and _numbers_rows(table, ids[0]):
+        shared = [name for name in (*ids, *texts) if not _numbers_rows(table, name)]
+        ids = shared[:1] or ids
+    names = ids or names or [n for n in table.columns if key(n) in ALSO["doc"] and n not in kept]
+    for name in names:  # two that name the same items are one
+        if all(_determines(table, name, n) and _determines(table, n, name) for n in names):
             return name
-    first = next(iter(table.columns))
-    if first not in named:
-        _either(table, named[:2], "segment")
-    return first
-
-
-def _numbers_rows(table: RawTable, name: str) -> bool:
-    """Tell whether a column is another on every row of several systems."""
-    several = SYSTEM[0] in table and len(set(_labels(table, SYSTEM[0]))) > 1
-    return several and len(set(_labels(table, name))) == table.n_rows
+    first = next(iter(table.columns), None)
+    if names and first not in names:
+        _either(table, names[:2], "segment")
+    return first if names else None
 
 
 def _with_segment_by_values(table: RawTable, kept: Collection[str]) -> RawTable:
     """Find the items of several systems by their values, where no name says which column it is."""
-    if segment_column(table) is not None:
+    if segment_column(table) is not None or _n_distinct(table, SYSTEM[0]) == table.n_rows:
         return table
-    systems = _labels(table, SYSTEM[0])
-    if len(set(systems)) == table.n_rows:
-        return table  # a row for each system
-    for name in (*table.columns, *TASK):
-        if name not in table or name in (*SYSTEM, *kept, *OUTPUT, *EPOCH, *DOCUMENT, *LANGUAGES):
+    others = (*SYSTEM, *kept, *OUTPUT, *EPOCH, *DOCUMENT, *LANGUAGES)
+    epochs = [name for name in EPOCH if name in table]
+    for name in table.columns:
+        if name in others or _is_object(table, name):
             continue
-        if _is_object(table, name) or not (_is_words(table, name) or _are_whole(table, name)):
+        if not (_is_words(table, name) or _is_whole(table, name)):
             continue
-        ids = _labels(table, name)
-        repeats = [_labels(table, n) for n in EPOCH if n in table]
-        rows = set(zip(systems, ids, *repeats, strict=True))
-        several = len(set(zip(systems, ids, strict=True))) > len(set(ids)) > 1
-        if len(rows) == table.n_rows and several:
+        several = _n_distinct(table, SYSTEM[0], name) > _n_distinct(table, name) > 1
+        if several and _n_distinct(table, SYSTEM[0], name, *epochs) == table.n_rows:
             return _taken(table, name, SEGMENT[0])
     return table
 
 
 def _with_numbers_as_systems(table: RawTable, kept: Collection[str]) -> RawTable:
     """Take columns for systems that are called like texts and hold numbers; find the segment."""
-    wide = [name for name in table.columns if _holds_scores(table, name)]
-    odd = [name for name in _TEXTS if name in table and wide and _is_numbers(table, name)]
-    for name in odd:
+    wide = measured(table)
+    for name in [n for n in _TEXTS if n in table and wide and _is_numbers(table, n)]:
         spare = f"{name} (system)"
         table = called(table, name, spare) if spare not in table else table
-        table = table.noted(
-            f"column '{name}' holds numbers, and is taken for a system "
-            f"({cells.skipping(name)} skips it)"
-        )
+        table = table.noted(f"column '{name}' holds numbers, and is taken for a system")
     if segment_column(table) is None:
         counted = [name for name in wide if name not in kept and _counts(table, name)]
         if len(counted) == 1 and len(wide) > 1 and table.n_rows >= _COUNTS_FROM:
@@ -757,39 +735,32 @@ def _with_numbers_as_systems(table: RawTable, kept: Collection[str]) -> RawTable
 
 def without_summaries(table: RawTable) -> RawTable:
     """Leave out rows of averages and totals, and say so."""
-    left: list[int] = []
+    left: set[int] = set()
     for name in (*SYSTEM, *SEGMENT, *DOCUMENT, *TASK):
-        if name not in table or isinstance(table.columns[name], np.ndarray):
+        column = table.columns.get(name)
+        if column is None or isinstance(column, np.ndarray):
             continue
-        column = table.columns[name]
-        words_held = {cell for cell in _distinct(column) if _is_summary(cell)}
-        if not words_held:
+        texts = (cell for cell in cells.distinct(column) or () if isinstance(cell, str))
+        summaries = {
+            c for c in texts if not c[:1].isdigit() and _SUMMARY.fullmatch(c.strip().casefold())
+        }
+        if not summaries:
             continue
-        marks = [isinstance(cell, str) and cell in words_held for cell in column]
-        others = [c for c, mark in zip(column, marks, strict=True) if not mark]
-        ids = name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
-        behind = len(column) - next((k for k, m in enumerate(reversed(marks)) if not m), 0)
-        left += [
-            row for row, mark in enumerate(marks)
-            if mark and others and (name in SYSTEM or ids or row >= behind)
-        ]  # fmt: skip
+        rows = [k for k, c in enumerate(column) if isinstance(c, str) and c in summaries]
+        others = [cell for cell in column if not (isinstance(cell, str) and cell in summaries)]
+        if others and (name in SYSTEM or (
+            name in SEGMENT and all(re.search("[0-9]", str(cell)) for cell in others)
+        )):  # fmt: skip
+            left.update(rows)
+        elif others:  # only behind all others
+            last = max(set(range(table.n_rows)) - set(rows))
+            left.update(row for row in rows if row > last)
     if not left:
         return table
-    lines = listed([str(table.line(row)) for row in sorted(set(left))], 3)
-    rest = table.take([row for row in range(table.n_rows) if row not in set(left)])
-    what = "a row" if len(set(left)) == 1 else plural(len(set(left)), "row")
+    lines = listed([str(table.line(row)) for row in sorted(left)], 3)
+    rest = table.take([row for row in range(table.n_rows) if row not in left])
+    what = "a row" if len(left) == 1 else plural(len(left), "row")
     return rest.noted(f"{what} of averages or totals left out (line {lines})")
-
-
-def _distinct(column: Any) -> set[Any]:
-    try:
-        return set(column)
-    except TypeError:  # lists and objects
-        return {cell for cell in column if isinstance(cell, str)}
-
-
-def _is_summary(cell: Any) -> bool:
-    return isinstance(cell, str) and bool(_SUMMARY.fullmatch(cell.strip().casefold()))
 
 
 def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
@@ -798,13 +769,12 @@ def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
     if n < _COUNTS_FROM or len(names) < 2:
         return table
     for name in names:
-        values = table.numbers(name)
-        rest, last = values[:-1], values[-1]
-        text = str(_cells(table, name)[-1]).partition(".")[2]
-        digits = len(text) if not isinstance(table.columns[name], np.ndarray) else 2
-        if np.isnan(values).any() or rest.std() == 0:
+        values, column = table.numbers(name), table.columns[name]
+        as_text = not isinstance(column, np.ndarray)
+        digits = len(str(column[-1]).partition(".")[2]) if as_text else 2
+        if np.isnan(values).any() or values[:-1].std() == 0:
             return table
-        if abs(rest.mean() - last) > 0.5000001 * 10.0 ** -max(digits, 1):
+        if abs(values[:-1].mean() - values[-1]) > 0.5000001 * 10.0 ** -max(digits, 1):
             return table
     line = table.line(n)
     return table.take(range(n)).noted(f"line {line} is the mean of all rows above, and left out")
@@ -816,27 +786,31 @@ def without_mean_row(table: RawTable, names: Sequence[str]) -> RawTable:
 def classified(table: RawTable, named: Named) -> RawTable:
     """Tell scores from columns that describe items; refuse or name what is odd."""
     table = _with_truths(table)
-    long = SYSTEM[0] in table
-    kept = named.scores if long else named.systems or named.scores
-    whole = table
-    table = _without_texts(table, kept)
-    scores = score_names(table)
-    if long:
-        _refuse_running_ids(table)
-        if not scores and not any(name in table for name in OUTPUT):
-            _refuse_texts(whole)
-        notes = _seldom(table, kept, scores, "score")
-    else:
-        _refuse_rows_as_names(table)
-        if named.systems is None and segment_column(table) is None:
-            _refuse_unclear_rows(table)
-        table = _without_repeats(table, kept)
-        scores = score_names(table)
-        notes = _seldom(table, kept, scores, "system") + _odd_systems(table, scores, named)
-    return table.noted(*notes)
+    if SYSTEM[0] in table:
+        rest = _with_metadata(table, named.scores)
+        _refuse_running_ids(rest)
+        if not score_names(rest) and not any(name in rest for name in OUTPUT):
+            for name, column in table.columns.items():
+                if not is_text(name) and not says_id(name) and not _is_empty(column):
+                    table.scores(name)  # which says what it holds
+        return rest
+    kept = named.systems or named.scores
+    table = _with_metadata(table, kept)
+    _refuse_first_row(table)
+    if named.systems is None:
+        _refuse_unclear_rows(table)
+    for name in [name for name in EPOCH if name in table and name not in kept]:
+        if _n_distinct(table, name) > 1:
+            table.fail(
+                f"{table.named(name)} needs a system and an item beside it; "
+                f'columns={{"segment": "{name}"}} takes it for the item, '
+                f"{cells.skipping(name)} skips it"
+            )
+        table = table.without([name])
+    return table if named.systems is not None else _doubted(table, kept)
 
 
-def _without_texts(table: RawTable, kept: Collection[str]) -> RawTable:
+def _with_metadata(table: RawTable, kept: Collection[str]) -> RawTable:
     """Mark the columns that describe items, and leave out those that say nothing."""
     of_systems = SYSTEM[0] in table and segment_column(table) is None
     metadata, unused = set(table.metadata), []
@@ -849,18 +823,8 @@ def _without_texts(table: RawTable, kept: Collection[str]) -> RawTable:
         elif _is_empty(column):
             unused.append(name)
         elif says_id(name) or not _is_mostly_numbers(column):
-            if _is_object(table, name):
-                unused.append(name)
-            else:
-                metadata.add(name)
+            (unused.append if _is_object(table, name) else metadata.add)(name)
     return replace(table.without(unused), metadata=frozenset(metadata))
-
-
-def _refuse_texts(table: RawTable) -> None:
-    """Say what the columns of a table hold of which none holds scores."""
-    for name, column in table.columns.items():
-        if not is_text(name) and not says_id(name) and not _is_empty(column):
-            table.scores(name)  # which says what it holds
 
 
 def score_names(table: RawTable) -> list[str]:
@@ -871,173 +835,107 @@ def score_names(table: RawTable) -> list[str]:
 def _is_empty(column: Any) -> bool:
     if isinstance(column, np.ndarray):
         return bool(np.isnan(column).all())
-    return all(c is None or (isinstance(c, str) and c.strip() in cells.GAPS) for c in column)
+    return all(cells.is_gap(c.strip() if isinstance(c, str) else c) for c in column)
 
 
 def _is_mostly_numbers(column: Any) -> bool:
     """Tell whether a column is one of numbers, if need be with a slip that is to be refused."""
     if isinstance(column, np.ndarray) or cells.fast_numbers(column) is not None:
         return True
-    numbers = others = 0
-    for cell in column:
-        if cell is None or (isinstance(cell, str) and cell.strip() in cells.GAPS):
-            continue
-        plain = isinstance(cell, (int, float)) and not isinstance(cell, bool)
-        if plain or cells.parse_number(cell) is not None:
-            numbers += 1
-        else:
-            others += 1
-    return numbers > 0 and numbers >= others
+    filled = [c for c in column if not cells.is_gap(c.strip() if isinstance(c, str) else c)]
+    numbers = sum(
+        cells.parse_number(c) is not None or (isinstance(c, int) and not isinstance(c, bool))
+        for c in filled
+    )
+    return 0 < numbers >= len(filled) - numbers
 
 
 def _with_truths(table: RawTable) -> RawTable:
     """Count words for right as 1 and for wrong as 0 in columns that hold nothing else."""
-    truths = {
-        name: cells.truths(column)
-        for name, column in table.columns.items()
-        if not is_text(name) and name not in table.metadata
-    }
+    columns = {name: table.columns[name] for name in score_names(table)}
+    truths = {name: cells.truths(column) for name, column in columns.items()}
     counted = {name: values for name, values in truths.items() if values is not None}
     if not counted:
         return table
-    shown = set()
-    for name in counted:
-        shown |= {str(c) for c in table.columns[name] if c is not None and str(c).strip()}
-    words_held = sorted({word.strip().casefold() for word in shown} - cells.GAPS)
-    right = [word for word in words_held if cells.is_right(word)]
-    wrong = [word for word in words_held if not cells.is_right(word)]
-    parts = [f"{' and '.join(right)} counts 1"] if right else []
-    if wrong:
-        parts.append(f"{' and '.join(wrong)} {'0' if right else 'counts 0'}")
-    note = f"{' and '.join(parts)} in {listed([repr(name) for name in counted])}"
+    shown = {str(cell).strip() for name in counted for cell in columns[name] if cell is not None}
+    held = sorted({word.casefold() for word in shown - cells.GAPS})
+    parts = [
+        f"{' and '.join(group)} counts {value}"
+        for value in (1, 0)
+        if (group := [word for word in held if cells.is_right(word) == bool(value)])
+    ]
+    note = f"{', '.join(parts)} in {listed([repr(name) for name in counted])}"
     return replace(table, columns={**table.columns, **counted}).noted(note)
 
 
-def _seldom(table: RawTable, kept: Collection[str], scores: Sequence[str], what: str) -> list[str]:
-    """Name columns that are taken for scores or systems although they are seldom so called."""
-    notes = [
-        f"column '{name}' is taken for a {what} ({cells.skipping(name)} skips it)"
-        for name in scores
-        if name not in kept and not _SELDOM.isdisjoint(words(name))
-    ]
-    if what == "system":
-        return notes
-    if segment_column(table) is None:
-        return notes
-    return notes + [
-        f"column '{name}' counts the rows, and is taken for a score "
-        f"({cells.skipping(name)} skips it)"
-        for name in scores
-        if name not in kept and _counts(table, name)
-    ]
-
-
-def _refuse_rows_as_names(table: RawTable) -> None:
+def _refuse_first_row(table: RawTable) -> None:
     """Refuse a wide table without a header, whose first row was taken for names."""
+    if not table.blank_is_missing:
+        return
     names = score_names(table)
-    if table.blank_is_missing and len(names) == len(table.columns) and _are_scores(names):
+    numbers = [name for name in names if cells.parse_number(name) is not None]
+    counted = [[str(k + first) for k in range(len(names))] for first in (0, 1)]
+    whole = len(names) == len(table.columns) and len(numbers) == len(names) > 0
+    if whole and (len(names) == 1 or names not in counted):
         message = f"the first line holds numbers ({listed(names)}), expected names of columns"
         raise InputError(message, path=table.path, line=1)
-    numbers = [name for name in names if cells.parse_number(name) is not None]
-    same = [name for name in table.metadata if name in _labels(table, name)]
-    if table.blank_is_missing and table.metadata and (numbers or same):
-        shown = min(numbers or same)
-        message = f"the first line reads like a row ({brief(shown)}), expected names of columns"
+    same = numbers or [name for name in table.metadata if name in _labels(table, name)]
+    if table.metadata and same:
+        message = f"the first line reads like a row ({brief(min(same))}), expected names of columns"
         raise InputError(message, path=table.path, line=1)
 
 
 def _refuse_unclear_rows(table: RawTable) -> None:
     """Refuse a table whose rows nothing names, beside columns of repeated names."""
     names = sorted(table.metadata)
-    if not names or any(len(set(_labels(table, name))) == table.n_rows for name in names):
+    if not names or segment_column(table) is not None:
         return
-    name = names[0]
-    shown = listed(list(dict.fromkeys(_labels(table, name))), 2)
+    if any(_n_distinct(table, name) == table.n_rows for name in names):
+        return
+    shown = listed(list(dict.fromkeys(_labels(table, names[0]))), 2)
     table.fail(
-        f"column '{name}' holds names ({shown[:40]}), and none tells rows apart: "
-        f'columns={{"system": "{name}"}} if it names systems, {cells.skipping(name)} if not'
+        f"column '{names[0]}' holds names ({shown[:40]}), and none tells rows apart: "
+        f'columns={{"system": "{names[0]}"}} if it names systems, '
+        f"{cells.skipping(names[0])} if not"
     )
-
-
-def _without_repeats(table: RawTable, kept: Collection[str]) -> RawTable:
-    """Refuse an epoch in a table without systems, unless it says nothing."""
-    for name in EPOCH:
-        if name not in table or name in kept:
-            continue
-        if len(set(_labels(table, name))) > 1:
-            table.fail(
-                f"{table.named(name)} needs a system and an item beside it; "
-                f'columns={{"segment": "{name}"}} takes it for the item, '
-                f"{cells.skipping(name)} skips it"
-            )
-        table = table.without([name])
-    return table
-
-
-def _are_scores(names: Sequence[str]) -> bool:
-    """Tell whether names are scores, of a file without a header; 0, 1, 2, ... may be names."""
-    if not names or any(cells.parse_number(name) is None for name in names):
-        return False
-    counted = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
-    return len(names) == 1 or list(names) not in counted
 
 
 def _refuse_running_ids(table: RawTable) -> None:
     """Refuse a segment that was guessed if no two systems share any: it numbers the rows."""
     name = table.given.get(SEGMENT[0])
-    if name is not None and SEGMENT[0] in table and _numbers_rows(table, SEGMENT[0]):
-        if any(n in table for n in (*DOCUMENT, *TASK)):
-            return
+    if name is None or SEGMENT[0] not in table or any(n in table for n in (*DOCUMENT, *TASK)):
+        return
+    if _numbers_rows(table, SEGMENT[0]):
         table.fail(
             f"column '{name}' is another on every row, so no two systems have a segment in "
             f"common; expected a column 'segment' ({cells.skipping(name)} skips this one)"
         )
 
 
-def _odd_systems(table: RawTable, names: Sequence[str], named: Named) -> list[str]:
-    """Doubt a wide table: a column that counts its rows, a single row, scores of several kinds."""
-    if named.systems is not None:
-        return []
-    has_segments = segment_column(table) is not None
+def _doubted(table: RawTable, kept: Collection[str]) -> RawTable:
+    """Doubt a wide table: a single row, a column that counts its rows, scores of several kinds."""
+    names, has_segments = score_names(table), segment_column(table) is not None
     if table.n_rows == 1 and not has_segments and names:
         table.fail(
             f"one row of cells under {', '.join(repr(n) for n in names[:3])}, which could be "
             "anything: expected a column 'segment' and one per system, or 'system' and one per "
             "score"
         )
-    notes = []
+    odd = {
+        name: "is taken for a system"
+        for name in names
+        if name not in kept and not _SELDOM.isdisjoint(words(name))
+    }
     for name in names:
-        if not _counts(table, name, least=_COUNTS_FROM if has_segments else 3):
-            continue
-        if not has_segments and table.n_rows >= _COUNTS_FROM:
-            table.fail(
-                f"column '{name}' counts the rows: call it segment if it does, or "
-                f'{cells.skipping(name)}; systems=["{name}", ...] takes it for a system'
-            )
-        notes.append(f"column '{name}' counts the rows, and is taken for a system")
-    return notes + _apart(table, names)
-
-
-def _counts(table: RawTable, name: str, least: int = _COUNTS_FROM) -> bool:
-    """Tell whether a column counts: whole numbers in a row, some of which may be missing.
-
-    Many numbers from 0 or 1 on count in any order, few only from there and in order.
-    """
-    values = cells.numbers_of(table.columns[name])
-    if (
-        values is None
-        or (values[:100] != np.floor(values[:100])).sum() > np.isnan(values[:100]).sum()
-    ):
-        return False
-    filled = ~np.isnan(values)
-    if filled.sum() < least:
-        return False
-    start = values[filled] - np.flatnonzero(filled)  # where the first row would be
-    if (start == start[0]).all() and start[0] == np.floor(start[0]):
-        return table.n_rows >= _COUNTS_FROM or start[0] in (0, 1)
-    ordered = np.sort(values)
-    in_any_order = table.n_rows >= _COUNTS_FROM and ordered[0] in (0, 1)
-    return in_any_order and bool((np.diff(ordered) == 1).all())
+        if _counts(table, name, least=_COUNTS_FROM if has_segments else 3):
+            if not has_segments and table.n_rows >= _COUNTS_FROM:
+                table.fail(
+                    f"column '{name}' counts the rows: call it segment if it does, or "
+                    f'{cells.skipping(name)}; systems=["{name}", ...] takes it for a system'
+                )
+            odd[name] = "counts the rows, and is taken for a system"
+    notes = [f"column '{n}' {doubt} ({cells.skipping(n)} skips it)" for n, doubt in odd.items()]
+    return table.noted(*notes, *_apart(table, names))
 
 
 def _apart(table: RawTable, names: Sequence[str]) -> list[str]:
@@ -1045,13 +943,11 @@ def _apart(table: RawTable, names: Sequence[str]) -> list[str]:
     largest: dict[str, float] = {}
     for name in names:
         values = cells.numbers_of(table.columns[name])
-        sizes = np.array([]) if values is None else np.abs(values[~np.isnan(values)])
-        if sizes.size and sizes.max() > 0:
-            largest[name] = float(sizes.max())
-    if not largest:
-        return []
-    low, high = min(largest, key=largest.__getitem__), max(largest, key=largest.__getitem__)
-    if largest[high] < _FAR * largest[low]:
+        size = 0.0 if values is None else float(np.abs(np.nan_to_num(values)).max(initial=0))
+        largest |= {name: size} if size else {}
+    low = min(largest, key=largest.__getitem__, default="")
+    high = max(largest, key=largest.__getitem__, default="")
+    if not largest or largest[high] < _FAR * largest[low]:
         return []
     ranges = f"'{high}' goes up to {largest[high]:g} and '{low}' up to {largest[low]:g}"
     return [f"{ranges}: are all columns systems, and scores of one kind?"]

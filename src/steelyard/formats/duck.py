@@ -11,7 +11,7 @@ from typing import Any
 
 from steelyard.core.errors import InputError, OutOfMemoryError, SteelyardError, address_space
 from steelyard.formats import files
-from steelyard.formats.streams import on_disk
+from steelyard.formats.files import on_disk
 
 #: MB of address space that DuckDB reserves before it has read anything. With less, it may well end
 #: in a segmentation fault or wait for ever.

@@ -16,14 +16,13 @@ from typing import Any
 from steelyard.core.errors import shown_path
 from steelyard.core.table import dumps
 from steelyard.core.text import listed, plural
-from steelyard.formats import archives, files, repeats
+from steelyard.formats import archives, files, reshape
 from steelyard.formats import columns as roles
 from steelyard.formats.cells import brief, skipping
 from steelyard.formats.foreign import BETTER_HIGH, TRUTH, Log, Row, foreign
 from steelyard.formats.rawtable import RawTable, Stated
-from steelyard.formats.record import Record, Start, document, records, within
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, Start, document, records, within
 
 
 def _note_judges(log: Log, judges: list[str]) -> None:
@@ -297,7 +296,7 @@ def _same_documents(table: RawTable) -> RawTable:
                 f'columns={{"segment": "{_HASH}"}} those that agree)',
                 row,
             )
-    return repeats.folded(table.without([_HASH]))
+    return reshape.folded(table.without([_HASH]))
 
 
 @foreign(

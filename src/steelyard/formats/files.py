@@ -1,27 +1,128 @@
-"""Bytes on disk: plain or gzip, UTF-8 in, whole files out or nothing."""
+"""Bytes on disk or in a stream: plain or gzip, UTF-8 in, whole files out or nothing."""
 
 from __future__ import annotations
 
+import atexit
 import gzip
 import json
 import os
 import re
-import tempfile
+import stat
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, NoReturn
 
-from steelyard.core import provenance
 from steelyard.core.errors import STDIN, InputError, UsageError
-from steelyard.formats.streams import on_disk
 
 Fail = Callable[[str], NoReturn]  # says what is wrong, and where
 _GZIP = b"\x1f\x8b"
 LIMIT_VARIABLE = "STEELYARD_UNPACKED_MB"
 _LIMIT = 64  # MB of text, which as JSON take up to 28 times as much memory
 _PACKED = 100  # times that gzip packs text at best; a bomb is packed a thousand times
+_BLOCK = 1 << 20  # bytes that are copied at a time
+
+
+# Pipes and standard input, which can be read only once: what comes out of one is kept in a file.
+# Readers look at an input more than once (its first line, the whole, its hash), so each opens
+# ``on_disk`` of its path. The copy goes when the outermost block of ``kept`` ends: a command, or a
+# call of a function that loads.
+
+_copies: dict[Any, Path] = {}  # by what stat says of the stream
+_folders: list[Any] = []  # the temporary folders that hold them
+_open_blocks = 0
+_lock = Lock()
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """Keep what was read of streams to the end of the outermost of these blocks."""
+    global _open_blocks  # noqa: PLW0603 - one standard input, one count of its readers
+    with _lock:
+        _open_blocks += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _open_blocks -= 1
+            if not _open_blocks:
+                _forget()
+
+
+@atexit.register
+def _forget() -> None:
+    _copies.clear()
+    while _folders:
+        _folders.pop().cleanup()
+
+
+def on_disk(path: Path) -> Path:
+    """Give the file to open for a path: itself, or the copy of the stream that it names."""
+    stream = _stream(path)
+    if stream is None:
+        return path
+    with _lock:
+        if stream not in _copies:
+            _copies[stream] = _copy(path)
+        return _copies[stream]
+
+
+def _stream(path: Path) -> Any:
+    """Give what a stream is known by, or None for whatever is a file, a folder or not there."""
+    if str(path) == STDIN:
+        try:
+            status = os.fstat(sys.stdin.fileno())
+        except (AttributeError, OSError, ValueError):  # there is none, or a stand-in for it
+            return STDIN
+        return (status.st_dev, status.st_ino)
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    ordinary = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+    return None if ordinary else (status.st_dev, status.st_ino)
+
+
+def _copy(path: Path) -> Path:
+    import tempfile
+
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="steelyard-")
+    except OSError as error:
+        _no_room(path, error)
+    _folders.append(folder)
+    copy = Path(folder.name) / ("stdin" if str(path) == STDIN else path.name)
+    if str(path) == STDIN and sys.stdin is None:
+        raise InputError("there is no standard input", path=path)
+    with readable(path), ExitStack() as stack:
+        is_stdin = str(path) == STDIN
+        source = sys.stdin.buffer if is_stdin else stack.enter_context(path.open("rb"))
+        block = source.read(_BLOCK)
+        if block.startswith(b"PAR1"):  # which readers know by the name
+            copy = copy.with_name(f"{copy.name}.parquet")
+        with copy.open("wb") as target:
+            while block:
+                try:
+                    target.write(block)
+                    target.flush()
+                except OSError as error:
+                    _no_room(path, error)
+                block = source.read(_BLOCK)
+    return copy
+
+
+def _no_room(path: Path, error: OSError) -> NoReturn:
+    import tempfile
+
+    room = f"no room for a copy of the stream in {tempfile.gettempdir()}"
+    reason = f"{room} ({error.strerror or error}); TMPDIR names another folder"
+    raise InputError(reason, path=path) from error
+
+
+# Bytes and texts.
 
 
 def unpacked_limit() -> int:
@@ -90,8 +191,8 @@ def is_packed(path: Path) -> bool:
 
 def opened(path: Path) -> IO[bytes]:
     """Open a file to be read from its beginning, unpacked if it is gzip."""
-    found = on_disk(path)
-    return gzip.open(found) if is_packed(found) else found.open("rb")  # type: ignore[return-value]
+    file = on_disk(path)
+    return gzip.open(file) if is_packed(file) else file.open("rb")  # type: ignore[return-value]
 
 
 def copy(source: Path, target: Path) -> None:
@@ -102,26 +203,26 @@ def copy(source: Path, target: Path) -> None:
 
 def sha256(path: Path) -> str:
     """Hash a file, or what came out of a stream."""
+    from steelyard.core import provenance
+
     return provenance.sha256([on_disk(path)])
 
 
 def first_line(path: Path) -> str:
     """Read the first line only, however large the file is; undecodable bytes are replaced."""
-    try:
-        with opened(path) as stream:
-            line: bytes = stream.readline(1 << 20)
-    except FileNotFoundError:
-        raise InputError("no such file", path=path) from None
-    except (OSError, ValueError, EOFError, zlib.error):
-        return ""  # whoever reads the whole file says what is wrong with it
+    line = _beginning(path, lambda stream: stream.readline(1 << 20))
     return line.decode("utf-8-sig", errors="replace").rstrip("\r\n")
 
 
 def head(path: Path, size: int) -> bytes:
     """Read the first bytes, unpacked; nothing where the file is damaged."""
+    return _beginning(path, lambda stream: stream.read(size))
+
+
+def _beginning(path: Path, read: Callable[[IO[bytes]], bytes]) -> bytes:
     try:
         with opened(path) as stream:
-            return stream.read(size)
+            return read(stream)
     except FileNotFoundError:
         raise InputError("no such file", path=path) from None
     except (OSError, ValueError, EOFError, zlib.error):
@@ -182,10 +283,10 @@ def json_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with readable(path):
         stream = opened(path)
     with stream:
-        found = decode_lines(stream, path)
+        numbered = decode_lines(stream, path)
         while True:
             with readable(path):
-                line, text = next(found, (0, ""))
+                line, text = next(numbered, (0, ""))
             if not line:
                 return
             if text.strip():
@@ -219,8 +320,8 @@ def parse_json(text: str, path: Path, line: int) -> Any:
 def need_object(value: Any, path: Path, line: int) -> dict[str, Any]:
     """Refuse a value of JSON that is no object."""
     if not isinstance(value, dict):
-        found = type(value).__name__
-        raise InputError(f"expected a JSON object, found {found}", path=path, line=line)
+        kind_found = type(value).__name__
+        raise InputError(f"expected a JSON object, found {kind_found}", path=path, line=line)
     return value
 
 
@@ -252,16 +353,15 @@ def json_document(text: str, path: Path) -> Any:
 
 def first_element(text: str) -> Any:
     """Parse the first element of a list whose beginning is given; None if it is not all there."""
-    start = _blank(text, 0)
     try:
-        return json.JSONDecoder().raw_decode(text, _blank(text, start + 1))[0]
+        return json.JSONDecoder().raw_decode(text, _blank(text, _blank(text, 0) + 1))[0]
     except (ValueError, RecursionError):
         return None
 
 
 def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> JsonList | None:
-    """Parse a list that begins at a place, one element after the other."""
-    found = JsonList()
+    """Parse a list that begins at a position, one element after the other."""
+    elements = JsonList()
     line, seen = 1, 0
     at = _blank(text, at + 1)
     more = text[at : at + 1] != "]"
@@ -272,7 +372,7 @@ def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> Json
         except ValueError as error:
             line = getattr(error, "lineno", line)
             raise InputError(f"not valid JSON: {error}", path=path, line=line) from None
-        found.append((line, value))
+        elements.append((line, value))
         at = _blank(text, at)
         more = text[at : at + 1] == ","
         if not more and text[at : at + 1] != "]":
@@ -280,39 +380,32 @@ def _elements(text: str, at: int, decoder: json.JSONDecoder, path: Path) -> Json
             what = "a list that does not end" if at == len(text) else "expected a comma"
             raise InputError(f"not valid JSON: {what}", path=path, line=line)
         at = _blank(text, at + 1) if more else at
-    return found if _blank(text, at + 1) == len(text) else None
+    return elements if _blank(text, at + 1) == len(text) else None
 
 
-def element_lines(text: str, keys: Sequence[str]) -> Iterator[int]:
-    """Yield the line of each element of a list that a valid document holds under keys."""
+def element_lines(text: str, keys: Sequence[str]) -> list[int]:
+    """Return the line of each element of a list that a valid document holds under keys."""
     decoder = json.JSONDecoder()
     at = _blank(text, 0)
-    for key in keys:
-        at = _member(text, at, key, decoder)
-    line, seen = 1, 0
-    at = _blank(text, at + 1)
-    while text[at] != "]":
-        line, seen = line + text.count("\n", seen, at), at
-        yield line
-        at = _blank(text, decoder.raw_decode(text, at)[1])
-        at = _blank(text, at + 1) if text[at] == "," else at
+    for wanted in keys:
+        key = None
+        while key != wanted:  # skip the members before it
+            at = at if key is None else _blank(text, decoder.raw_decode(text, at)[1])
+            key, at = decoder.raw_decode(text, _blank(text, at + 1))
+            at = _blank(text, _blank(text, at) + 1)  # behind the colon
+    end = decoder.raw_decode(text, at)[1]
+    elements = _elements(text[:end], at, decoder, Path())
+    return [line for line, _ in elements or ()]
 
 
-def _member(text: str, at: int, wanted: str, decoder: json.JSONDecoder) -> int:
-    """Give the place of the value that an object has for a key."""
-    while True:
-        key, at = decoder.raw_decode(text, _blank(text, at + 1))
-        at = _blank(text, _blank(text, at) + 1)  # the colon
-        if key == wanted:
-            return at
-        at = _blank(text, decoder.raw_decode(text, at)[1])  # then a comma
+_BLANKS = re.compile(r"\s*")
 
 
 def _blank(text: str, at: int) -> int:
     """Give the place of the next character that is no blank."""
-    found = re.compile(r"\s*").match(text, at)
-    assert found is not None
-    return found.end()
+    match = _BLANKS.match(text, at)
+    assert match is not None
+    return match.end()
 
 
 def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -327,6 +420,8 @@ def _no_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
     """Give a temporary file that takes the place of ``path`` if all goes well, or else vanishes."""
+    import tempfile
+
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name[:50]}.", dir=path.parent)
     except OSError as error:

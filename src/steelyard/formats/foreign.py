@@ -18,8 +18,7 @@ from steelyard.formats import columns as roles
 from steelyard.formats.cells import brief, label, parse_number
 from steelyard.formats.format import ForeignFormat, TableFormat
 from steelyard.formats.rawtable import RawTable, Stated
-from steelyard.formats.record import Record, Start, line_at, records
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, Start, line_at, records
 
 #: Words that stand for a score in any log: Python's and JSON's, where a tool wrote them as text.
 TRUTH = {"True": 1.0, "true": 1.0, "False": 0.0, "false": 0.0}

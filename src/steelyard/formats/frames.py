@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats import jsontables
+from steelyard.formats import tables
 from steelyard.formats.columns import stays_text
-from steelyard.formats.rawtable import RawTable
+from steelyard.formats.rawtable import FRAME, RawTable
 from steelyard.formats.tables import are_padded, check_header
 
-PLACE = Path("<frame>")
+PLACE = FRAME
 _INDEX = (
     "the index is no plain range, and may name segments: reset_index() makes a column of it, "
     "reset_index(drop=True) forgets it"
@@ -70,7 +69,7 @@ def _of_mapping(value: Mapping[str, Any]) -> RawTable:
     """Take a column for each system (or of whatever else), or scores by id for each."""
     if all(isinstance(column, Mapping) for column in value.values()):
         document = {name: dict(column) for name, column in value.items()}
-        return jsontables.of_objects(document, PLACE)
+        return tables.of_objects(document, PLACE)
     columns: dict[str, Any] = {}
     index = None
     for name, column in value.items():
@@ -84,7 +83,7 @@ def _of_mapping(value: Mapping[str, Any]) -> RawTable:
         columns[name] = [None if _is_missing(v) else v for v in np.asarray(column).tolist()]
     if index is not None and "segment" not in columns:
         columns = {"segment": [str(label) for label in index], **columns}
-    return jsontables.of_lists(columns, PLACE)
+    return tables.of_lists(columns, PLACE)
 
 
 def read(value: Any) -> RawTable:
@@ -113,8 +112,8 @@ def read(value: Any) -> RawTable:
     padded = are_padded(frame.columns)  # as pandas reads "system, segment, chrF"
     shown = [name.strip(" ") if padded else name for name in frame.columns]
     names = check_header(PLACE, [*columns, *shown])[len(columns) :]
-    for name, given in zip(names, frame.columns, strict=True):
-        column = frame[given]
+    for name, in_frame in zip(names, frame.columns, strict=True):
+        column = frame[in_frame]
         if column.dtype.is_float() and not stays_text(name):
             columns[name] = column.cast(nw.Float64).to_numpy().astype(np.float64)
         else:

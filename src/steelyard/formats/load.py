@@ -17,12 +17,12 @@ from steelyard.data.units import AUTO, column_of
 from steelyard.formats import columns as roles
 from steelyard.formats import files, frames, registry
 from steelyard.formats.entities import EntityAnnotations
+from steelyard.formats.files import kept
 from steelyard.formats.format import ForeignFormat, SetFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.scoretables import WIDE
-from steelyard.formats.streams import kept
 from steelyard.formats.view import FileView
 
 Source = Any  # a path, an EvalSet, or a pandas, polars or Arrow frame
@@ -370,12 +370,12 @@ def _settle(es: EvalSet, options: LoadOptions) -> EvalSet:
     def settled(name: str, table: ScoreTable) -> ScoreTable:
         kind: Kind = "human" if name in people else "metric" if name in machines else table.kind
         uses = table.uses or roles.uses(name, es.references) if kind == "metric" else ()
-        said = name in options.directions
-        higher = name in options.higher_is_better if said else table.higher_is_better
-        given = said or table.direction_given
-        return replace(table, kind=kind, uses=uses, higher_is_better=higher, direction_given=given)
+        stated = name in options.directions
+        higher = name in options.higher_is_better if stated else table.higher_is_better
+        stated = stated or table.direction_given
+        return replace(table, kind=kind, uses=uses, higher_is_better=higher, direction_given=stated)
 
     scores = {name: settled(name, table) for name, table in es.scores.items()}
-    left = {own: own - machines for own in set(es.neighbours.values())}
-    neighbours = {name: left[own] for name, own in es.neighbours.items()}
+    people_of = {group: group - machines for group in set(es.neighbours.values())}
+    neighbours = {name: people_of[group] for name, group in es.neighbours.items()}
     return replace(es, scores=scores, neighbours=neighbours)

@@ -22,10 +22,9 @@ from steelyard.formats import files
 from steelyard.formats.foreign import BETTER_HIGH, BETTER_LOW, Log, Row, foreign
 from steelyard.formats.format import ForeignTable
 from steelyard.formats.rawtable import RawTable, Stated
-from steelyard.formats.record import Record, within
+from steelyard.formats.reshape import spread
 from steelyard.formats.scoretables import LONG, SYSTEM_TABLE
-from steelyard.formats.spreads import spread
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, within
 
 RowsByFile = dict[Path, int]
 

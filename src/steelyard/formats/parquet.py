@@ -13,7 +13,7 @@ from steelyard.core.errors import InputError, OutOfMemoryError
 from steelyard.core.table import dumps
 from steelyard.data.judgements import Floats
 from steelyard.formats import duck, files
-from steelyard.formats.streams import on_disk
+from steelyard.formats.files import on_disk
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_WHOLE, *(f"U{kind}" for kind in _WHOLE), "FLOAT", "DOUBLE")
@@ -42,8 +42,8 @@ def read_columns(
                 numbers[name] = column, kind
             else:
                 shown = f"CAST({column} AS VARCHAR)" if number else column
-                found = connection.execute(f"SELECT {shown} FROM {source}").fetchall()
-                columns[name] = [row[0] for row in found]
+                rows = connection.execute(f"SELECT {shown} FROM {source}").fetchall()
+                columns[name] = [row[0] for row in rows]
         # Every query goes through the whole footer, so one column at a time would be quadratic.
         step = max(1, min(_COLUMNS, _CELLS // max(1, n_rows(connection, source))))
         for start in range(0, len(numbers), step):
@@ -203,8 +203,8 @@ def opened(path: Path, connection: Any = None) -> Iterator[tuple[Any, str]]:
     if not on_disk(path).is_file():
         raise InputError("no such file", path=path)
     with duck.plain_path(path) as name, ExitStack() as stack:
-        own = stack.enter_context(duck.shared()) if connection is None else connection
+        connection = connection or stack.enter_context(duck.shared())
         try:
-            yield own, f"read_parquet({duck.literal(name)}{_PLAIN}"
+            yield connection, f"read_parquet({duck.literal(name)}{_PLAIN}"
         except (duckdb.Error, UnicodeDecodeError) as error:
             raise duck.failure(error, path, "Parquet file") from error

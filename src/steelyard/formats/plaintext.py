@@ -22,10 +22,10 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import files
 from steelyard.formats.cells import Cells, parse_number
+from steelyard.formats.files import kept
 from steelyard.formats.format import ForeignFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.scoretables import LONG
-from steelyard.formats.streams import kept
 from steelyard.formats.view import FileView
 
 TEXTS, SCORES = "plain text", "plain scores"  # names of the formats
@@ -42,15 +42,14 @@ def named(paths: Sequence[Path], what: str) -> list[str]:
     ['a', 'system-2']
     """
     names: dict[str, Path] = {}
-    for place, path in enumerate(paths, 1):
-        name = f"{what}-{place}" if _is_nameless(path) else files.stem(path)
+    for number, path in enumerate(paths, 1):
+        name = f"{what}-{number}" if _is_nameless(path) else files.stem(path)
         if not name.strip():
             raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
         if name in names:
             other = "the same file" if names[name] == path else str(names[name])
-            raise InputError(
-                f"{what} '{name}' is named by its file's stem, and so is {other}", path=path
-            )
+            message = f"{what} '{name}' is named by its file's stem, and so is {other}"
+            raise InputError(message, path=path)
         names[name] = path
     return list(names)
 
@@ -59,15 +58,14 @@ def _is_nameless(path: Path) -> bool:
     return _NAMELESS.fullmatch(str(path)) is not None
 
 
-def _guessed(paths: Sequence[Path], names: Sequence[str], what: str) -> list[str]:
-    """Say what was named by its place."""
-    found = [
-        f"{path} as '{name}'" for path, name in zip(paths, names, strict=True) if _is_nameless(path)
-    ]
-    if not found:
-        return []
+def _guessed(paths: Sequence[Path], names: Sequence[str], what: str) -> tuple[str, ...]:
+    """Note what was named by its position."""
+    pairs = zip(paths, names, strict=True)
+    shown = [f"{path} as '{name}'" for path, name in pairs if _is_nameless(path)]
+    if not shown:
+        return ()
     why = f"a pipe has no name to call a {what} by"
-    return [f"{why}: {', '.join(found)}, by its place (a file is named by its stem)"]
+    return (f"{why}: {', '.join(shown)}, by its place (a file is named by its stem)",)
 
 
 @kept()
@@ -86,20 +84,19 @@ def read(
     if not outputs:
         raise UsageError("no outputs: expected a file for each system")
     systems, refs = named(outputs, "system"), named(references, "reference")
-    given = [*([] if source is None else [source]), *references, *outputs]
-    texts = [_texts(path, allow_empty=allow_empty) for path in given]
-    need_one_length(given, [len(lines) for lines in texts], "line")
-    ids = tuple(str(k + 1) for k in range(len(texts[0])))
+    paths = [*([] if source is None else [source]), *references, *outputs]
+    texts = [_texts(path, allow_empty=allow_empty) for path in paths]
+    need_one_length(paths, [len(lines) for lines in texts], "line")
     first = 0 if source is None else 1
     segments = Segments(
-        ids,
+        tuple(str(k + 1) for k in range(len(texts[0]))),
         sources=texts[0] if first else None,
         references=dict(zip(refs, texts[first : first + len(refs)], strict=True)),
     )
-    found = dict(zip(systems, texts[first + len(refs) :], strict=True))
+    by_system = dict(zip(systems, texts[first + len(refs) :], strict=True))
     notes = _guessed(references, refs, "reference") + _guessed(outputs, systems, "system")
-    inputs = _inputs(given, TEXTS)
-    return EvalSet(tuple(systems), segments, {}, found, inputs=inputs, notes=tuple(notes))
+    inputs = _inputs(paths, TEXTS)
+    return EvalSet(tuple(systems), segments, {}, by_system, inputs=inputs, notes=notes)
 
 
 def _inputs(paths: Sequence[Path], form: str) -> tuple[InputFile, ...]:
@@ -129,17 +126,16 @@ def _number(text: str) -> float | None:
 
 def numbers(data: bytes, path: Path, count: int | None, what: str) -> list[float]:
     """Read a number from each line; ``count`` is how many there must be, and ``what`` they are."""
-    lines = files.lines(files.decode(data, path))
-    found = []
-    for number, line in enumerate(lines, 1):
+    values = []
+    for number, line in enumerate(files.lines(files.decode(data, path)), 1):
         value = _number(line)
         if value is None:
             raise InputError(f"'{line[:40]}' is not a number", path=path, line=number)
-        found.append(value)
-    if not found or (count is not None and len(found) != count):
-        expected = f", expected {count}: {what}" if count is not None else ", expected " + what
-        raise InputError(f"{plural(len(found), 'number')}{expected}", path=path)
-    return found
+        values.append(value)
+    if not values or (count is not None and len(values) != count):
+        expected = what if count is None else f"{count}: {what}"
+        raise InputError(f"{plural(len(values), 'number')}, expected {expected}", path=path)
+    return values
 
 
 def read_numbers(path: Path, count: int | None = None, what: str = "one per line") -> list[float]:
@@ -161,12 +157,10 @@ def read_scores(paths: Sequence[Path], name: str = SCORE) -> EvalSet:
     systems = named(paths, "system")
     rows = [read_numbers(path) for path in paths]
     need_one_length(paths, [len(row) for row in rows], "number")
-    ids = tuple(str(k + 1) for k in range(len(rows[0])))
-    table = ScoreTable(np.array(rows))
-    notes = _guessed(paths, systems, "system")
-    inputs = _inputs(paths, SCORES)
-    scores = {name: table}
-    return EvalSet(tuple(systems), Segments(ids), scores, inputs=inputs, notes=tuple(notes))
+    segments = Segments(tuple(str(k + 1) for k in range(len(rows[0]))))
+    notes, inputs = _guessed(paths, systems, "system"), _inputs(paths, SCORES)
+    scores = {name: ScoreTable(np.array(rows))}
+    return EvalSet(tuple(systems), segments, scores, inputs=inputs, notes=notes)
 
 
 def _recognise(view: FileView) -> bool:

@@ -22,6 +22,7 @@ from steelyard.data.evalset import Kind
 from steelyard.data.judgements import Floats
 from steelyard.formats.cells import Cells, brief, fast_numbers, label, parse_number, skipping
 
+FRAME = Path("<frame>")  # what stands for the path of a frame
 _ROLES = "system, segment, doc, domain, task, epoch, source, reference or output"
 
 
@@ -77,8 +78,18 @@ class RawTable:
         raise InputError(message, path=self._file(row), line=self.line(row))
 
     def _file(self, row: int) -> Path:
-        own = int(row if self.rows is None else self.rows[row])
-        return self.path if self.path_of is None else self.path_of(own)
+        in_file = int(row if self.rows is None else self.rows[row])
+        return self.path if self.path_of is None else self.path_of(in_file)
+
+    def files(self) -> list[Path]:
+        """Give the files that the rows come from; none for a frame."""
+        if self.path_of is not None:
+            return list(dict.fromkeys(self.path_of(row) for row in range(self.n_rows)))
+        return [] if self.path == FRAME else [self.path]
+
+    def blank(self, column: str) -> bool:
+        """Tell whether a column holds nothing at all."""
+        return all(cell is None for cell in self.columns[column])
 
     def place_of(self, row: int) -> str:
         """Say where a row stands, to somebody who looks at one of another file."""
@@ -106,8 +117,8 @@ class RawTable:
         if blank:
             row = next(row for row, name in enumerate(names) if name in blank)
             cell = values[row]
-            found = "is empty" if missing(cell) or names[row] == "" else f"holds {brief(cell)}"
-            self.fail(f"{self.named(column)} {found}, expected a name", row)
+            state = "is empty" if missing(cell) or names[row] == "" else f"holds {brief(cell)}"
+            self.fail(f"{self.named(column)} {state}, expected a name", row)
         return names  # type: ignore[return-value]
 
     def texts(self, column: str) -> list[str | None]:
@@ -159,8 +170,8 @@ class RawTable:
         cells = [label(cell) for cell in self.columns[column]]
         keep: list[int] = [row for row, cell in enumerate(cells) if cell == value]
         if not keep:
-            known = {cell for cell in cells if cell}
-            raise InputError(f"no row has {column}={value}; {hint(value, known)}", path=self.path)
+            choices = {cell for cell in cells if cell}
+            self.fail(f"no row has {column}={value}; {hint(value, choices)}")
         return self.take(keep).without([column])
 
     def take(self, rows: Sequence[int]) -> RawTable:
@@ -170,8 +181,8 @@ class RawTable:
             name: cells[kept] if isinstance(cells, np.ndarray) else [cells[row] for row in kept]
             for name, cells in self.columns.items()
         }
-        own = np.array(kept, dtype=np.int64) if self.rows is None else self.rows[kept]
-        return replace(self, columns=columns, n_rows=len(kept), rows=own)
+        in_file = np.array(kept, dtype=np.int64) if self.rows is None else self.rows[kept]
+        return replace(self, columns=columns, n_rows=len(kept), rows=in_file)
 
     def without(self, columns: Collection[str]) -> RawTable:
         """Leave out columns."""
@@ -197,57 +208,55 @@ def stacked(parts: Sequence[RawTable]) -> RawTable:
         name: [c for part in parts for c in part.columns.get(name, [None] * part.n_rows)]
         for name in names
     }
-    place = [(part, row) for part in parts for row in range(part.n_rows)]
+    origin = [(part, row) for part in parts for row in range(part.n_rows)]
     return RawTable(
         parts[0].path,
         columns,
-        len(place),
-        lambda row: place[row][0].line(place[row][1]),
+        len(origin),
+        lambda row: origin[row][0].line(origin[row][1]),
         blank_is_missing=parts[0].blank_is_missing,
         given=parts[0].given,
         facts=_agreed(parts),
         notes=_gathered(parts),
-        path_of=lambda row: place[row][0].path,
-        needed={role: said for part in parts for role, said in part.needed.items()},
+        path_of=lambda row: origin[row][0].path,
+        needed={role: text for part in parts for role, text in part.needed.items()},
         metadata=frozenset(name for part in parts for name in part.metadata),
     )
 
 
 def _agreed(parts: Sequence[RawTable]) -> dict[str, Stated]:
     """Give what parts say of scores; a direction only where they do not contradict each other."""
-    found: dict[str, Stated] = {}
+    facts: dict[str, Stated] = {}
     ways: dict[str, set[bool | None]] = {}
     for name, fact in (pair for part in parts for pair in part.facts.items()):
         ways.setdefault(name, set()).add(fact.higher_is_better)
         stated = ways[name] - {None}
         way = next(iter(stated)) if len(stated) == 1 else None
-        found[name] = fact._replace(higher_is_better=way)
-    return found
+        facts[name] = fact._replace(higher_is_better=way)
+    return facts
 
 
 def _gathered(parts: Sequence[RawTable]) -> tuple[str, ...]:
-    """Give the notes on all parts; what holds of several files is said once."""
-    places: dict[str, list[str]] = {}
+    """Give the notes on all parts; what holds of several files is noted once."""
+    files: dict[str, list[str]] = {}
     for part in parts:
         for note in part.notes:
-            place = f"{part.place}: " if note.startswith(f"{part.place}: ") else ""
-            places.setdefault(note.removeprefix(place), []).append(place)
-
-    def said(rest: str, own: Sequence[str]) -> str:
-        others = len(set(own)) - 1
-        if not others:
-            return f"{own[0]}{rest}"
-        return f"{own[0].removesuffix(': ')} and {plural(others, 'more file')}: {rest}"
-
-    return tuple(said(rest, own) for rest, own in places.items())
+            file = f"{part.place}: " if note.startswith(f"{part.place}: ") else ""
+            files.setdefault(note.removeprefix(file), []).append(file)
+    notes = []
+    for note, names in files.items():
+        others = len(set(names)) - 1
+        more = f"{names[0].removesuffix(': ')} and {plural(others, 'more file')}: "
+        notes.append((more if others else names[0]) + note)
+    return tuple(notes)
 
 
 def one_of(table: RawTable, names: Sequence[str], what: str) -> str | None:
     """Give the one column that goes by any of these names; two of them are an error."""
-    found = [name for name in names if name in table]
-    if len(found) > 1:
+    columns = [name for name in names if name in table]
+    if len(columns) > 1:
         raise UsageError(
-            f"{table.place}: columns {' and '.join(found)} could both be the {what}; "
-            f"{skipping(found[1])} or {skipping(found[0])} decides"
+            f"{table.place}: columns {' and '.join(columns)} could both be the {what}; "
+            f"{skipping(columns[1])} or {skipping(columns[0])} decides"
         )
-    return found[0] if found else None
+    return columns[0] if columns else None

@@ -36,11 +36,11 @@ def _any_rating(test: Callable[[Ratings], bool]) -> Callable[[EvalSet], bool]:
 
 def _other_scores(es: EvalSet) -> bool:
     """Tell whether there is a score that the mean of its ratings does not give again."""
-    place = {name: i for i, name in enumerate(es.systems)}
-    where = {name: i for i, name in enumerate(es.segments.ids)}
+    systems = {name: i for i, name in enumerate(es.systems)}
+    segments = {name: i for i, name in enumerate(es.segments.ids)}
     return any(
         name not in es.ratings
-        or not np.allclose(means(es.ratings[name], place, where), table.values, equal_nan=True)
+        or not np.allclose(means(es.ratings[name], systems, segments), table.values, equal_nan=True)
         for name, table in es.scores.items()
     )
 
@@ -112,8 +112,8 @@ def save(
     if anonymise_raters:
         value, _ = anonymous(value)
     if to is None:
-        own = (form for form in FORMATS if isinstance(value, form.gives))
-        form = next(form for form in own if form.suits(value, path))
+        fitting = (form for form in FORMATS if isinstance(value, form.gives))
+        form = next(form for form in fitting if form.suits(value, path))
         held: Saved = value
     else:
         form = NAMED[to]
@@ -148,8 +148,8 @@ def _held(value: Saved, form: Format, human: str | None) -> Saved:
     if isinstance(value, EvalSet) and form.gives is Ratings:
         name = human or next(iter(value.ratings), "")
         if name not in value.ratings or (human is None and len(value.ratings) > 1):
-            known = hint(name, value.ratings) if value.ratings else "the set has none"
-            raise UsageError(f"name the ratings to write (human=NAME); {known}")
+            choices = hint(name, value.ratings) if value.ratings else "the set has none"
+            raise UsageError(f"name the ratings to write (human=NAME); {choices}")
         return value.ratings[name]
     if isinstance(value, Rankings) and form.gives is BattleLog:
         return battles.unfolded(value)
@@ -164,7 +164,7 @@ def anonymous(value: Saved) -> tuple[Saved, dict[str, str]]:
     """
     names: list[str] = []
     if isinstance(value, EvalSet):
-        names = sorted({name for own in value.ratings.values() for name in own.raters})
+        names = sorted({name for ratings in value.ratings.values() for name in ratings.raters})
     elif isinstance(value, (Ratings, Rankings)):
         names = sorted(value.raters)
     if not names:
@@ -172,7 +172,7 @@ def anonymous(value: Saved) -> tuple[Saved, dict[str, str]]:
     key = {f"rater{number}": name for number, name in enumerate(names, 1)}
     new = {name: other for other, name in key.items()}
     if isinstance(value, EvalSet):
-        ratings = {name: own.renamed_raters(new) for name, own in value.ratings.items()}
-        return replace(value, ratings=ratings), key
+        renamed = {name: held.renamed_raters(new) for name, held in value.ratings.items()}
+        return replace(value, ratings=renamed), key
     assert isinstance(value, (Ratings, Rankings))
     return value.renamed_raters(new), key

@@ -6,8 +6,8 @@ row for every system, a wide one a row for every segment and a column for every 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,105 +21,80 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats import columns as roles
-from steelyard.formats import files, repeats, tables
+from steelyard.formats import files, reshape, tables
 from steelyard.formats.cells import label
 from steelyard.formats.columns import MENTIONS, OUTPUTS, REFERENCES, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.stats.arrays import sealed
 
+_SINGLE = {"documents": roles.DOCUMENT, "domains": roles.DOMAIN, "sources": roles.SOURCE,
+           "accepted": roles.ACCEPTED}  # fmt: skip
 
-@dataclass(frozen=True)
-class _SegmentColumns:
-    """The columns of a table that describe segments, by what they say."""
 
-    document: str | None
-    domain: str | None
-    source: str | None
-    references: Mapping[str, str]
-    accepted: str | None
+def _described(table: RawTable) -> tuple[dict[str, str], dict[str, str]]:
+    """Return the columns that describe segments, by what they say, and those of references."""
+    single = {
+        field: column
+        for field, names in _SINGLE.items()
+        if (column := one_of(table, names, names[0].replace("_", " ")))
+    }
+    prefix = roles.REFERENCE_PREFIX
+    references = {
+        name.removeprefix(prefix): name
+        for name in table.columns
+        if name.startswith(prefix) and name != prefix
+    }
+    reference = one_of(table, roles.REFERENCE, "reference")
+    return single, references | ({} if reference is None else {"ref": reference})
 
-    @classmethod
-    def find(cls, table: RawTable) -> _SegmentColumns:
-        prefix = roles.REFERENCE_PREFIX
-        references = {
-            name.removeprefix(prefix): name
-            for name in table.columns
-            if name.startswith(prefix) and len(name) > len(prefix)
-        }
-        single = one_of(table, roles.REFERENCE, "reference")
-        if single is not None:
-            references["ref"] = single
-        return cls(
-            one_of(table, roles.DOCUMENT, "document"),
-            one_of(table, roles.DOMAIN, "domain"),
-            one_of(table, roles.SOURCE, "source"),
-            references,
-            one_of(table, roles.ACCEPTED, "accepted names"),
-        )
 
-    @property
-    def names(self) -> set[str | None]:
-        own = {self.document, self.domain, self.source, self.accepted}
-        return {*self.references.values(), *own}
+def _segments(table: RawTable, ids: Sequence[str], segment: Codes) -> Segments:
+    """Read what the table says of each segment; rows of one segment must agree."""
+    single, references = _described(table)
+    described = [*references.values(), *single.values()]
 
-    def read(self, table: RawTable, ids: Sequence[str], segment: Codes) -> Segments:
-        """Read what they say of each segment; rows of one segment must agree."""
+    def texts(name: str, *, strict: bool) -> Texts | None:
+        return _per_segment(table, name, len(ids), segment, strict=strict)
 
-        def column(name: str | None) -> Texts | None:
-            if name is None:
-                return None
-            return _per_segment(table, name, len(ids), segment, strict=name not in table.given)
-
-        references = {key: column(name) for key, name in self.references.items()}
-        metadata = {
-            name: _per_segment(table, name, len(ids), segment, strict=False)
-            for name in table.columns
-            if name in table.metadata and name not in self.names
-        }
-        return Segments(
-            tuple(ids),
-            column(self.document),
-            column(self.domain),
-            column(self.source),
-            {key: texts for key, texts in references.items() if texts is not None},
-            column(self.accepted),
-            {name: texts for name, texts in metadata.items() if texts is not None},
-            document_column=table.given.get(self.document or ""),
-        )
+    columns = {name: texts(name, strict=name not in table.given) for name in described}
+    others = [n for n in table.columns if n in table.metadata and n not in described]
+    metadata = {name: texts(name, strict=False) for name in others}
+    named = {key: held for key, name in references.items() if (held := columns[name]) is not None}
+    return Segments(
+        tuple(ids),
+        **{field: columns[name] for field, name in single.items()},  # type: ignore[arg-type]
+        references=named,
+        metadata={name: column for name, column in metadata.items() if column is not None},
+        document_column=table.given.get(single.get("documents", "")),
+    )
 
 
 def _per_segment(
-    table: RawTable, column: str, n: int, segment: NDArray[Any], *, strict: bool
+    table: RawTable, column: str, n: int, segment: Codes, *, strict: bool
 ) -> Texts | None:
     """Fold a column of texts to one per segment; of two that differ, None unless ``strict``."""
     values: list[str | None] = [None] * n
-    texts = table.texts(column) if strict else _shown(table, column)
+    texts = table.texts(column) if strict else _as_texts(table, column)
     for row, (at, text) in enumerate(zip(segment.tolist(), texts, strict=True)):
-        if text is None or values[at] == text:
+        earlier = values[at]
+        if text is None or earlier == text:
             continue
-        if values[at] is not None:
-            if not strict:
-                return None
-            table.fail(
-                f"{table.named(column)}: {text[:40]!r} differs from {values[at][:40]!r} "
-                "on an earlier line of the same segment",
-                row,
-            )
+        if earlier is not None and strict:
+            differs = f"{text[:40]!r} differs from {earlier[:40]!r}"
+            message = f"{table.named(column)}: {differs} on an earlier line of the same segment"
+            table.fail(message, row)
+        if earlier is not None:
+            return None
         values[at] = text
     return tuple(values)
 
 
-def _shown(table: RawTable, column: str) -> list[str | None]:
+def _as_texts(table: RawTable, column: str) -> list[str | None]:
     """Give the cells of a column that may hold anything as texts."""
     cells = table.columns[column]
     values = cells.tolist() if isinstance(cells, np.ndarray) else cells
-    texts = [cell if isinstance(cell, str) else label(cell) for cell in values]
-    texts = [
-        str(c) if t is None and isinstance(c, bool) else t
-        for t, c in zip(texts, values, strict=True)
-    ]
-    return [text or None for text in texts]
+    return [(str(c) if isinstance(c, bool) else label(c)) or None for c in values]
 
 
 def _first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
@@ -129,21 +104,22 @@ def _first_repeat(codes: NDArray[Any]) -> tuple[int, int] | None:
     again = np.flatnonzero(ordered[1:] == ordered[:-1])
     if not len(again):
         return None
-    place = again[np.argmin(order[again + 1])]
-    return int(order[place]), int(order[place + 1])
+    at = again[np.argmin(order[again + 1])]
+    return int(order[at]), int(order[at + 1])
 
 
-def _refuse_repeats(
-    table: RawTable, column: str | None, labels: Sequence[str], segment: NDArray[Any]
-) -> None:
-    """Refuse a table with a row per segment in which a segment has two."""
+def _encoded_segments(table: RawTable, column: str | None) -> tuple[tuple[str, ...], Codes]:
+    """Read the ids of a table with a row per segment, where none may have two."""
+    rows = range(1, table.n_rows + 1)
+    labels = list(map(str, rows)) if column is None else table.labels(column)
+    ids, segment = encode(labels)
     repeat = _first_repeat(segment)
     if repeat is not None:
-        first, second = repeat
-        message = f"segment '{labels[second]}' stands on line {table.line(first)} already"
+        message = f"segment '{labels[repeat[1]]}' stands on line {table.line(repeat[0])} already"
         if column is not None and column in table.given:
             message += f" ({table.named(column)} is taken as the segment; a document is a 'doc')"
-        table.fail(message, second)
+        table.fail(message, repeat[1])
+    return ids, segment
 
 
 def read_long(table: RawTable) -> EvalSet:
@@ -152,7 +128,7 @@ def read_long(table: RawTable) -> EvalSet:
     segment_column = roles.segment_column(table)
     assert segment_column is not None
     output = one_of(table, roles.OUTPUT, "output")
-    described = _SegmentColumns.find(table)
+    single, references = _described(table)
     systems, system = encode(table.labels(SYSTEM[0]))
     ids, segment = encode(table.labels(segment_column))
     cell = system.astype(np.int64) * len(ids) + segment
@@ -161,13 +137,16 @@ def read_long(table: RawTable) -> EvalSet:
         first, second = repeat
         what = f"system '{systems[system[second]]}' and segment '{ids[segment[second]]}'"
         table.fail(f"{what} {_already(table, segment_column, first, second)}", second)
-    segments = described.read(table, ids, segment)
-    roles_taken = {SYSTEM[0], segment_column, output, *described.names, *table.metadata}
+    segments = _segments(table, ids, segment)
+    roles_taken = {SYSTEM[0], segment_column, output, *single.values(), *references.values()}
     scores = {}
+    n_cells = len(systems) * len(ids)
+    in_order = np.array_equal(cell, np.arange(n_cells))
     for name in table.columns:
-        if name not in roles_taken:
-            values = np.full(len(systems) * len(ids), np.nan)
-            values[cell] = table.scores(name)
+        if name not in roles_taken and name not in table.metadata:
+            values = np.array(table.scores(name)) if in_order else np.full(n_cells, np.nan)
+            if not in_order:
+                values[cell] = table.scores(name)
             uses = roles.uses(name, tuple(segments.references))
             matrix = sealed(values).reshape(len(systems), len(ids))
             scores[name] = ScoreTable(matrix, uses=uses, **_stated(table, name))
@@ -196,17 +175,17 @@ def _stated(table: RawTable, name: str) -> dict[str, Any]:
     facts = table.facts.get(name)
     if facts is None:
         return {}
-    given = facts.higher_is_better is not None
-    higher = facts.higher_is_better is not False
-    return {"kind": facts.kind, "higher_is_better": higher, "direction_given": given}
+    higher = facts.higher_is_better
+    about = {"higher_is_better": higher is not False, "direction_given": higher is not None}
+    return {"kind": facts.kind, **about}
 
 
 def _outputs(
     table: RawTable, column: str, systems: tuple[str, ...], n: int, cell: NDArray[np.int64]
 ) -> dict[str, Texts]:
     texts: list[str | None] = [None] * (len(systems) * n)
-    for place, text in zip(cell.tolist(), table.texts(column), strict=True):
-        texts[place] = text
+    for at, text in zip(cell.tolist(), table.texts(column), strict=True):
+        texts[at] = text
     rows = {name: tuple(texts[i * n : (i + 1) * n]) for i, name in enumerate(systems)}
     return {name: row for name, row in rows.items() if any(text is not None for text in row)}
 
@@ -239,12 +218,9 @@ def read_system(table: RawTable) -> EvalSet:
         if name != SYSTEM[0] and name not in table.metadata:
             values = np.full(len(systems), np.nan)
             values[system] = table.scores(name)
-            scores[name] = ScoreTable(
-                np.empty((len(systems), 0)),
-                uses=roles.uses(name),
-                system_scores=sealed(values),
-                **_stated(table, name),
-            )
+            about = {"uses": roles.uses(name), "system_scores": sealed(values)}
+            empty = np.empty((len(systems), 0))
+            scores[name] = ScoreTable(empty, **about, **_stated(table, name))  # type: ignore[arg-type]
     return EvalSet(systems, Segments(()), scores=scores, language_pair=languages)
 
 
@@ -255,11 +231,17 @@ def write_system(es: EvalSet, path: Path) -> None:
     tables.write(path, {"system": es.systems, **means}, names=("system",))
 
 
+def _wide_systems(table: RawTable) -> list[str]:
+    """Return the columns of a wide table that are systems."""
+    single, references = _described(table)
+    described = {*single.values(), *references.values(), *roles.LANGUAGES, *roles.SEGMENT}
+    return [n for n in table.columns if n not in described and n not in table.metadata]
+
+
 def _prepared_wide(table: RawTable) -> RawTable:
     """Name segments by their documents, and leave out a last row that is the mean of all."""
-    described = {*_SegmentColumns.find(table).names, *roles.LANGUAGES, *roles.SEGMENT}
-    systems = [name for name in roles.score_names(table) if name not in described]
-    table = repeats.within_documents(repeats.within_tasks(table))
+    systems = [name for name in _wide_systems(table) if not roles.is_text(name)]
+    table = reshape.within_documents(reshape.within_tasks(table))
     return roles.without_mean_row(table, systems)
 
 
@@ -269,25 +251,20 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     column = roles.segment_column(table)
     if column is None and "segment" in table.needed:
         table.fail(table.needed["segment"])
-    described = _SegmentColumns.find(table)
-    taken = {column, *described.names, *table.metadata}
-    systems = [name for name in table.columns if name not in taken]
-    unnamed = (str(row + 1) for row in range(table.n_rows))
-    labels = list(unnamed) if column is None else table.labels(column)
-    ids, segment = encode(labels)
-    _refuse_repeats(table, column, labels, segment)
-    if not systems and column is not None and (described.document or described.domain):
+    systems = _wide_systems(table)
+    ids, segment = _encoded_segments(table, column)
+    segments = _segments(table, ids, segment)
+    if not systems and column is not None and (segments.documents or segments.domains):
         # A table that describes segments, for other inputs that only name them.
-        return EvalSet((), described.read(table, ids, segment), language_pair=languages)
+        return EvalSet((), segments, language_pair=languages)
     if not systems:
         table.fail("no column holds the scores of a system")
     values = np.full((len(systems), len(ids)), np.nan)
     for i, name in enumerate(systems):
         values[i, segment] = table.scores(name)
-    systems = [table.given.get(name, name) for name in systems]
-    segments = described.read(table, ids, segment)
+    names = tuple(table.given.get(name, name) for name in systems)
     scores = {score: ScoreTable(sealed(values), uses=roles.uses(score, tuple(segments.references)))}
-    return EvalSet(tuple(systems), segments, scores=scores, language_pair=languages)
+    return EvalSet(names, segments, scores=scores, language_pair=languages)
 
 
 def write_wide(es: EvalSet, path: Path, score: str | None = None) -> None:
@@ -307,61 +284,46 @@ def read_texts(table: RawTable) -> EvalSet:
     column = roles.segment_column(table)
     if column is None:
         table.fail(f"no segment column (one of {', '.join(roles.SEGMENT)}, or an id)")
-    labels = table.labels(column)
-    ids, segment = encode(labels)
-    _refuse_repeats(table, column, labels, segment)
+    ids, segment = _encoded_segments(table, column)
     order = np.argsort(segment).tolist()
-    described = _SegmentColumns.find(table).read(table, ids, segment)
-    table = _named_references(table)
-    references = {**described.references, **_objects(table, REFERENCES, order)}
+    segments = _segments(table, ids, segment)
+    references = {**segments.references, **_objects(table, REFERENCES, order)}
     outputs = _objects(table, OUTPUTS, order)
-    segments = replace(described, references=references)
+    segments = replace(segments, references=references)
     if MENTIONS in table.columns:
         segments = replace(segments, accepted=_lists(table, MENTIONS, order))
     return EvalSet(tuple(outputs), segments, outputs=outputs, language_pair=languages)
 
 
-def _named_references(table: RawTable) -> RawTable:
-    """Name references that are a list by their places: ref1, ref2."""
-    cells = table.columns.get(REFERENCES, ())
-    if not any(isinstance(cell, list) for cell in cells):
-        return table
-    named = [
-        {f"ref{place}": text for place, text in enumerate(cell, 1)}
-        if isinstance(cell, list)
-        else cell
-        for cell in cells
-    ]
-    return replace(table, columns={**table.columns, REFERENCES: named})
-
-
 def _lists(table: RawTable, column: str, order: list[int]) -> Texts:
     """Turn a column of lists of names into texts with a name per line; no name is None."""
-    found: list[str | None] = []
+    texts: list[str | None] = []
     for row, cell in enumerate(table.columns[column]):
         names = [cell] if isinstance(cell, str) else cell or []
+        fail = partial(table.fail, row=row)
         if not isinstance(names, list) or not all(isinstance(n, str) and n.strip() for n in names):
-            table.fail(f"'{column}': expected a list of names", row)
-        kept = [
-            " ".join(files.whole(n, f"a name of '{column}'", partial(table.fail, row=row)).split())
-            for n in names
-        ]
-        found.append("\n".join(kept) or None)
-    return tuple(found[row] for row in order)
+            fail(f"'{column}': expected a list of names")
+        kept = [" ".join(files.whole(n, f"a name of '{column}'", fail).split()) for n in names]
+        texts.append("\n".join(kept) or None)
+    return tuple(texts[row] for row in order)
 
 
 def _objects(table: RawTable, column: str, order: list[int]) -> dict[str, Texts]:
-    """Turn a column of objects {name: text} into texts per name."""
-    cells = table.columns.get(column, [None] * table.n_rows)
-    for row, cell in enumerate(cells):
+    """Turn a column of objects {name: text} into texts per name; a list is ref1, ref2, ..."""
+    cells: list[dict[str, Any]] = []
+    for row, cell in enumerate(table.columns.get(column, [None] * table.n_rows)):
+        fail = partial(table.fail, row=row)
+        if isinstance(cell, list) and column == REFERENCES:
+            cell = {f"ref{number}": text for number, text in enumerate(cell, 1)}  # noqa: PLW2901
         if cell is not None and not isinstance(cell, dict):
-            table.fail(f"'{column}': expected an object of texts by name", row)
+            fail(f"'{column}': expected an object of texts by name")
         for name, text in (cell or {}).items():
             if not name.strip() or not (text is None or isinstance(text, str)):
-                table.fail(f"'{column}': '{name}' should be a name with a text", row)
-            files.whole(name, f"a name of '{column}'", partial(table.fail, row=row))
-    names = sorted({name for cell in cells if cell for name in cell})
-    return {name: tuple((cells[row] or {}).get(name) for row in order) for name in names}
+                fail(f"'{column}': '{name}' should be a name with a text")
+            files.whole(name, f"a name of '{column}'", fail)
+        cells.append(cell or {})
+    names = sorted({name for cell in cells for name in cell})
+    return {name: tuple(cells[row].get(name) for row in order) for name in names}
 
 
 def write_texts(es: EvalSet, path: Path) -> None:
@@ -392,7 +354,7 @@ LONG = TableFormat(
     example_name="scores.csv",
     marks=("system segment -texts",),
     of_scores=True,
-    prepare=repeats.folded,
+    prepare=reshape.folded,
     read=read_long,
     write=write_long,
     to="long",

@@ -77,10 +77,10 @@ def _read_lines(path: Path) -> RawTable:
 
 
 def _narrow(table: RawTable, column: str, wanted: str | None, option: str) -> tuple[str, RawTable]:
-    found = sorted(set(table.labels(column)))
-    if wanted is None and len(found) > 1:
-        table.fail(f"holds several {column}s ({', '.join(found[:8])}); choose with {option}")
-    chosen = wanted or found[0]
+    values = sorted(set(table.labels(column)))
+    if wanted is None and len(values) > 1:
+        table.fail(f"holds several {column}s ({', '.join(values[:8])}); choose with {option}")
+    chosen = wanted or values[0]
     return chosen, table.where(column, chosen)
 
 
@@ -94,11 +94,11 @@ def _from_zero(table: RawTable) -> RawTable:
 
 
 def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
-    own = table.where("metric", metric).where("ref", ref)
+    rows = table.where("metric", metric).where("ref", ref)
     name = f"{metric}-{ref}"
-    renamed = {name if column == "score" else column: c for column, c in own.columns.items()}
-    reader = read_long if "segment" in own else read_system
-    es = reader(replace(own, columns=renamed))
+    renamed = {name if column == "score" else column: c for column, c in rows.columns.items()}
+    reader = read_long if "segment" in rows else read_system
+    es = reader(replace(rows, columns=renamed))
     scores = {name: replace(es.scores[name], uses=tuple(ref.split(".")))}
     return replace(es, scores=scores, name=f"{table.path}: '{name}'")  # what a warning calls it
 
@@ -127,8 +127,8 @@ def _segment_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[st
     for system, values in zip(es.systems, table.values.tolist(), strict=True):
         for i, value in enumerate(values):
             if not np.isnan(value):
-                place = (domains[i] or "all", documents[i] or "all")
-                yield (*place, ref, system, str(i + 1), repr(value))
+                groups = (domains[i] or "all", documents[i] or "all")
+                yield (*groups, ref, system, str(i + 1), repr(value))
 
 
 def _system_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[str, ...]]:

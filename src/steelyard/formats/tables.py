@@ -19,16 +19,18 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import delimited, dumps, guarded, missing
-from steelyard.core.text import plural
-from steelyard.formats import cells, duck, files, jsontables
+from steelyard.core.text import listed, plural
+from steelyard.formats import cells, duck, files
 from steelyard.formats.cells import SQL_GAPS, Cells, parse_number
+from steelyard.formats.columns import are_measures, has_role, names_systems
 from steelyard.formats.rawtable import RawTable
 
 PLAIN = 'plain texts, a line for each segment, are for "steelyard score"'
@@ -36,6 +38,9 @@ EXCEL = ("xlsx", "xlsm", "xlsb", "xls", "ods")
 _FAST_FROM = 200_000  # bytes; below this, importing DuckDB costs more than it saves
 _DELIMITERS = (",", "\t", ";", "|")
 _LOOK = 30  # lines that show what separates cells
+#: Keys of ours that hold lists or objects.
+NESTED = frozenset(("out", "refs", "errors", "entities", "annotated_sentence", "mentions"))
+_DEEPEST = 6  # objects in objects whose values become columns
 _INDEX = "Unnamed: 0"  # what pandas calls the numbers of rows that it wrote without a name
 Record = tuple[int, Sequence[Any]]  # the line of a row, and its cells
 
@@ -50,8 +55,7 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
         if not n_rows:
             raise InputError("has no rows", path=path)
         check_header(path, list(columns))
-        flat = jsontables.flat(columns, path)
-        return RawTable(path, flat, n_rows, blank_is_missing=False)
+        return RawTable(path, _flat(columns, path), n_rows, blank_is_missing=False)
     if is_excel(path):
         return _read_excel(path)
     data = files.read_bytes(path)
@@ -61,7 +65,7 @@ def read(path: Path, *, is_text: Callable[[str], bool] = lambda _: False) -> Raw
     if not text.strip():
         raise InputError("empty file", path=path)
     if files.is_json(text, kind):
-        return jsontables.read(files.decode(data, path), path)
+        return _read_json(files.decode(data, path), path)
     delimiter = delimiter_of(text, kind)
     table = None
     large = len(data) >= (_FAST_FROM if "duckdb" not in sys.modules else _FAST_FROM // 10)
@@ -165,14 +169,16 @@ def _read_delimited(
     if delimiter == "\t" and ragged:
         # Tab-separated texts often hold quotes that are just characters.
         records = list(_records(text, delimiter, quoted=False))
-    table = _with_numbers(_laid_out(path, records), is_text)
-    if not re.search("[0-9] ?%|[0-9],[0-9]", text):
-        return table
-    return _with_local_numbers(table, is_text, "." if delimiter == "," else "")
+    usual = "." if delimiter == "," else ""
+    local = re.search("[0-9] ?%|[0-9],[0-9]", text) is not None
+    return _with_numbers(_laid_out(path, records), is_text, usual if local else None)
 
 
-def _with_numbers(table: RawTable, is_text: Callable[[str], bool]) -> RawTable:
-    """Convert columns that hold numbers alone, once; digits behind a zero are a name."""
+def _with_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str | None) -> RawTable:
+    """Convert columns that hold numbers alone, once; digits behind a zero are a name.
+
+    Percentages, decimal commas and grouped digits are read if there is a ``usual`` decimal mark.
+    """
     columns: dict[str, Cells] = dict(table.columns)
     for name, column in table.columns.items():
         if is_text(name) or any(cell[:1] == "0" and cell[1:2].isdigit() for cell in column):
@@ -180,26 +186,19 @@ def _with_numbers(table: RawTable, is_text: Callable[[str], bool]) -> RawTable:
         numbers = cells.numbers_of(column)
         if numbers is not None and not np.isnan(numbers).all():
             columns[name] = numbers
-    return replace(table, columns=columns)
-
-
-def _with_local_numbers(table: RawTable, is_text: Callable[[str], bool], usual: str) -> RawTable:
-    """Read percentages, decimal commas and grouped digits in columns that hold nothing else."""
-    mark = cells.decimal_mark(table.columns.values()) or usual
-    columns: dict[str, Cells] = dict(table.columns)
-    for name, column in table.columns.items():
-        if is_text(name):
+    mark = usual if usual is None else cells.decimal_mark(columns.values()) or usual
+    for name, column in list(columns.items()):
+        if mark is None or is_text(name):
             continue
         try:
             numbers = cells.as_written(column, mark)
         except cells.Ambiguous as error:
-            plain = str(error).replace(",", "")
+            cell = str(error)
             table.fail(
-                f"column '{name}': '{error}' may be {plain} or {str(error).replace(',', '.')}; "
-                "write it without the comma, or with a decimal point"
+                f"column '{name}': '{cell}' may be {cell.replace(',', '')} or "
+                f"{cell.replace(',', '.')}; write it without the comma, or with a decimal point"
             )
-        if numbers is not None:
-            columns[name] = numbers
+        columns[name] = column if numbers is None else numbers
     return replace(table, columns=columns)
 
 
@@ -312,8 +311,6 @@ def _has_levels(header: Sequence[Any], below: Sequence[Any]) -> bool:
 
 def _of_levels(path: Path, records: Sequence[Record]) -> RawTable:
     """Read a pivot: one line of the header names scores, the other systems."""
-    from steelyard.formats.columns import are_measures, names_systems
-
     lines = [list(row) for _, row in records[:2]]
     body = list(records[2:])
     label = "segment"
@@ -346,6 +343,180 @@ def _of_levels(path: Path, records: Sequence[Record]) -> RawTable:
     starts = [line for _ in names for line, _ in body]
     check_header(path, list(columns))
     return RawTable(path, columns, len(starts), starts.__getitem__)
+
+
+# JSON: records in lines, in a list or under a key; columns, or rows by name.
+
+
+def _read_json(text: str, path: Path) -> RawTable:
+    document = files.json_document(text, path)
+    if isinstance(document, dict) and files.kind(path) not in ("jsonl", "ndjson"):
+        return _of_document(document, text, path)
+    if not isinstance(document, files.JsonList):  # lines, of which there may be one
+        lines = enumerate(files.lines(text), 1)
+        document = [(n, files.parse_json(line, path, n)) for n, line in lines if line.strip()]
+    starts = [line for line, _ in document]
+    return _of_records([value for _, value in document], path, starts.__getitem__)
+
+
+def is_json_table(document: Mapping[str, Any]) -> bool:
+    """Tell whether a JSON document is laid out like a table."""
+    return _layout(document) != ""
+
+
+def refuse_json(document: Mapping[str, Any], path: Path) -> NoReturn:
+    """Refuse a JSON document that is laid out like no table."""
+    keys = listed(list(document), 8)
+    raise InputError(
+        f"a JSON document with keys {keys}; expected records (in lines, in a list or under one "
+        "key), a list of scores for each system, or a log",
+        path=path,
+    )
+
+
+def _layout(document: Mapping[str, Any]) -> str:
+    """Name how a document holds a table; blank if it holds none."""
+    values = list(document.values())
+    lists = [name for name, value in document.items() if _are_objects(value)]
+    if not NESTED.isdisjoint(document) or _are_scalars(values):
+        return "record"
+    if lists and len(lists) == len(values) > 1:
+        return "systems"
+    if len(lists) == 1:
+        return "key"
+    if all(isinstance(value, list) and value and _are_scalars(value) for value in values):
+        return "lists"
+    by_name = all(isinstance(v, dict) and v and _are_scalars(v.values()) for v in values)
+    return "objects" if by_name else ""
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(v, dict) for v in value)
+
+
+def _are_scalars(values: Iterable[Any]) -> bool:
+    return not any(isinstance(value, (dict, list)) for value in values)
+
+
+def _of_document(document: dict[str, Any], text: str, path: Path) -> RawTable:
+    layout = _layout(document)
+    if layout == "systems":
+        if any(names_systems(key) for rows in document.values() for row in rows for key in row):
+            refuse_json(document, path)
+        rows = [{"system": name, **row} for name, records in document.items() for row in records]
+        return _of_records(rows, path)
+    if layout == "key":
+        key = next(name for name, value in document.items() if _are_objects(value))
+        lines = cache(lambda: files.element_lines(text, [key]))
+        return _of_records(document[key], path, lambda row: lines()[row])
+    if layout == "lists":
+        return of_lists(document, path)
+    return of_objects(document, path) if layout == "objects" else _of_records([document], path)
+
+
+def of_lists(columns: dict[str, list[Any]], path: Path) -> RawTable:
+    """Read a list for each system, or for each column."""
+    if not any(map(len, columns.values())):
+        raise InputError("has no rows", path=path)
+    first, length = next((name, len(value)) for name, value in columns.items())
+    for name, value in columns.items():
+        if len(value) != length:
+            message = f"'{name}' has {len(value)} values, but '{first}' has {length}"
+            raise InputError(message, path=path)
+    _check_keys(columns, path, 1)
+    return RawTable(path, columns, length, lambda _: 1, blank_is_missing=False)
+
+
+def of_objects(document: dict[str, dict[str, Any]], path: Path) -> RawTable:
+    """Read scores by system and id, or by id and system: by what the keys are."""
+    outer = list(document)
+    inner = list(dict.fromkeys(key for row in document.values() for key in row))
+    by_rows = are_measures(inner) or any(has_role(key) for key in inner)
+    by_columns = any(has_role(key) for key in outer)
+    if by_rows == by_columns:
+        if len(outer) == len(inner) == 1:
+            refuse_json(document, path)
+        if len(outer) == len(inner):
+            raise InputError(
+                "could be scores by system and id, or by id and system; expected records with "
+                "keys system, segment and score",
+                path=path,
+            )
+        by_columns = len(outer) < len(inner)
+    if by_columns:
+        columns: dict[str, Any] = {s: [row.get(k) for k in inner] for s, row in document.items()}
+        index, name = inner, "segment"
+    else:
+        columns = {key: [row.get(key) for row in document.values()] for key in inner}
+        index, name = outer, "system" if are_measures(inner) else "segment"
+    if index != [str(k) for k in range(len(index))] and name not in columns:
+        columns = {name: index, **columns}
+    _check_keys(columns, path, 1)
+    return RawTable(path, columns, len(index), lambda _: 1, blank_is_missing=False)
+
+
+def _check_keys(row: Mapping[str, Any], path: Path, line: int) -> None:
+    if any(not name.strip() for name in row):
+        raise InputError("a key of the object has no name", path=path, line=line)
+
+
+def _of_records(
+    objects: Sequence[Any], path: Path, line_of: Callable[[int], int] = lambda _: 1
+) -> RawTable:
+    if not objects:
+        raise InputError("has no rows", path=path)
+    for row, value in enumerate(objects):
+        if not isinstance(value, dict):
+            files.need_object(value, path, line_of(row))
+        if any(not name.strip() for name in value):
+            _check_keys(value, path, line_of(row))
+    columns = _flat(_columns(objects), path)
+    if not columns:
+        raise InputError("no object has any key", path=path)
+    answers = [name for name, column in columns.items() if _are_answers(name, column)]
+    if len(answers) != 1:
+        return RawTable(path, columns, len(objects), line_of, blank_is_missing=False)
+    # Every answer of an item gets a row, beside what the item says.
+    (name,) = answers
+    pairs = [(row, answer) for row, cell in enumerate(columns[name]) for answer in cell or ()]
+    inside = _flat(_columns([answer for _, answer in pairs]), path)
+    rows = [row for row, _ in pairs]
+    outside = {key: [cells[row] for row in rows] for key, cells in columns.items() if key != name}
+    columns = outside | {f"{name}.{k}" if k in outside else k: v for k, v in inside.items()}
+    return RawTable(
+        path, columns, len(rows), lambda row: line_of(rows[row]), blank_is_missing=False
+    )
+
+
+def _columns(objects: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    names = dict.fromkeys(name for value in objects for name in value)
+    return {name: [value.get(name) for value in objects] for name in names}
+
+
+def _flat(columns: Mapping[str, Any], path: Path, depth: int = 0) -> dict[str, Any]:
+    """Make columns of the values of objects, where a column holds objects alone."""
+    made: dict[str, Any] = {}
+    for name, column in columns.items():
+        held = [] if isinstance(column, np.ndarray) else [c for c in column if c is not None]
+        nested = held and name not in NESTED and all(isinstance(cell, dict) for cell in held)
+        if not nested or depth == _DEEPEST or not any(held):
+            parts = {name: column}
+        else:
+            inside = _columns([cell or {} for cell in column])
+            parts = _flat({f"{name}.{key}": c for key, c in inside.items()}, path, depth + 1)
+        for key in parts:
+            if key in made:
+                raise InputError(f"column '{key}' occurs twice", path=path)
+        made |= parts
+    return made
+
+
+def _are_answers(name: str, column: Sequence[Any]) -> bool:
+    """Tell whether a column holds lists of answers, each with the system that gave it."""
+    held = [cell for cell in column if cell is not None]
+    if name in NESTED or not held or not all(_are_objects(cell) for cell in held):
+        return False
+    return all(any(names_systems(key) for key in answer) for cell in held for answer in cell)
 
 
 # Excel.
@@ -503,13 +674,6 @@ def _plain_columns(
 # Writing.
 
 
-def _flat(column: Any) -> Any:
-    """Write lists and objects as JSON text, where a cell can hold nothing else."""
-    if isinstance(column, np.ndarray):
-        return column
-    return [dumps(c, indent=None) if isinstance(c, (list, dict)) else c for c in column]
-
-
 def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -> None:
     """Write columns as CSV, TSV, JSON lines (plain or .gz) or Parquet, by the name's suffix.
 
@@ -519,7 +683,7 @@ def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -
     """
     kind = files.suffix(path)
     if kind not in ("jsonl", "ndjson"):
-        columns = {name: _flat(column) for name, column in columns.items()}
+        columns = {name: _as_texts(column) for name, column in columns.items()}
     if kind in ("parquet", "pq"):
         from steelyard.formats.parquet import write_columns
 
@@ -547,3 +711,10 @@ def write(path: Path, columns: Mapping[str, Any], names: Collection[str] = ()) -
             for row in rows
         )
         files.write_text(path, "".join(dumps(value, indent=None) + "\n" for value in objects))
+
+
+def _as_texts(column: Any) -> Any:
+    """Write lists and objects as JSON text, where a cell can hold nothing else."""
+    if isinstance(column, np.ndarray):
+        return column
+    return [dumps(c, indent=None) if isinstance(c, (list, dict)) else c for c in column]

@@ -1,24 +1,29 @@
-"""A file as it looks before anybody reads it: its name, its first lines, what its JSON is.
+"""A file as it looks before anybody reads it, and the records of foreign JSON that are in it.
 
-Formats of other tools are recognised by such a view, and read from it, so that a file is opened and
-parsed once however many formats look at it.
+Formats of other tools are recognised by a :class:`FileView`, and read from it: a file is opened and
+parsed once, however many formats look at it. Files come from anywhere, so whoever takes a field out
+of a :class:`Record` says what it should be, and anything else is an error that says where.
 """
 
 from __future__ import annotations
 
 import io
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from typing import Any, NoReturn
 
 from steelyard.core.errors import STDIN, InputError, shown_path
 from steelyard.formats import files, tables
+from steelyard.formats.cells import brief, label, parse_number
 
 _HEAD = 1 << 16  # bytes that show what a file is
+#: The line of a record; where a document must be gone through once more to tell it, a function.
+Start = int | Callable[[], int] | None
 
 
 @dataclass(frozen=True)
@@ -29,11 +34,10 @@ class FileView:
     form: str = ""  # what it is read as, where other tools have the same keys
 
     def known_as(self, form: str) -> FileView:
-        """Name the format in all that is said to be wrong; what was read is not read again."""
-        found = FileView(self.path, form)
-        cached = {name: own for name, own in vars(self).items() if name not in ("path", "form")}
-        vars(found).update(cached)
-        return found
+        """Name the format in all errors; what was read is not read again."""
+        view = FileView(self.path, form)
+        vars(view).update({k: v for k, v in vars(self).items() if k not in ("path", "form")})
+        return view
 
     @property
     def name(self) -> str:
@@ -48,9 +52,8 @@ class FileView:
     @property
     def folder(self) -> str:
         """The name of the folder that the file lies in; of the file, where there is none."""
-        return (
-            self.name if str(self.path) == STDIN else self.path.resolve().parent.name or self.name
-        )
+        folder = "" if str(self.path) == STDIN else self.path.resolve().parent.name
+        return folder or self.name
 
     def beside(self, name: str) -> dict[str, Any]:
         """Read an object from another file of the folder; empty if there is none to be read."""
@@ -63,9 +66,14 @@ class FileView:
             return {}
         return document if isinstance(document, dict) else {}
 
-    def note(self, said: str) -> str:
-        """Say something of this file."""
-        return f"{shown_path(self.path)}: {said}"
+    def note(self, text: str) -> str:
+        """Word a note on this file."""
+        return f"{shown_path(self.path)}: {text}"
+
+    def fail(self, message: str, line: int | None = None) -> NoReturn:
+        """Raise an InputError at a line."""
+        read_as = f" (read as {self.form})" if self.form else ""
+        raise InputError(message + read_as, path=self.path, line=line)
 
     @cached_property
     def kind(self) -> str:
@@ -96,6 +104,12 @@ class FileView:
         """The lines of the whole text."""
         return files.lines(self.text)
 
+    @cached_property
+    def first_lines(self) -> list[str]:
+        """The lines of the beginning, but for one that is cut off."""
+        lines = files.lines(self.head)
+        return lines[:-1] if len(self.head.encode()) >= _HEAD and len(lines) > 1 else lines
+
     def csv(self) -> list[tuple[int, list[str]]]:
         """Read the lines and cells of all records, between which commas stand."""
         source = io.StringIO(self.text, newline="")
@@ -114,21 +128,15 @@ class FileView:
                 yield line, dict(zip(header, cells, strict=True))
 
     @cached_property
-    def first_lines(self) -> list[str]:
-        """The lines of the beginning, but for one that is cut off."""
-        found = files.lines(self.head)
-        return found[:-1] if len(self.head.encode()) >= _HEAD and len(found) > 1 else found
-
-    @cached_property
-    def _begins_json(self) -> str:
+    def begins_json(self) -> str:
         """The first character of a text that looks like JSON: ``{``, ``[`` or nothing."""
-        found = re.match(r"\s*([\[{])\s*([\[{\]}\"]|[0-9-])?", self.head)
-        return "" if found is None or self.kind in ("csv", "tsv", "tab", "eval") else found[1]
+        match = re.match(r"\s*([\[{])\s*([\[{\]}\"]|[0-9-])?", self.head)
+        return "" if match is None or self.kind in ("csv", "tsv", "tab", "eval") else match[1]
 
     @cached_property
     def _is_lines(self) -> bool:
         """Whether the first line is an object of its own, so that the whole need not be read."""
-        if self._begins_json != "{":
+        if self.begins_json != "{":
             return False
         first = files.first_line(self.path)
         if len(first) > _HEAD and self.kind in ("jsonl", "ndjson"):
@@ -144,48 +152,45 @@ class FileView:
 
         JSON lines are no document, unless there is but one.
         """
-        if not self._begins_json:
-            return None
-        if self._is_lines and next(islice(self._safe_records(), 1, None), None):
+        if not self.begins_json or (self._is_lines and len(self._first_records(2)) > 1):
             return None
         return files.json_document(self.text, self.path)
 
     @cached_property
     def record(self) -> dict[str, Any] | None:
         """The first object: of JSON lines, of a list, or the document itself; None if no JSON."""
-        if not self._begins_json:
+        if not self.begins_json:
             return None
-        if self._begins_json == "[":
-            return self._first_of_list()
-        value = None if self._is_lines else self.document
-        if value is None:
-            value = next((own for _, own in self._safe_records()), None)
+        if self.begins_json == "[":
+            value = files.first_element(self.head)
+            if value is None:
+                try:
+                    value = self.document[0][1] if self.document else None
+                except InputError:
+                    return None
+        else:
+            value = None if self._is_lines else self.document
+            value = next(iter(self._first_records(1)), None) if value is None else value
         return value if isinstance(value, dict) else None
 
     @cached_property
     def names(self) -> list[str]:
         """The keys of the first object, or the cells of the first line of another text."""
-        if self._begins_json:
+        if self.begins_json:
             return list(self.record or ())
         first = self.first_lines[0] if self.first_lines else ""
         delimiter = tables.delimiter_of(first, self.kind)
         return [name.strip('" ') for name in first.split(delimiter)]
 
-    def _first_of_list(self) -> dict[str, Any] | None:
-        value = files.first_element(self.head)
-        if value is None:
-            try:
-                document = self.document
-            except InputError:
-                return None
-            value = document[0][1] if document else None
-        return value if isinstance(value, dict) else None
-
-    def _safe_records(self) -> Iterator[tuple[int, Any]]:
+    def _first_records(self, count: int) -> list[dict[str, Any]]:
+        """Return the first few records, as far as they can be read."""
+        records = []
         try:
-            yield from self.records()
+            for _, record in islice(self.records(), count):
+                records.append(record)
         except InputError:
-            return
+            pass
+        return records
 
     def records(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield (line, object) of every record: of JSON lines, of a list, or of the document.
@@ -203,19 +208,192 @@ class FileView:
 
     @property
     def is_log(self) -> bool:
-        """Tell whether it is one JSON object that holds more than the cells of a record."""
+        """Whether it is one JSON object that holds more than the cells of a record."""
         lines = self.kind in ("jsonl", "ndjson")  # of which there may be one
-        if lines or self._begins_json != "{" or not isinstance(self.document, dict):
+        if lines or self.begins_json != "{" or not isinstance(self.document, dict):
             return False
-        from steelyard.formats import jsontables
-
-        return not jsontables.is_table(self.document)
+        return not tables.is_json_table(self.document)
 
     def has(self, *keys: str) -> bool:
         """Tell whether the first object has all of these keys."""
         return self.record is not None and all(key in self.record for key in keys)
 
-    def fail(self, message: str, line: int | None = None) -> NoReturn:
-        """Raise an InputError at a line."""
-        said = f"{message} (read as {self.form})" if self.form else message
-        raise InputError(said, path=self.path, line=line)
+
+def line_at(start: Start) -> int | None:
+    """Give the line."""
+    return start() if callable(start) else start
+
+
+@dataclass(frozen=True)
+class Record:
+    """An object of a file, where it starts, and its path in what starts there (``games[0].``)."""
+
+    view: FileView
+    start: Start
+    values: dict[str, Any]
+    place: str = ""
+
+    @classmethod
+    def of(cls, view: FileView, start: Start, value: Any, place: str) -> Record:
+        """Take a value for an object."""
+        if not isinstance(value, dict):
+            message = f"'{place.rstrip('./')}' is {brief(value)}, expected an object"
+            view.fail(message, line_at(start))
+        return cls(view, start, value, place)
+
+    @property
+    def line(self) -> int:
+        """The line that it stands on; the first where a file has no lines."""
+        return line_at(self.start) or 1
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise an InputError at the record."""
+        self.view.fail(message, line_at(self.start))
+
+    def wrong(self, key: str, expected: str, *value: Any) -> NoReturn:
+        """Say that a field, or a value in it, is not what it should be."""
+        if not value and key not in self.values:
+            self.fail(f"no '{self.place}{key}', expected {expected}")
+        held = value[0] if value else self.get(key)
+        self.fail(f"'{self.place}{key}' is {brief(held)}, expected {expected}")
+
+    def get(self, key: str) -> Any:
+        """Give a value as it stands, None if there is none."""
+        return self.values.get(key)
+
+    def _of_type(self, key: str, kind: Any, expected: str) -> Any:
+        """Give a value of a type; a boolean is no whole number."""
+        value = self.get(key)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind == int | None):
+            self.wrong(key, expected)
+        return value
+
+    def name(self, key: str, default: object = None) -> str:
+        """Give a name: text that is not blank, or a whole number as digits."""
+        name = self._name(key, self.values.get(key, default))
+        return name or self.wrong(key, "a name or a whole number")
+
+    def optional_name(self, key: str) -> str | None:
+        """Give a name; None where it is null, absent or blank."""
+        return self._name(key, self.get(key))
+
+    def _name(self, key: str, value: Any) -> str | None:
+        name = label(value)
+        if name is None and value is not None:
+            self.wrong(key, "a name or a whole number")
+        return name if name is not None and name.strip() else None
+
+    def names(self) -> Iterator[str]:
+        """Yield the keys, which must be names."""
+        for key in self.values:
+            if not key.strip():
+                self.fail(f"'{self.place.rstrip('.')}' has {key!r}, expected a name")
+            yield key
+
+    def text(self, key: str) -> str | None:
+        """Give a text, None where it is null or absent."""
+        text: str | None = self._of_type(key, str | None, "text or null")
+        return text
+
+    def text_if_any(self, key: str) -> str | None:
+        """Give a text, None for what is none: of fields that may hold anything."""
+        value = self.get(key)
+        return value if isinstance(value, str) else None
+
+    def words(self, key: str) -> str | None:
+        """Give a text that is not blank, None for what is none."""
+        text = self.text_if_any(key)
+        return text if text and text.strip() else None
+
+    def number(self, key: str, *, words: bool = False) -> float | None:
+        """Give a number, None for null and NaN; with ``words`` also one that is written as text."""
+        return self._number(key, self.get(key), words=words)
+
+    def numbers(self, key: str) -> list[float | None]:
+        """Give a list of such numbers."""
+        return [self._number(f"{key}[{n}]", value) for n, value in enumerate(self.list(key))]
+
+    def _number(self, key: str, value: Any, *, words: bool = False) -> float | None:
+        number = None if isinstance(value, str) and not words else parse_number(value)
+        if number is None or math.isinf(number):
+            self.wrong(key, "a finite number or null", value)
+        return None if math.isnan(number) else number
+
+    def whole(self, key: str) -> int | None:
+        """Give a whole number, None where it is null or absent."""
+        number: int | None = self._of_type(key, int | None, "a whole number")
+        return number
+
+    def flag(self, key: str) -> bool | None:
+        """Give true or false, None where it is null or absent."""
+        flag: bool | None = self._of_type(key, bool | None, "true or false")
+        return flag
+
+    def choice(self, key: str, choices: Collection[str]) -> str:
+        """Give a text that is one of these."""
+        value = self.get(key)
+        if not isinstance(value, str) or value not in choices:
+            self.wrong(key, f"one of {', '.join(choices)}")
+        return value
+
+    def object(self, key: str) -> Record:
+        """Give an object in it."""
+        value = self._of_type(key, dict, "an object")
+        return Record(self.view, self.start, value, f"{self.place}{key}.")
+
+    def inner(self, key: str) -> Record:
+        """Give an object in it, which is empty where it is null or absent."""
+        return self.if_object(key) if self.get(key) is None else self.object(key)
+
+    def if_object(self, key: str) -> Record:
+        """Give an object in it, which is empty where there is anything else."""
+        value = self.get(key)
+        values = value if isinstance(value, dict) else {}
+        return Record(self.view, self.start, values, f"{self.place}{key}.")
+
+    def elements(self, key: str) -> list[Any]:
+        """Give a list in it, which is empty where it is null or absent."""
+        return [] if self.get(key) is None else self.list(key)
+
+    def objects(self, key: str) -> Iterator[Record]:
+        """Yield the objects of a list, none where it is null or absent."""
+        for n, value in enumerate(self.elements(key)):
+            yield Record.of(self.view, self.start, value, f"{self.place}{key}[{n}].")
+
+    def texts(self, key: str) -> list[str]:
+        """Give a list of texts."""
+        values = self.list(key)
+        for n, value in enumerate(values):
+            if not isinstance(value, str):
+                self.wrong(f"{key}[{n}]", "a text", value)
+        return values
+
+    def list(self, key: str) -> list[Any]:
+        """Give a list in it."""
+        values: list[Any] = self._of_type(key, list, "a list")
+        return values
+
+
+def records(view: FileView) -> Iterator[Record]:
+    """Yield every record of a file; of JSON lines one is held at a time."""
+    for line, values in view.records():
+        yield Record(view, line, values)
+
+
+def document(view: FileView) -> Record:
+    """Give a file that is one object."""
+    if not isinstance(view.document, dict):
+        view.fail("expected one JSON object")
+    return Record(view, None, view.document)
+
+
+def within(view: FileView, *keys: str) -> Iterator[Record]:
+    """Yield the objects of a list that a document has under keys, each with its line."""
+    outer = document(view)
+    for key in keys[:-1]:
+        outer = outer.object(key)
+
+    lines = cache(lambda: files.element_lines(view.text, keys))
+
+    for n, value in enumerate(outer.elements(keys[-1])):
+        yield Record.of(view, lambda n=n: lines()[n], value, f"{'.'.join(keys)}[{n}].")  # type: ignore[misc]

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.formats.record import Record, within
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, within
 from steelyard.stats.arrays import Floats
 from steelyard.stats.curves import CURVES, AgreementCurve
 

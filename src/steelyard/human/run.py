@@ -22,6 +22,7 @@ from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.data.segments import Segments
 from steelyard.formats import columns as roles
+from steelyard.formats.files import kept
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import errors as errorlists
 from steelyard.formats.judged import ratings as directassessment
@@ -29,7 +30,6 @@ from steelyard.formats.load import check_columns, selection
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, read_all
-from steelyard.formats.streams import kept
 from steelyard.human.options import (
     PRESETS,
     PROTOCOLS,

@@ -22,8 +22,7 @@ from steelyard.formats.cells import parse_number
 from steelyard.formats.foreign import Log, Row, foreign
 from steelyard.formats.judged import errors, ratings
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.record import Record
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record
 
 _TYPES = {"TGT": "system", "CHK": "repeat", "REF": "ref", "BAD": "bad-ref"}
 _ITEM = re.compile(r"[0-9]{1,18}")

@@ -27,13 +27,13 @@ from steelyard.formats import columns as roles
 from steelyard.formats import duck, files, parquet, registry, tables
 from steelyard.formats.cells import label, sql_gap, sql_number
 from steelyard.formats.duck import quote
+from steelyard.formats.files import kept, on_disk
 from steelyard.formats.format import Foreign, Format
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battles import BattleColumns, LogColumns
 from steelyard.formats.load import check_columns
 from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.reading import Read, Reading, read_all
-from steelyard.formats.streams import kept, on_disk
 from steelyard.formats.verdicts.judges import ORDER_COLUMNS
 from steelyard.formats.view import FileView
 from steelyard.stats.strength.wins import Battles, PairWins, UnitCounts, battle_pairs

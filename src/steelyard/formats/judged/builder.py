@@ -15,8 +15,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Floats, Ratings
 from steelyard.data.segments import Segments, Texts
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.record import Record
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record
 
 HUMAN = "human"  # ratings whose protocol has no name
 NOBODY = "unknown"  # a rater without a name

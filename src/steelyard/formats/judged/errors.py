@@ -26,7 +26,8 @@ from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import ratings as scored
 from steelyard.formats.judged.builder import NOBODY, Rating, noting_unused, ratings
 from steelyard.formats.rawtable import RawTable, one_of
-from steelyard.formats.record import Record
+from steelyard.formats.reshape import within_documents
+from steelyard.formats.view import Record
 
 MISSING = "missing"  # instead of both ends of an omission
 NO_SEVERITY = "none"  # what a blank one is called where weights are set
@@ -307,7 +308,7 @@ def to_included(error: ErrorSpan) -> dict[str, object]:
 
 def prepare(table: RawTable) -> RawTable:
     """Name segments by their documents where needed; note which columns are not used."""
-    table = scored.within_documents(table)
+    table = within_documents(table)
     if "errors" in table:
         scored.refuse_repeats(table)
     return noting_unused(table, scored.USED)

@@ -18,8 +18,7 @@ from steelyard.formats.foreign import Log, Row, foreign
 from steelyard.formats.format import ForeignFormat, TableFormat
 from steelyard.formats.judged import battles, errors, ratings
 from steelyard.formats.judged.builder import NOBODY
-from steelyard.formats.record import Record, Start
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, Start
 
 _LABELS = ("labels", "hypertextlabels")
 _NUMBERS = ("rating", "number")

@@ -22,8 +22,7 @@ from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errors
 from steelyard.formats.judged.builder import HUMAN, Builder, Rating
-from steelyard.formats.record import Record, records, within
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, records, within
 
 _RESET = "__RESET__"
 _CHECK = "random_"  # attention checks

@@ -7,9 +7,7 @@ are one person, since campaigns hand out a login per batch and people take sever
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,7 @@ from steelyard.formats.columns import INDEX, PACKED, PACKED_SEGMENTS, SYSTEM
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged.builder import NOBODY, noting_unused
 from steelyard.formats.rawtable import RawTable, one_of
+from steelyard.formats.reshape import within_documents
 from steelyard.formats.view import FileView
 
 ITEMS = {
@@ -87,33 +86,6 @@ def seconds(table: RawTable) -> Floats | None:
         return table.numbers(column)
     start, end = one_of(table, roles.START, "start"), one_of(table, roles.END, "end")
     return None if start is None or end is None else table.numbers(end) - table.numbers(start)
-
-
-def within_documents(table: RawTable) -> RawTable:
-    """Call segments ``document:segment`` where documents count their segments anew."""
-    segment, document = roles.segment_column(table), one_of(table, roles.DOCUMENT, "document")
-    if segment is None or document is None:
-        return table
-    ids, documents = table.labels(segment), table.texts(document)
-    if not all(documents) or not _counted_within(table, ids, documents):
-        return table
-    named = [f"{name}:{number}" for name, number in zip(documents, ids, strict=True)]
-    given = {**table.given, segment: table.given.get(segment, segment)}
-    note = "documents count their segments anew: these are named DOCUMENT:SEGMENT"
-    return replace(table, columns={**table.columns, segment: named}, given=given).noted(note)
-
-
-def _counted_within(table: RawTable, ids: Sequence[str], documents: Sequence[str | None]) -> bool:
-    """Tell whether one id stands in several documents; a single row may be a slip."""
-    rows = Counter(zip(ids, documents, strict=True))
-    several = {name for name, n in Counter(name for name, _ in rows).items() if n > 1}
-    if not several:
-        return False
-    seen: dict[tuple[str, ...], str | None] = {}
-    for key, document in zip(_outputs(table), documents, strict=True):
-        if seen.setdefault(key, document) != document:
-            return True
-    return len(several) > 1 or min(n for (name, _), n in rows.items() if name in several) > 1
 
 
 def _outputs(table: RawTable) -> Iterator[tuple[str, ...]]:

@@ -17,8 +17,9 @@ from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
 from steelyard.formats import columns as roles
 from steelyard.formats.cells import GAPS, numbers_of, skipping
-from steelyard.formats.judged.ratings import ITEMS, refuse_repeats, within_documents
+from steelyard.formats.judged.ratings import ITEMS, refuse_repeats
 from steelyard.formats.rawtable import RawTable
+from steelyard.formats.reshape import within_documents
 
 #: Names of columns by the role that they have in a table that names raters.
 _NAMES = {

@@ -36,8 +36,7 @@ from steelyard.formats.judged.builder import (
     counted_within,
     language_pair,
 )
-from steelyard.formats.record import Record, records
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, records
 
 Where = tuple[tuple[str, str], ...]
 

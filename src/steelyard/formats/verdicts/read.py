@@ -25,7 +25,6 @@ from steelyard.formats.cells import label, numbers_of
 from steelyard.formats.format import Foreign, ForeignFormat, ForeignTable
 from steelyard.formats.rawtable import RawTable, from_rows, stacked
 from steelyard.formats.reading import Reading
-from steelyard.formats.record import Record, records
 from steelyard.formats.verdicts import judges as speakers
 from steelyard.formats.verdicts.judges import PAIRS, Asked, Key, Keyed, Keys, Side, Voice, cells_of
 from steelyard.formats.verdicts.words import (
@@ -40,7 +39,7 @@ from steelyard.formats.verdicts.words import (
     names_column,
     swap_question,
 )
-from steelyard.formats.view import FileView
+from steelyard.formats.view import FileView, Record, records
 
 FEWEST = 10  # units below which rows count as independent, unless a unit is named
 LENGTH = "length"
