@@ -71,13 +71,12 @@ class Decision:
         """Whether the pair is significant after correction for all pairs."""
         return self.enough_units and self.p_adjusted <= self.alpha
 
-    def cells(self) -> tuple[str, str, str]:
+    def cells(self) -> tuple[str, ...]:
         """Return the lead with its interval, p and corrected p, as a terminal shows them."""
         amount, interval = shown_interval(self.difference, self.low, self.high, self.level)
         ends = "" if math.isnan(self.low) else f" ({interval.partition('CI ')[2]})"
-        numbers = ("" if math.isnan(p) else shown_p(p) for p in (self.p, self.p_adjusted))
-        p, adjusted = (text.removeprefix("p ").removeprefix("= ") for text in numbers)
-        return f"{amount}{ends}", p, adjusted
+        values = ("p " if math.isnan(p) else shown_p(p) for p in (self.p, self.p_adjusted))
+        return f"{amount}{ends}", *(text.removeprefix("p ").removeprefix("= ") for text in values)
 
     def evidence(self) -> str:
         """Return the interval and the p-values: ``95% CI 0.2 to 1.2; p = 0.005 alone, ...``."""

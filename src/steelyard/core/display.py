@@ -261,10 +261,6 @@ class Summary:
         """Return the first sentence of each part, which answer the question."""
         return (*self.settled[:1], *self.undecided[:1], *self.sureness[:1])
 
-    def rest(self) -> Summary:
-        """Return the sentences that :meth:`brief` leaves out."""
-        return Summary(self.settled[1:], self.undecided[1:], self.sureness[1:])
-
     def text(self) -> str:
         """Return the summary with its headings."""
         return "\n".join(
@@ -417,9 +413,8 @@ def one_line(result: object, text: str) -> str:
 
 def named(names: Sequence[str], most: int = 3) -> str:
     """Name the first few, long names shortened in the middle, and count the rest."""
-    half = _NAME // 2
-    short = [n if len(n) <= _NAME else f"{n[:half]}…{n[1 - half :]}" for n in names]
-    return listed(short, most)
+    end = _NAME // 2
+    return listed([n if len(n) <= _NAME else f"{n[:end]}…{n[1 - end :]}" for n in names], most)
 
 
 class RankingRow(NamedTuple):

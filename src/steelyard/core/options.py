@@ -352,10 +352,7 @@ def _is_default(value: Any, default: Any) -> bool:
 def keywords(
     cls: type[Options], hidden: Collection[str] = ()
 ) -> Callable[[Callable[..., R]], Callable[..., R]]:
-    """Let a function that takes ``options`` of a class take its fields as keywords instead.
-
-    Fields that are ``hidden`` are no keywords.
-    """
+    """Let a function take the fields of ``options`` that are not hidden as keywords instead."""
 
     def decorate(function: Callable[..., R]) -> Callable[..., R]:
         @wraps(function)
@@ -367,11 +364,9 @@ def keywords(
             return function(*args, **settings)
 
         signature, options = inspect.signature(function), inspect.signature(cls)
-        parameters: list[inspect.Parameter] = []
-        for parameter in signature.parameters.values():
-            is_options = parameter.name == "options"
-            fields_shown = [p for p in options.parameters.values() if p.name not in hidden]
-            parameters += fields_shown if is_options else [parameter]
+        shown = [p for p in options.parameters.values() if p.name not in hidden]
+        every = ([p] if p.name != "options" else shown for p in signature.parameters.values())
+        parameters = [p for some in every for p in some]
         call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return call
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from steelyard.core.display import Screen
 
 Cell = str | int | float | bool | None
+Numbers = Iterable[float]
 Frame = Any  # a pandas or polars frame: neither is a dependency, so neither can be named
 MISSING = "--"  # what is shown of a missing cell
 
@@ -224,9 +225,7 @@ def decimals(cells: Sequence[Cell], standard_error: float | None = None) -> int:
     return min(9, max(0, digits - 1 - max(math.floor(math.log10(largest)), least)))
 
 
-def interval_decimals(
-    values: Iterable[float], low: Iterable[float], high: Iterable[float]
-) -> int | None:
+def interval_decimals(values: Numbers, low: Numbers, high: Numbers) -> int | None:
     """Return the decimals of numbers with 95% intervals; None where no interval has a width."""
     widths = (float(b) - float(a) for a, b in zip(low, high, strict=True))
     rising = sorted(width for width in widths if 0 < width < math.inf)

@@ -18,7 +18,7 @@ from steelyard.core.text import plural
 Texts = tuple[str | None, ...]
 Index = NDArray[np.int64]
 _T = TypeVar("_T")
-_DIGITS = 19  # of a number that may be beyond 64 bits
+_NUMBER = re.compile("0|[1-9][0-9]{0,17}").fullmatch  # fits into 64 bits, and is written in one way
 #: Columns with a text for each segment, and mappings of further ones by name.
 COLUMNS = ("documents", "domains", "sources", "accepted")
 MAPPINGS = ("references", "metadata")
@@ -85,11 +85,8 @@ def natural_key(label: str) -> tuple[tuple[int, int, str], ...]:
 
 def _natural_order(ids: Sequence[str]) -> list[int]:
     """Return the order of ids by :func:`natural_key`; of plain numbers 20 times as fast."""
-    plain = all(map(str.isdecimal, ids)) and all(map(str.isascii, ids)) and len(ids) > 0
-    if plain and max(map(len, ids)) < _DIGITS:
-        numbers = np.array(ids).astype(np.int64)
-        if len(np.unique(numbers)) == len(ids):  # no 1 beside 01
-            return [int(k) for k in np.argsort(numbers)]
+    if ids and all(map(_NUMBER, ids)):
+        return list(map(int, np.argsort(np.array(ids).astype(np.int64))))
     return sorted(range(len(ids)), key=lambda i: natural_key(ids[i]))
 
 
@@ -155,10 +152,7 @@ class Segments:
         return replace(self, **columns, **mappings, in_order=False)
 
     def canonical(self) -> tuple[Segments, Index | None]:
-        """Return the segments in canonical order, and that order if it is not the present one.
-
-        Ids are in natural order; documents that this tears apart are put together again.
-        """
+        """Return the segments in canonical order, and that order if it is not the present one."""
         if self.in_order:
             return self, None
         order = _natural_order(self.ids)

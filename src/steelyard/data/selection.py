@@ -23,11 +23,7 @@ def _is_pattern(name: str) -> bool:
 
 
 def matching(asked: str, names: Collection[str], every: Iterable[str] | None = None) -> list[str]:
-    """Return the names that one name or pattern stands for, none if it stands for nothing.
-
-    A shell pattern (``*``, ``?``, ``[...]``) is matched with ``names``, a name with ``every``. A
-    name in another case stands for the only one that is alike.
-    """
+    """Return what a shell pattern matches in ``names``, or a name in ``every``, in any case."""
     existing = list(names if every is None else every)
     if asked in existing:
         return [asked]

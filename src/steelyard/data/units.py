@@ -109,8 +109,7 @@ class Units:
 class UnitEffect:
     """What a result took as independent, and what that changed; NaN is unknown.
 
-    The design effect is the variance of a mean difference between two systems over what it would be
-    for independent segments; the median over all pairs.
+    Design effect: the variance of a difference over that of independent segments (median of pairs).
     """
 
     name: str

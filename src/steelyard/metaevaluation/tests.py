@@ -163,12 +163,11 @@ def draw_null(
     metrics: list[str],
     test: MetricTest,
     stream: np.random.Generator,
-    part: swap_tests.Part | None = None,
 ) -> Null:
     """Draw the differences of metrics under a scheme of swaps, for all pairs or a block of them."""
     work = max(1, _pairs(len(metrics)) * _pairs(run.data.es.n_systems))
     k = test.n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
-    swaps = Swaps(scheme=test.scheme, n=k, rng=stream, part=part, blocks=run.view.blocks)
+    swaps = Swaps(scheme=test.scheme, n=k, rng=stream, blocks=run.view.blocks)
     return run.meta.null(run.view, run.index(metrics), swaps)
 
 

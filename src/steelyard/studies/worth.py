@@ -1,8 +1,7 @@
 """How often people agree with a difference of a metric, by its size.
 
-The question of section 5.2 of the SPA paper, and of Lo et al. (2023), for any data: pairs of
-systems of the same set, one set or many. :mod:`steelyard.stats.curves` has the statistics. A fit on
-half of the data is checked on the other half.
+The question of section 5.2 of the SPA paper, and of Lo et al. (2023), for pairs of systems of one
+set or many. A fit on half of the data is checked on the other half (:mod:`steelyard.stats.curves`).
 """
 
 from __future__ import annotations

@@ -234,10 +234,7 @@ def regress_errors(
 def _pulls_without(
     codes: Codes, q: Floats, residuals: Floats, n_units: int
 ) -> tuple[Floats, Floats]:
-    """Return how far units pull a fit without them: (I - Q'Q of the unit)^-1 Q' residuals.
-
-    And the directions that a unit alone decides: nothing can be fitted without it.
-    """
+    """Return how far units pull a fit without them: (I - Q'Q of the unit)^-1 Q' residuals."""
     width = q.shape[1]
 
     def by_unit(rows: Floats) -> Floats:

@@ -171,11 +171,7 @@ def _coded(blocks: Iterable[Block], scale: float) -> Iterator[Coded]:
 def _running_sums(
     passes: list[Iterable[Coded]], gain: Floats, weights: Floats | None, *, every: bool
 ) -> tuple[Floats, Floats]:
-    """Sum the gains of all pairs up to each epsilon: 0, and the gaps that could be best.
-
-    ``gain`` is that of each kind, ``weights`` are those of groups (None: all alike). With
-    ``every``, each gap is an epsilon.
-    """
+    """Sum the gains of all pairs up to each epsilon: 0, and the gaps that could be best."""
     counts = np.zeros(_KINDS * _WIDTH)
     for gaps, codes in () if every else passes[0]:
         each = None if weights is None else np.broadcast_to(weights, gaps.shape).ravel()

@@ -181,11 +181,8 @@ def _tied_pairs(starts: Bools) -> int:
 
 
 def _inversions(codes: NDArray[Any], ordered: NDArray[Any]) -> int:
-    """Count the pairs of codes whose first is the larger one, given the codes in order.
-
-    A stable radix sort: a code with the digit 0 moves down by one for each 1 of its group before
-    it.
-    """
+    """Count the pairs of codes whose first is the larger one, given the codes in order."""
+    # A stable radix sort: a code with the digit 0 moves down by each 1 of its group before it.
     count = 0
     for digit in reversed(range(int(ordered.max(initial=0)).bit_length())):
         bit = codes.dtype.type(1 << digit)
@@ -224,10 +221,8 @@ def _count_wide_ties(
 
 
 def _first_beyond(ordered: Floats, epsilon: float) -> Counts:
-    """Find for each value of an ascending vector the first later one more than epsilon above it.
-
-    Differences are bisected: a search for value + epsilon would round elsewhere.
-    """
+    """Find for each value of an ascending vector the first later one more than epsilon above it."""
+    # Differences are bisected: a search for value + epsilon would round elsewhere.
     n = len(ordered)
     low, high = np.arange(1, n + 1), np.full(n, n)
     while (searching := low < high).any():
@@ -239,10 +234,8 @@ def _first_beyond(ordered: Floats, epsilon: float) -> Counts:
 
 
 def _count_below(codes: Counts, ends: Counts, limits: Counts) -> Counts:
-    """Count for each query how many of the first ``end`` codes are below its limit.
-
-    Digit by digit, the highest first, codes are parted by it (a wavelet matrix).
-    """
+    """Count for each query how many of the first ``end`` codes are below its limit."""
+    # A wavelet matrix: codes are parted digit by digit, the highest first.
     counts, first, last = np.zeros_like(ends), np.zeros_like(ends), ends
     top = max(int(codes.max(initial=0)), int(limits.max(initial=0)))
     for digit in reversed(range(top.bit_length())):

@@ -37,7 +37,6 @@ from steelyard.stats.permutation.tails import Singles, expansion, quick_p, rando
 
 SCHEMES = ("inputs", "cells", "systems", "rows+columns")
 ALTERNATIVES = ("greater", "two-sided")
-Part = tuple[int, int]  # a block of the pairs of metrics, and how many blocks there are
 _SLACK = 1e-6  # float32 products differ in their last bits between BLAS libraries
 _BATCH = 500  # draws at a time: what they need stays within some tens of megabytes
 _FEW = 500  # segments below which p-values inside draws have an Edgeworth term
@@ -91,7 +90,6 @@ class Swaps:
     scheme: str = "inputs"
     n: int = 1000
     rng: np.random.Generator
-    part: Part | None = None  # a block of the pairs of metrics: (0, 4) is the first of four
     blocks: Counts | None = None
 
     def signs(self, n_systems: int, n_segments: int) -> Iterator[Singles]:
@@ -111,11 +109,8 @@ class Swaps:
             yield signs
 
     def pairs(self, n: int) -> list[tuple[int, int]]:
-        """Return the pairs a < b of n metrics, or those of the part."""
-        a, b = pair_index(n)
-        block, of = self.part or (0, 1)
-        chosen = slice(len(a) * block // of, len(a) * (block + 1) // of)
-        return list(zip(a[chosen].tolist(), b[chosen].tolist(), strict=True))
+        """Return the pairs a < b of n metrics."""
+        return list(zip(*(index.tolist() for index in pair_index(n)), strict=True))
 
 
 def standardise(metrics: Floats) -> Floats:

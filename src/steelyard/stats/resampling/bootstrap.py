@@ -23,7 +23,6 @@ from steelyard.stats.permutation.tails import quick_p
 
 Singles = NDArray[np.float32]
 Bools = NDArray[np.bool_]
-Draws = NDArray[np.int32]
 
 _DRAWN = 1 << 15  # units drawn at a time
 _HELD = 1 << 20  # differences that are held at a time
@@ -208,8 +207,7 @@ def row_medians(scores: Floats) -> Floats:
 def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
     """Return medians of each row over its resampled known segments: resamples x rows.
 
-    The counts of a row, in the order of its scores, are added up until half of them is reached: of
-    many segments only near the middle, with the sums below from a matrix product.
+    Counts are added up in the order of scores until half is reached: of many only near the middle.
     """
     result = np.full((len(segments), len(scores)), np.nan)
     order = np.argsort(scores, axis=1, kind="stable")  # NaN last
@@ -233,13 +231,13 @@ def bootstrap_medians(scores: Floats, segments: Floats) -> Floats:
 
 
 def _medians(
-    scores: Floats, places: Counts, segments: Floats, below: Draws, total: Draws
+    scores: Floats,
+    places: Counts,
+    segments: Floats,
+    below: NDArray[np.int32],
+    total: NDArray[np.int32],
 ) -> Floats | None:
-    """Return resampled medians from counts at some places, in the order of their scores.
-
-    ``below`` and ``total`` are the draws below these places, and in all; None where the middle of
-    some resample is elsewhere.
-    """
+    """Return resampled medians from counts near the middle; None where that of one is elsewhere."""
     parts = []
     step = max(1, _HELD // len(places))
     for start in range(0, len(segments), step):
