@@ -47,10 +47,10 @@ def metrics_of(capsys) -> list[str]:
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--metrics", ""], "no metric to weigh: --metrics is empty"),
+        (["--metrics", ""], "no metric to evaluate: --metrics is empty"),
         (
             ["--metrics", "mqm"],
-            "no metric to weigh: --metrics names 'mqm' alone, which is the human score",
+            "no metric to evaluate: --metrics names 'mqm' alone, which is the human score",
         ),
         (["--sees", ""], "--sees is empty: expected what metrics see; they see: not known (1), "),
         (["--corpus", "foo"], "unknown metric 'foo'; known: bleu, "),

@@ -558,7 +558,7 @@ def test_options_without_a_part_in_the_card_are_named(tmp_path, capsys):
     given = ["--tests", "t", "--alternative", "greater", "--elo-k", "3", "--bootstrap", "50"]
     assert run(["compare", str(path), "--pair", "A,B", "--json", *given]) == 0
     card = json.loads(capsys.readouterr().out)
-    told = "--alternative, --elo-k, --tests have no part in the decision card"
+    told = "--alternative, --elo-k, --tests are ignored in the decision card"
     assert told in card["warnings"]
     assert card["provenance"]["options"]["bootstrap"] == 50
     assert run(["compare", str(path), "--pair", "A,B", "--json"]) == 0

@@ -180,7 +180,9 @@ def test_every_command_asks_about_a_name(tmp_path, capsys):
     rng = np.random.default_rng(3)
     human, loss = rng.normal(size=(2, 3, 8))
     lines = [
-        f"{s},{k},{human[i, k]},{loss[i, k] ** 2}" for i, s in enumerate("ABC") for k in range(8)
+        f"{s},{k},{human[i, k]},{loss[i, k] ** 2 - human[i].mean()}"
+        for i, s in enumerate("ABC")
+        for k in range(8)
     ]
     path = tmp_path / "x.csv"
     path.write_text("system,segment,mqm,val_loss\n" + "\n".join(lines) + "\n", encoding="utf-8")
@@ -199,4 +201,4 @@ def test_a_human_score_that_ties_all_systems_is_named():
     values = np.tile(np.arange(6.0), (3, 1))
     es = make(values, name="mqm", kind="human").with_scores("m", values + np.eye(3, 6))
     warnings = sy.meta_evaluate(es, "mqm", by="pa", intervals=None).warnings
-    assert "'mqm' ties all systems: agreement with it says nothing of systems" in warnings
+    assert "'mqm' ties all systems: agreement with it says nothing about them" in warnings

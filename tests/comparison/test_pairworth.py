@@ -174,7 +174,7 @@ def test_sentences():
                    significant_high=rising)  # fmt: skip
     assert ", and significantly so in 31 % (16 to 62): 45 pairs" in sure.sentence(1.0)
     assert one.needed_sentence() == (
-        f"people agree with 2 chrF in 80 % of pairs (1.2 to beyond all for that): {basis}"
+        f"people agree with 2 chrF in 80% of pairs (1.2 to beyond all for that): {basis}"
     )
     never = replace(one, needed={0.8: (NAN, NAN, NAN)})
     assert never.needed_sentence() == one.sentence(2.0)
@@ -269,7 +269,7 @@ def test_the_command(study, tmp_path, capsys):
     for score in ("good", "good,cost"):
         ranked = ["compare", str(path), "--score", score, "--bootstrap", "20"]
         assert run([*ranked, "--worth", str(study)]) == 0
-        told = "--worth has no part in a ranking: the decision card of --pair A,B has it"
+        told = "--worth is ignored in a ranking: the decision card of --pair A,B has it"
         assert told in capsys.readouterr().err
     assert run([*asked, "--worth", "no-such.json"]) == 2
     assert "no-such.json: no such file" in capsys.readouterr().err
@@ -284,7 +284,7 @@ def test_meta_says_it_of_the_best_metric():
     assert found.worth is not None
     assert found.worth.metric == best
     assert found.to_dict()["worth"]["n_pairs"] == 36
-    assert f"a difference: {found.worth.needed_sentence()}" in found.table(details=True).notes
+    assert f"Differences: {found.worth.needed_sentence()}" in found.table(details=True).notes
     assert meta_evaluate(es, "people", by="acc-eq", intervals=None).worth is None
     few = es.select(systems=es.systems[:7])
     assert meta_evaluate(few, "people", by="pearson", intervals=None).worth is None

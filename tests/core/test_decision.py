@@ -43,7 +43,7 @@ def test_digits_follow_the_uncertainty() -> None:
     assert shown_interval(0.0096, -0.0049, 0.0246) == ("0.0096", "95% CI -0.0049 to 0.0246")
     assert shown_interval(51.23456, 50.1, 52.4)[0] == "51.23"
     assert [shown_p(p) for p in (1e-9, 0.00523, 0.05, 0.2, 1.0)] == [
-        "p < 0.0001", "p = 0.0052", "p = 0.05", "p = 0.2", "p = 1",
+        "p < 0.0001", "p = 0.0052", "p = 0.050", "p = 0.20", "p = 1",
     ]  # fmt: skip
 
 

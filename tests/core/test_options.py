@@ -251,7 +251,7 @@ CASES = [
     Case(sy.make_report, {"es": ES, "human": "people", "n_bootstrap": 10, "n_resamples": 10},
          {"es": "set", "human": "known name?", "score": "known name?", "metrics": "known names?",
           "explored": "known names", "comparison": "object?", "meta": "object?",
-          "judges": "object?", "mistakes": "object", "baseline": "object?", "ratings": "object?",
+          "judges": "object?", "mistakes": "object", "ratings": "object?",
           "title": "text?", "alpha": "level",
           "n_bootstrap": "ten or more", "n_resamples": "one or more?", "rng": "rng"}),
     Case(sy.score, {"source": ES, "metrics": "chrf"},

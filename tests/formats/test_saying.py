@@ -54,9 +54,7 @@ def test_json_and_the_terminal_say_what_was_read(
             },
         }
     ]
-    line = f"read {answers} as long table (system: model; segment: id; domain: category; source: "
-    assert said.startswith(line)
-    assert said.count("model") == 1
+    assert "model" not in said  # JSON has it
     assert "true counts 1, false counts 0 in 'correct'" in said
     assert run([*command.split(), str(answers), "--quiet"]) == 0
     assert capsys.readouterr().err == ""

@@ -370,7 +370,7 @@ def test_texts_beside_ratings():
     assert told.evalset.segments.domains == ("a", "b", None)
     said = " ".join(told.warnings)
     assert "1 segment of the ratings is not in the texts: 3" in said
-    assert "1 segment with another document in the texts than in the ratings (first: 2, 'f'" in said
+    assert "1 segment with another document in the ratings, first 2 ('f' and 'd')" in said
     with pytest.raises(InputError, match="the texts share no segment with the ratings"):
         human_scores(ratings([[1, 2]], ["x", "y"]), facts("ab"), protocol="esa")
     with pytest.raises(InputError, match="segment '1' is of domain 'a' in one input, of 'b'"):

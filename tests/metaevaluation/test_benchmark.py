@@ -555,7 +555,7 @@ def test_options_without_a_part_in_a_protocol_are_named(tmp_path, capsys):
     write_wmt23(tmp_path)
     asked = ["meta", str(tmp_path), "--preset", "wmt23", "--json"]
     assert run([*asked, "--by", "spa", "--epsilon", "0"]) == 0
-    told = "--by, --epsilon have no part in a protocol"
+    told = "--by, --epsilon are ignored in a protocol"
     assert told in json.loads(capsys.readouterr().out)["warnings"]
     assert run(asked) == 0
     assert not any("no part" in text for text in json.loads(capsys.readouterr().out)["warnings"])

@@ -51,7 +51,7 @@ def test_the_best_metric_its_interval_and_its_lead():
     x, y = result("x", 0.9, 1, ci=(0.8, 0.95)), result("y", 0.5, 2, ci=(0.4, 0.6))
     told = found(x, y, **by_test("x", "y")).words()
     assert told.settled == (
-        "x agrees best with mqm (SPA 0.900, 95% CI 0.800 to 0.950), ahead of y (p = 0.004).",
+        "x agrees best with mqm (SPA 0.900, 95% CI 0.800 to 0.950), ahead of y (p = 0.0040).",
     )
     assert told.undecided == ()
     assert told.sureness == ("This rests on 4 systems (6 pairs) and 20 segments.",)

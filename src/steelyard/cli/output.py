@@ -87,6 +87,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         words, summary = result.answer(), result.words().sentences()
     words, summary = ([spoken(text) for text in texts] for texts in (words or (), summary))
     warnings, read = _origin(result)
+    guessed = tuple(_guessed(read))
     written = list(map(str, wrote))
     as_file = output.out is not None and files.suffix(output.out) == "json"
     json = _headed(result, summary, warnings) if output.json or as_file else None
@@ -95,7 +96,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         written.append(str(output.out))
     if output.json:
         click.echo(dumps(json))
-        read, then = (), None
+        lines, then = (), None
     else:
         screen = replace(_screen(sys.stdout, output), whole=_WHOLE.format(table_file))
         text = result_text(words, tables if shown is None else shown, screen)
@@ -103,12 +104,12 @@ def emit(  # noqa: PLR0913 - every option has a default
             click.echo(text, color=screen.colour or None)
         printed = {_bare(text) for text in words}
         warnings = [text for text in warnings if _bare(text) not in printed]
-        read = () if says_read else tuple(_guessed(read))
-        if read or warnings or written or then:
+        lines = () if says_read else guessed
+        if lines or warnings or written or then:
             _stand_apart(output)
-    for line in taken_alike(read):
+    for line in taken_alike(lines):
         note(f"read {line}", output)
-    _warn(_not_in(read, warnings), output)
+    _warn(_not_in(guessed, warnings), output)
     for path in written:
         note(f"wrote {path}", output)
     _propose(then, output)

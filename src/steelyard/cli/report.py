@@ -50,12 +50,6 @@ class _Files(Options):
     raters: tuple[str, ...] = names(
         (), "Columns of --verdicts that are labels of annotators.", flag="--verdict-raters"
     )
-    baseline: Path | None = option(
-        "file",
-        None,
-        "An earlier report (.html, or .json of --json): say what changed, and what is noise.",
-        metavar="FILE",
-    )
 
 
 @command(
@@ -88,15 +82,14 @@ def report(
     Texts among them can be read in the page.
     """
     from steelyard.report import explorer
-    from steelyard.report.page import Given, earlier, write_report
+    from steelyard.report.page import Given, write_report
 
     need_inputs(inputs)
     assert output.out is not None  # it has a default
-    baseline = earlier(beside.baseline)  # a wrong one is refused before any work is done
     es = options.load(inputs)
     for path in beside.ratings:
         es = explorer.with_ratings(es, path)
-    further = Given(judges=_judges(beside), baseline=baseline)
+    further = Given(judges=_judges(beside))
     if beside.entities is not None:
         mistakes = explorer.read_mistakes(beside.entities, es)
         further = replace(further, mistakes=mistakes, notes=explorer.not_shown(beside.entities, es))

@@ -225,8 +225,3 @@ def sql_number(text: str) -> str:
 def sql_gap(text: str) -> str:
     """SQL that tells whether a text is a word for a gap."""
     return f"coalesce({text} IN ({SQL_GAPS}), false)"
-
-
-def sql_blank(name: str) -> str:
-    """SQL that tells whether a name is absent or blank, and so none."""
-    return f"coalesce(regexp_full_match({name}, {_BLANK}), true)"

@@ -19,7 +19,7 @@ from steelyard.core.text import listed, plural
 from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.linting import uninformative
-from steelyard.data.overview import score_facts
+from steelyard.data.overview import score_facts, sounds_lower
 from steelyard.data.segments import Segments
 from steelyard.data.selection import chosen_metrics, need_moments
 from steelyard.data.units import AUTO, DOCUMENT, DOMAIN, FEWEST, SEGMENT, Units, least_p, units_of
@@ -43,6 +43,8 @@ HINT = " (common=True compares all metrics on what all of them have)"
 _MOST_SYSTEMS = 60  # of a set whose agreement curve is measured in passing
 
 Bools = NDArray[np.bool_]
+
+_CLEARLY = 2.5  # standard errors of a correlation
 
 
 @dataclass(frozen=True)
@@ -295,8 +297,10 @@ def _suspicious(data: Data, human: str) -> list[str]:
         if twin is not None:
             warnings.append(TypedWarning(f"'{name}' and '{twin}' are identical", "identical"))
         k = data.index[name]
-        # A metric that goes with people, on all that they judged, is not upside down.
-        if not (scores.complete[k] and _goes_with(scores.matrices[k], centred, spread)):
+        # A metric that goes with people, on all that they judged, is not upside down. One whose
+        # name says that lower is better must clearly do so.
+        least = _CLEARLY if sounds_lower(name) else -_CLEARLY
+        if not (scores.complete[k] and _goes_with(scores.matrices[k], centred, spread, least)):
             warnings += score_facts(name, data.es[name], data.es[human]).doubts(human)
     means = data.human_systems[~np.isnan(data.human_systems)]
     if len(means) > 1 and means.min() == means.max():
@@ -304,13 +308,13 @@ def _suspicious(data: Data, human: str) -> list[str]:
     return warnings
 
 
-def _goes_with(metric: Floats, people: Floats, spread: float) -> bool:
-    """Tell whether a metric surely does not go against people; in doubt a slower look decides."""
+def _goes_with(metric: Floats, people: Floats, spread: float, least: float) -> bool:
+    """Tell whether r with people is at least so many of its standard errors."""
     shared = float(np.vdot(metric, people))
-    if not shared < 0:
-        return people.size > 0 and shared >= 0
+    if shared >= 0 > least:
+        return people.size > 0
     size = float(np.square(metric - metric.mean()).sum())
-    return shared * math.sqrt(people.size) > -2.5 * math.sqrt(size * spread)
+    return shared * math.sqrt(people.size) > least * math.sqrt(size * spread)
 
 
 def _has(es: EvalSet, metric: str, judged: Bools) -> tuple[Bools, Bools | None]:

@@ -310,7 +310,7 @@ class MetaEvaluation(Result):
         if best.ci is not None and not np.isnan(best.ci).any():
             value += f", 95% CI {best.ci[0]:.{d}f} to {best.ci[1]:.{d}f}"
         if len(results) == 1:
-            yield "settled", f"{best.metric} agrees with {self.human} ({value})."
+            yield "settled", f"Agreement of {best.metric} with {self.human}: {value}."
             yield "undecided", "There is no other metric to compare it with."
             return
         tied = [r.metric for r in results if r.value == best.value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,9 @@ from steelyard.comparison.results import Comparison, ManyScores
 from steelyard.comparison.run import compare, compare_each
 from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError, printable
-from steelyard.core.options import as_list, bad_value, check_instance
+from steelyard.core.options import as_list, check_instance
 from steelyard.core.progress import report_progress
-from steelyard.core.provenance import Provenance, installed_version, origin
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, check_rng
 from steelyard.core.table import Table
 from steelyard.core.text import listed, plural
@@ -43,9 +43,7 @@ from steelyard.report.explorer import (
 )
 from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import with_verdicts
-from steelyard.report.memory import Memory, read_memory, remember
 from steelyard.report.options import ReportOptions
-from steelyard.report.parts.changes import Changes, find_changes
 from steelyard.report.parts.severity import RatingsLike, add_ratings
 from steelyard.report.summary import summarise
 
@@ -65,8 +63,6 @@ class Report(Result):
     judges: JudgeReport | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
-    changes: Changes | None = None
-    memory: Memory = field(default_factory=Memory, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
@@ -75,8 +71,6 @@ class Report(Result):
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "judges": None if self.judges is None else self.judges.to_dict(),
-            "changes": None if self.changes is None else self.changes.to_dict(),
-            "memory": self.memory.to_dict(),
             "bytes": len(self.html.encode("utf-8")),
             **origin(self.provenance),
             "warnings": list(self.warnings),
@@ -118,7 +112,6 @@ def make_report(  # noqa: PLR0913 - every option has a default
     comparison: Comparison | None = None,
     meta: MetaEvaluation | None = None,
     judges: JudgeReport | None = None,
-    baseline: str | Path | Report | None = None,
     ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike] | None = None,
 ) -> Report:
     """Make a report of one test set.
@@ -147,8 +140,6 @@ def make_report(  # noqa: PLR0913 - every option has a default
         Results of this set that are at hand, to be shown instead of new ones.
     judges
         What :func:`steelyard.judge` found, for a section of its own.
-    baseline
-        An earlier report to compare with: its page, what ``report --json`` printed, or itself.
     ratings
         Raw judgements behind human scores, for a section on raters and the errors they marked:
         files or :class:`~steelyard.data.judgements.Ratings`, one or several, or by name.
@@ -166,18 +157,9 @@ def make_report(  # noqa: PLR0913 - every option has a default
     check_instance(Comparison, "a Comparison", optional=True, comparison=comparison)
     check_instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
     check_instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
-    given = Given(tuple(marks), comparison, meta, judges=judges, baseline=earlier(baseline))
+    given = Given(tuple(marks), comparison, meta, judges=judges)
     known = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
     return write_report(known, human, options, given, rng)
-
-
-def earlier(baseline: str | Path | Report | None) -> Memory | None:
-    """Give what an earlier report kept."""
-    if baseline is None or isinstance(baseline, Report):
-        return None if baseline is None else baseline.memory
-    if not isinstance(baseline, (str, Path)):
-        raise bad_value("baseline", "a path or a Report", baseline)
-    return read_memory(baseline)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +171,6 @@ class Given:
     meta: MetaEvaluation | None = None
     notes: tuple[str, ...] = ()
     judges: JudgeReport | None = None
-    baseline: Memory | None = None
 
     def check(self, es: EvalSet, gold: str | None, score: str | None) -> None:
         """Refuse results that can't be of this set."""
@@ -257,10 +238,6 @@ def write_report(
     warnings += sections.without_figures()
     known = {name: value for name, value in settings.items() if value is not None}
     title = options.title or _named(es)
-    memory = remember(es, found, meta, title, installed_version())
-    changes = None
-    if given.baseline is not None:
-        changes = find_changes(es, found, given.baseline, memory, alpha)
     content = sections.Content(
         es=es,
         view=overview(es, gold),
@@ -274,12 +251,11 @@ def write_report(
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
         judges=given.judges,
-        changes=changes,
     )
-    told = summarise(es, found, meta, () if changes is None else changes.told())
+    told = summarise(es, found, meta)
     report_progress(_PACKED, _WHOLE)
     return Report(
-        html=_page(content, told, title, memory),
+        html=_page(content, told, title),
         said=told,
         comparison=found,
         meta=meta,
@@ -287,8 +263,6 @@ def write_report(
         judges=given.judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
-        changes=changes,
-        memory=memory,
     )
 
 
@@ -344,7 +318,7 @@ def _named(es: EvalSet) -> str:
     return " ".join(n for n in (es.name, es.language_pair) if n) or stem or "Test set"
 
 
-def _page(content: sections.Content, told: Summary, title: str, memory: Memory) -> str:
+def _page(content: sections.Content, told: Summary, title: str) -> str:
     from markupsafe import Markup
 
     es, signed = content.es, content.signed
@@ -365,7 +339,6 @@ def _page(content: sections.Content, told: Summary, title: str, memory: Memory) 
         summary=shown,
         sections=sections.sections(content, environment),
         signature=printable(signed.line()),
-        memory=Markup(script_json(memory.to_dict())),  # noqa: S704 - no markup can stand in it
         explorer=None if content.explorer is None else _inlined(content.explorer, es),
     )
 

@@ -42,7 +42,6 @@ from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import judge_blocks
 from steelyard.report.parts.bydomain import domain_blocks
 from steelyard.report.parts.captions import captions
-from steelyard.report.parts.changes import Changes, change_blocks
 from steelyard.report.parts.distributions import distribution_blocks
 from steelyard.report.parts.entitymistakes import entity_blocks
 from steelyard.report.parts.lengths import length_blocks
@@ -78,7 +77,6 @@ class Content:
     signed: Provenance
     speak: Callable[[str], str]
     judges: JudgeReport | None = None
-    changes: Changes | None = None
     mistakes: tuple[Mistake, ...] = ()
     mistake_notes: tuple[str, ...] = ()
 
@@ -218,7 +216,6 @@ def sections(content: Content, environment: Environment) -> list[Section]:
     """Write all sections that the content has something for."""
     writer = Writer(environment, captions(content.comparison, content.meta))
     makers = (
-        _changes,
         _rankings,
         _disagreement,
         _domains,
@@ -240,12 +237,6 @@ def sections(content: Content, environment: Environment) -> list[Section]:
     )
     found = [make(content, writer) for make in makers]
     return [section for section in found if section is not None]
-
-
-def _changes(content: Content, writer: Writer) -> Section | None:
-    if content.changes is None:
-        return None
-    return Section("changes", "Changes", change_blocks(content.changes, writer))
 
 
 def _rankings(content: Content, writer: Writer) -> Section | None:

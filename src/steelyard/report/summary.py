@@ -6,7 +6,7 @@ metrics equal because of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,8 @@ def summarise(
     es: EvalSet,
     comparison: Comparison | None,
     meta: MetaEvaluation | None = None,
-    more: Iterable[Statement] = (),
 ) -> Summary:
-    """Say in sentences what a comparison and a meta-evaluation found, and ``more``."""
+    """Say in sentences what a comparison and a meta-evaluation found."""
     told: list[Statement] = []
     told += [] if comparison is None else statements(comparison)
     told += [] if meta is None else meta.statements()
@@ -63,7 +62,7 @@ def summarise(
         missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0
         if missing:
             told.append(("sureness", f"{100 * missing:.1f}% of the cells have no {score} score."))
-    return Summary.of([*told, *more])
+    return Summary.of(told)
 
 
 def methods(

@@ -372,7 +372,7 @@ class AgreementCurve:
         if np.isnan(value):
             return self.sentence(float(self.x[-1]))
         ends = " to ".join("beyond all" if np.isnan(x) else f"{x:.3g}" for x in (low, high))
-        what = f"people agree with {value:.3g} {self.metric} in 80 % of pairs"
+        what = f"people agree with {value:.3g} {self.metric} in 80% of pairs"
         return f"{what} ({ends} for that): {self.basis()}"
 
     def basis(self) -> str:

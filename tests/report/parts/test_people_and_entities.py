@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import numpy as np
@@ -164,10 +163,3 @@ def test_noise_is_not_called_a_difference():
     assert "for none of 1 pair of systems the difference is more than noise" in " ".join(
         entitymistakes.sentences(es, marks, es.systems, hit)
     )
-
-
-def test_the_page_keeps_what_is_given_as_data():
-    page = make_report(made(), mistakes=marked(), n_bootstrap=20).html
-    found = re.search(r'id="report-memory">([^<]*)</script>', page)
-    assert found is not None
-    assert json.loads(found[1])["steelyard"] == "report"

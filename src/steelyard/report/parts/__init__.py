@@ -1,1 +1,1 @@
-"""Parts of the report, each one question: domains, spread, length, changes, raters, entities."""
+"""Parts of the report, each one question: domains, spread, length, raters, entities."""
