@@ -75,7 +75,7 @@ def test_ties_one_metric_and_no_value_are_named():
     told = found(result("x", 0.9), result("y", 0.9), result("z", 0.1)).words()
     assert told.settled == ("x and y agree best with mqm (SPA 0.900).",)
     alone = found(result("x", 0.9), result("y", NAN)).words()
-    assert alone.settled == ("x agrees with mqm (SPA 0.900).",)
+    assert alone.settled == ("Agreement of x with mqm: SPA 0.900.",)
     assert alone.undecided == ("There is no other metric to compare it with.",)
     nothing = found(result("x", NAN), result("y", NAN)).words()
     assert nothing.sentences() == ("SPA is undefined for every metric.",)

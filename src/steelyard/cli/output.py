@@ -88,6 +88,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     words, summary = ([spoken(text) for text in texts] for texts in (words or (), summary))
     warnings, read = _origin(result)
     guessed = tuple(_guessed(read))
+    lines = () if output.json or says_read else guessed
     written = list(map(str, wrote))
     as_file = output.out is not None and files.suffix(output.out) == "json"
     json = _headed(result, summary, warnings) if output.json or as_file else None
@@ -96,7 +97,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         written.append(str(output.out))
     if output.json:
         click.echo(dumps(json))
-        lines, then = (), None
+        then = None
     else:
         screen = replace(_screen(sys.stdout, output), whole=_WHOLE.format(table_file))
         text = result_text(words, tables if shown is None else shown, screen)
@@ -104,7 +105,6 @@ def emit(  # noqa: PLR0913 - every option has a default
             click.echo(text, color=screen.colour or None)
         printed = {_bare(text) for text in words}
         warnings = [text for text in warnings if _bare(text) not in printed]
-        lines = () if says_read else guessed
         if lines or warnings or written or then:
             _stand_apart(output)
     for line in taken_alike(lines):

@@ -213,7 +213,6 @@ def skipping(column: str) -> str:
 #: SQL of the list of gaps, for ``IN (...)`` and for what ``read_csv`` takes as NULL.
 SQL_GAPS = ", ".join(literal(word) for word in sorted(GAPS))
 #: What ``str.strip`` takes off: a name of these alone is none.
-_BLANK = literal(f"[{''.join(c for c in map(chr, range(0x3001)) if c.isspace())}]*")
 
 
 def sql_number(text: str) -> str:
