@@ -59,7 +59,7 @@ def rows(setting: Setting) -> Iterator[Row]:
         yield Row(
             key="spa" if method == "exact" else f"spa-{method}",
             work=f"SPA of {metrics} metrics, {size}{said}",
-            ours=Call(partial(weigh, bed, "spa", level="sys", method=method)),
+            ours=Call(partial(weigh, bed, "spa", level="sys", rules=sy.meta_rules(method=method))),
             peer=name,
             theirs=Call(peer["spa"][0]),
             least=target,
