@@ -164,8 +164,8 @@ def real(setting: Setting) -> Row:
 
 def tested(bed: Bed, scheme: str) -> sy.MetaEvaluation:
     """All pairs of metrics, as ``steelyard meta --significance`` tests them."""
-    options = {"significance": True, "scheme": scheme, "n_resamples": mtme.DRAWS}
-    return weigh(bed, "spa", level="sys", **options)
+    test = sy.metric_test(scheme=scheme, n_resamples=mtme.DRAWS)
+    return weigh(bed, "spa", level="sys", significance=test)
 
 
 def same_value(ours: sy.MetaEvaluation, theirs: object) -> str | None:
