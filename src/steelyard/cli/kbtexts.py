@@ -222,11 +222,12 @@ def _linked(
 ) -> Sequence[Mentions]:
     """Link texts, with the names that the base does not know."""
     from steelyard.kobe.linking.linkedtexts import name_tier
-    from steelyard.kobe.linking.nametier import add_names
 
     found = linker.link(texts, lang, other)
     tier = name_tier(linker, lang, other)
-    return found if tier is None else add_names(tier, texts, found)
+    return (
+        found if tier is None else [tier.mentions(*pair) for pair in zip(texts, found, strict=True)]
+    )
 
 
 def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:

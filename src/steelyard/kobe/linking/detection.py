@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.kobe.linking.doubt import Found, is_initial
+from steelyard.kobe.linking.context import Found, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.tokens import in_word, is_mark
 from steelyard.kobe.linking.wordforms import common, stop_words

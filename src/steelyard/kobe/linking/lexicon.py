@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
+from steelyard.kobe.languages import CASELESS
 from steelyard.kobe.linking.phrases import Phrases
 from steelyard.kobe.linking.tokens import in_word
 from steelyard.kobe.linking.wordforms import (
@@ -24,7 +25,6 @@ from steelyard.kobe.linking.wordforms import (
     stem,
     stop_words,
 )
-from steelyard.kobe.linking.wordshapes import CASELESS
 from steelyard.kobe.options import LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
@@ -32,7 +32,7 @@ _LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
 _UNSTATED, _ABBREVIATION, _SYMBOL = int(Flag.UNSTATED), int(Flag.ABBREVIATION), int(Flag.SYMBOL)
 _READINGS = 8  # further readings of a name are as good as none
 _JOINTS = " -'.·/,&(:፡"  # what may stand between the words of a name
-_PLACES = frozenset({"city", "place", "airport", "region", "state", "subdivision", "geo"})
+PLACES = frozenset({"city", "place", "airport", "region", "state", "subdivision", "geo"})
 _CITIES = frozenset({"city", "airport"})
 _NAMED = frozenset({"person", "organisation", "work", "product", "event"})
 _LOWER_TOO = frozenset({"currency", "unit", "term"})
@@ -320,7 +320,7 @@ class Lexicon:
             return short or (category == "person" and self._is_given(name))
         if category == "language":
             return self._is_rare(entity) and self._in_any(name)
-        if category not in _PLACES or self.kb.prior[entity] >= self._sure:
+        if category not in PLACES or self.kb.prior[entity] >= self._sure:
             return False
         if self.lang in UNSPACED and len(name) < _SHORTEST:
             return True
@@ -440,7 +440,7 @@ class Lexicon:
                     if entry.category == "currency":  # lions are no levs
                         entry = entry._replace(after_number=True)
                     if self.lang == "de" and folded == name + "er":  # Hamburger, Radeberger
-                        entry = entry._replace(doubtful=entry.category in _PLACES)
+                        entry = entry._replace(doubtful=entry.category in PLACES)
                     return key, entry
         return None
 

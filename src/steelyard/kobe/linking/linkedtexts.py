@@ -13,9 +13,9 @@ from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entities import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
-from steelyard.kobe.languages import LanguageFilter, normalise, scripts
+from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.foreign import named_linker
-from steelyard.kobe.linking.nametier import UNKNOWN, NameTier, add_names
+from steelyard.kobe.linking.names import UNKNOWN, NameTier
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
@@ -124,7 +124,10 @@ def with_names(
     tier = name_tier(linker, *pair)
     if tier is None:
         return compared[1], outputs[1]
-    sources = add_names(tier, *compared)
+    sources = tuple(
+        mentions if text is None else tier.mentions(text, mentions)
+        for text, mentions in zip(*compared, strict=True)
+    )
     rows, linked = outputs
     return sources, {
         name: tuple(
@@ -181,31 +184,27 @@ def each_once(
 
 
 def that_count(
-    sources: tuple[Mentions, ...], outputs: Outputs, pair: Pair, options: LinkOptions
+    sources: tuple[Mentions, ...], outputs: Outputs, options: LinkOptions
 ) -> tuple[tuple[Mentions, ...], Outputs]:
-    """Give the mentions that a score counts.
+    """Give the mentions that a score counts: entities of the base, and values.
 
-    A name that no base knows is kept by copying it where two languages share a script: that says
-    nothing of a translation, and would reward whoever copies titles. Alarms look at all mentions.
+    A name that no base knows is kept by copying it, which says nothing of a translation, and would
+    reward whoever copies titles. Alarms look at all mentions.
 
     Examples
     --------
     >>> name = Mention(0, 5, "Weber", "name:weber", "name", "name", rule="unknown")
-    >>> for pair in (("de", "en"), ("ru", "en"), ("en", "en")):
-    ...     print(len(that_count(((name,),), {"A": ((name,),)}, pair, LinkOptions())[0][0]))
-    0
-    1
-    1
+    >>> that_count(((name,),), {"A": ((name,),)}, LinkOptions())[0]
+    ((),)
     """
-    src, tgt = pair
-    if options.names == "on" or not src or not tgt or src == tgt or not scripts(src) & scripts(tgt):
+    if options.names == "on":
         return sources, outputs
 
-    def known(mentions: Mentions) -> Mentions:
+    def counted(mentions: Mentions) -> Mentions:
         return tuple(filter(of_base, mentions))
 
-    return tuple(map(known, sources)), {
-        name: tuple(None if own is None else known(own) for own in row)
+    return tuple(map(counted, sources)), {
+        name: tuple(None if own is None else counted(own) for own in row)
         for name, row in outputs.items()
     }
 

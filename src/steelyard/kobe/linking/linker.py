@@ -12,14 +12,11 @@ from collections.abc import Sequence
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.caseless import placed
+from steelyard.kobe.linking.context import Found, parts_of_names, small_places
 from steelyard.kobe.linking.detection import detect, dotted, inflected, joined, phrases, surnames
-from steelyard.kobe.linking.doubt import Found, doubted
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
 from steelyard.kobe.linking.money import COMMON, readings
-from steelyard.kobe.linking.prefixes import prefixed
 from steelyard.kobe.linking.quantities import find_values, is_year
-from steelyard.kobe.linking.runs import undecided_parts
 from steelyard.kobe.linking.tokens import tokenise
 from steelyard.kobe.linking.unitnames import units_of
 from steelyard.kobe.linking.wordforms import Folded, fold_text
@@ -118,18 +115,17 @@ class DictionaryLinker:
             # Most sentences have nothing but words that were met before and are parts of no name.
             if not lexicon.phrases.idle.issuperset(words[:-1]):
                 found = joined(found, phrases(aligned, tokens, lexicon))
-            found = joined(found, prefixed(folded.text, tokens, lexicon))
             if "-" in aligned or not lexicon.idle.issuperset(words):
                 found = joined(found, inflected(aligned, tokens, found, lexicon))
         if found:
             found = joined(found, surnames(aligned, tokens, found, lexicon))
-            found = placed(aligned, tokens, doubted(aligned, tokens, found, lang), lang)
+            found = small_places(aligned, tokens, found, lang)
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
             months = [(f.start, f.end) for f in found if f.entry.category == "month"]
             values = find_values(folded.text, tokens, lang, months, aligned)
         mentions = self._settle(text, aligned, folded, found, values, lexicon)
-        return undecided_parts(text, lang, mentions)
+        return parts_of_names(text, lang, mentions)
 
     def _settle(  # noqa: PLR0912 - each kind has its own needs
         self,
