@@ -180,23 +180,22 @@ def _log_odds(kept: int, others: int) -> float:
     return math.log((kept + 0.5) / (others - kept + 0.5))
 
 
-def is_disputed(evidence: Evidence, mention: Mention) -> bool:
+def is_disputed(evidence: Evidence, group: str, *, unknown: bool = False) -> bool:
     """Tell whether people, or most of several other systems, raise the same alarm.
 
     A name that no base knows needs somebody else who keeps it.
 
     Examples
     --------
-    >>> wien = Mention(0, 4, "Wien", 1, "city")
     >>> counts = ((8, 8, 0, 1), (4, 8, 1, 1), (3, 8, 0, 0), (0, 1, 0, 0))
-    >>> [is_disputed(Evidence(*own), wien) for own in counts]
+    >>> [is_disputed(Evidence(*own), "place") for own in counts]
     [True, False, True, False]
     """
-    if mention.group == "term":
+    if group == "term":
         return False
     if evidence.kept_by_reference is False:
         return True
-    if is_stranger(mention) and not evidence.kept and not evidence.kept_references:
+    if unknown and not evidence.kept and not evidence.kept_references:
         return True
     return evidence.others >= _ENOUGH and 2 * evidence.kept < evidence.others
 
@@ -220,7 +219,8 @@ class Model:
         """Give the confidence in an alarm, from its features."""
         evidence = finding.evidence or Evidence()
         alone = situation(evidence.references, evidence.others) == "alone"
-        capped = is_disputed(evidence, finding.mention)
+        unknown = is_stranger(finding.mention)
+        capped = is_disputed(evidence, finding.mention.group, unknown=unknown)
         return self.weigh(told, capped=capped, alone=alone)
 
     def weigh(self, told: Mapping[str, float], *, capped: bool, alone: bool = True) -> float:

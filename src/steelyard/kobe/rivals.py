@@ -25,7 +25,7 @@ from steelyard.kobe.mention import Mention, Mentions
 
 #: Ways of writing that make a name which nothing in the source stands for. Titles, abbreviations
 #: and what is quoted are mostly translations of something.
-KINDS = frozenset({"person", "single", "mixed", "foreign"})
+KINDS = frozenset({"person", "single", "listed", "mixed", "foreign"})
 #: Those that are new where the source, in letters of the same kind, has nothing like them.
 NEW = frozenset({"person", "single"})
 #: Places that a name may stand for which no base knows; others have names in all languages.

@@ -45,7 +45,6 @@ _PARTS = PLACES | _NUMBERS | {"organisation", "product", "event", "name", "month
 _APART = frozenset({"country", "weekday", "unit", "currency", "percent", "date", "time", "number"})
 _LISTED = 6  # characters between two names of a list
 _SHORT_IN_HAN = 3  # characters of a name that is hardly anything else
-_CHINESE_NAME = re.compile(r"[\u3400-\u9fff]{1,6}(?:·[\u3400-\u9fff]{1,6})+")
 _AROUND = 40  # characters in which a neighbour is looked for
 _HEADLINE = 0.7  # of the words of a headline have a capital ...
 _SHORT = 10  # ... all of them in a text of fewer words
@@ -106,11 +105,7 @@ def _is_small_place(name: Found, lang: str) -> bool:
 
 def _in_chinese_name(text: str, name: Found) -> bool:
     """Tell whether a name is one piece of a longer one that is written with dots."""
-    return any(
-        match.start() < name.end and name.start < match.end()
-        for match in _CHINESE_NAME.finditer(text)
-        if "·" not in text[name.start : name.end]
-    )
+    return "·" in (text[name.start - 1 : name.start], text[name.end : name.end + 1])
 
 
 def _shown_to_be_place(
@@ -196,6 +191,8 @@ def _has_name_capital(text: str, lang: str, match: re.Match[str] | None) -> bool
     if match is None or not match["word"][0].isupper():
         return False
     word, low = match["word"], match["word"].lower()
+    if "-" in (match[0][0], match[0][-1]):  # London-Marathon
+        return True
     if low in stop_words(lang):
         return False
     if lang in NOUNS_WITH_CAPITALS:

@@ -56,6 +56,7 @@ _PARTICLES = re.compile(
     r" (?:(?:de|da|do|dos|del|di|du|van|von|der|den|zu|bin|ibn|al|el|фон|де|ван) ){0,2}"
 )
 _SHORT = re.compile(r"\b(?:[^\W\d_]{1,2}|Mrs|Prof|Gen|Sen|Rep|Gov|Rev)\.$")
+_JOINED = re.compile(r"\w['’-]$")  # l'Allemagne
 _ROMAN = re.compile("[IVXLC]+")
 _LONGEST_ACRONYM = 7
 
@@ -100,7 +101,8 @@ def _words(text: str, lang: str) -> Iterator[_Word]:
         if form == "initial" and text[end : end + 1] == ".":
             end += 1
         before = text[:start].rstrip(" ")
-        begins = not before or (before[-1] in _BEGINS and not _SHORT.search(before[-8:]))
+        inside = _SHORT.search(before[-8:]) or _JOINED.search(text[max(0, start - 2) : start])
+        begins = not before or (before[-1] in _BEGINS and not inside)
         yield _Word(word, start, end, form, begins)
 
 
@@ -133,12 +135,15 @@ def _status(word: str, lang: str) -> str:
         return "word"
     if not lemmatised(lang):
         return "name"
-    if ordinary(low, lang):
+    if lang in NOUNS_WITH_CAPITALS:  # whose dictionaries have nouns as they have names
+        return "unknown" if lemma(low, lang) is None and lemma(word, lang) is None else "word"
+    form = lemma(low, lang)
+    if form is not None and form[:1] == form[:1].lower():
         return "word"
     parts = [part for part in re.split("[-'’]", low) if part]
-    if len(parts) > 1 and any(ordinary(part, lang) for part in parts):
+    if len(parts) > 1 and all(ordinary(part, lang) for part in parts):
         return "word"
-    return "unknown" if lemma(low, lang) is None and lemma(word, lang) is None else "name"
+    return "unknown" if form is None and lemma(word, lang) is None else "name"
 
 
 def find_names(text: str, lang: str, mentions: Mentions = ()) -> tuple[Name, ...]:
