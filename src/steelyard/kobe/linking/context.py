@@ -45,6 +45,7 @@ _PARTS = PLACES | _NUMBERS | {"organisation", "product", "event", "name", "month
 _APART = frozenset({"country", "weekday", "unit", "currency", "percent", "date", "time", "number"})
 _LISTED = 6  # characters between two names of a list
 _SHORT_IN_HAN = 3  # characters of a name that is hardly anything else
+_CHINESE_NAME = re.compile(r"[\u3400-\u9fff]{1,6}(?:·[\u3400-\u9fff]{1,4})+")
 _AROUND = 40  # characters in which a neighbour is looked for
 _HEADLINE = 0.7  # of the words of a headline have a capital ...
 _SHORT = 10  # ... all of them in a text of fewer words
@@ -105,7 +106,10 @@ def _is_small_place(name: Found, lang: str) -> bool:
 
 def _in_chinese_name(text: str, name: Found) -> bool:
     """Tell whether a name is one piece of a longer one that is written with dots."""
-    return "·" in (text[name.start - 1 : name.start], text[name.end : name.end + 1])
+    return any(
+        match.start() <= name.start and name.end <= match.end()
+        for match in _CHINESE_NAME.finditer(text)
+    )
 
 
 def _shown_to_be_place(
