@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
-from steelyard.kobe.linking.linkedtexts import link_set, make_linker, name_tier
+from steelyard.kobe.linking.linker import link_set, make_linker, name_tier
 from steelyard.kobe.linking.names import (
     NameTier,
     alike,

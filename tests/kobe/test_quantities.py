@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steelyard.kobe.linking.hanzi import chinese_number
-from steelyard.kobe.linking.numberwords import LANGUAGES, first_words, number_words
-from steelyard.kobe.linking.quantities import POINT_LANGUAGES, canonical, find_values, shifted
+from steelyard.kobe.linking.cjk import chinese_number
+from steelyard.kobe.linking.numbers import (
+    LANGUAGES,
+    POINT_LANGUAGES,
+    canonical,
+    find_values,
+    number_words,
+    shifted,
+)
 from steelyard.kobe.linking.wordforms import fold_text
 
 WORD = re.compile(r"\w+(?:'\w+)*")
@@ -214,8 +220,8 @@ def test_word_tables(lang: str):
     assert {3, 4, 5, 6, 7, 8, 9, 10} <= set(words.ordinals.values())
     assert {6} <= set(words.magnitudes.values()) <= {3, 4, 5, 6, 7, 8, 9, 12, 18}
     assert not set(words.magnitudes) & set(words.plurals)
-    folded = {fold_text(w, lang).text for w in first_words(lang)}
-    assert folded == first_words(lang)  # tables are read as texts are
+    folded = {fold_text(w, lang).text for w in words.first}
+    assert folded == words.first  # tables are read as texts are
 
 
 def test_every_language_has_its_file_and_every_file_is_read():

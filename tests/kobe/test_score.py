@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from steelyard.core.errors import DegenerateError, ShapeError, UsageError
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.annotations import linked
-from steelyard.kobe.linking.linkedtexts import that_count
+from steelyard.kobe.linking.linker import that_count
 from steelyard.kobe.matching import (
     Kobe,
     consensus_weights,

@@ -7,10 +7,10 @@ import re
 import pytest
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.linking.dates import Value
 from steelyard.kobe.linking.linker import DictionaryLinker
-from steelyard.kobe.linking.quantities import find_values
+from steelyard.kobe.linking.numbers import find_values
 from steelyard.kobe.linking.wordforms import fold_text
-from steelyard.kobe.linking.written import LETTERS, Value
 from steelyard.kobe.matching import pair_candidates
 from steelyard.kobe.mention import Mention
 
@@ -414,8 +414,6 @@ def test_a_currency_that_is_an_animal_needs_its_country(linker: DictionaryLinker
     ],
 )
 def test_numbers_that_may_be_no_numbers(lang, text, sure, doubtful):
-    folded = fold_text(text, lang).text
-    tokens = [(m[0], *m.span()) for m in re.finditer(LETTERS, folded)]
-    values = [v for v in find_values(folded, tokens, lang) if v.id.startswith("num:")]
-    found = [[v.id[4:] for v in values if v.doubtful is own] for own in (False, True)]
+    numbers = [v for v in values(text, lang) if v.id.startswith("num:")]
+    found = [[v.id[4:] for v in numbers if v.doubtful is own] for own in (False, True)]
     assert found == [sure, doubtful]

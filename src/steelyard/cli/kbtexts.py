@@ -221,7 +221,7 @@ def _linked(
     linker: DictionaryLinker, texts: list[str], lang: str, other: str
 ) -> Sequence[Mentions]:
     """Link texts, with the names that the base does not know."""
-    from steelyard.kobe.linking.linkedtexts import name_tier
+    from steelyard.kobe.linking.linker import name_tier
 
     found = linker.link(texts, lang, other)
     tier = name_tier(linker, lang, other)
@@ -237,7 +237,7 @@ def _reference(names: tuple[str, ...], wanted: str | None) -> str | None:
 
 
 def _linker(base: str | None, options: dict[str, Any]) -> DictionaryLinker:
-    from steelyard.kobe.linking.linkedtexts import make_linker
+    from steelyard.kobe.linking.linker import make_linker
     from steelyard.kobe.options import LinkOptions
 
     return make_linker(located(base), LinkOptions(**options))

@@ -13,7 +13,7 @@ from steelyard.data.segments import Texts
 from steelyard.formats.entities import SIDES, EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import (
+from steelyard.kobe.linking.linker import (
     Outputs,
     chosen_linker,
     link_set,

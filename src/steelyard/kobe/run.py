@@ -19,7 +19,7 @@ from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import (
+from steelyard.kobe.linking.linker import (
     Outputs,
     Pair,
     chosen_linker,

@@ -16,12 +16,12 @@ from steelyard.kobe.languages import CASELESS
 from steelyard.kobe.linking.lexicon import PLACES, UNSPACED, Entry
 from steelyard.kobe.linking.wordforms import (
     NOUNS_WITH_CAPITALS,
+    Token,
     common,
     lemma,
     place_words,
     stop_words,
 )
-from steelyard.kobe.linking.written import Token
 from steelyard.kobe.mention import Mention, Mentions
 
 #: After these a capital says nothing.

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, TypeVar
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
 from steelyard.kobe.languages import CASELESS
-from steelyard.kobe.linking.phrases import Phrases
-from steelyard.kobe.linking.tokens import in_word
 from steelyard.kobe.linking.wordforms import (
+    Token,
     base_forms,
     common,
     fold,
+    in_word,
+    inflects,
     ordinary,
     resembles,
     stem,
@@ -135,7 +136,7 @@ class Lexicon:
         self._latin = "LATIN" in kb.manifest["scripts"].get(lang, ())
         self.countries = self._national() if options.national_languages else {}
         self._entries: dict[int, Entry | None] = {}
-        self.known_forms: dict[str, Form | None] = {}
+        self.forms = _Memo(self._form)
         self.starts = _Memo(self._start)
         self.begins = _Memo(kb.continues(lang))
         self.exact = _Memo(self.names)
@@ -145,7 +146,7 @@ class Lexicon:
         self.idle: set[str] = set()
         self.phrases = Phrases(self)
         self._memos: tuple[dict[Any, Any] | set[str], ...] = (
-            self._entries, self.known_forms, self.starts, self.begins, self.exact, self.stems,
+            self._entries, self.forms, self.starts, self.begins, self.exact, self.stems,
             self.values, self.alone, self.idle,
         )  # fmt: skip
 
@@ -406,29 +407,11 @@ class Lexicon:
         key = self.kb.key(self.other, name)
         return key is not None and entity in self.kb.postings(key)[0]
 
-    def abbreviation(self, letters: str) -> Form | None:
-        """Give what letters mean that are written with dots here, in capitals in the base."""
-        name = fold(letters, self.lang)
-        for lang in (self.lang, UNSTATED):
-            key = self.kb.key(lang, name)
-            entry = None if key is None else self.entry(key, name)
-            entry = entry and (entry.in_capitals or entry)
-            if key is not None and entry is not None and entry.case == 2:
-                return key, entry
-        return None
-
     # -- inflected words
 
-    def inflected(self, word: str, folded: str) -> Form | None:
-        """Look up a word by its dictionary forms, once."""
-        try:
-            return self.known_forms[word]
-        except KeyError:
-            found = self.known_forms[word] = self.form(word, folded)
-            return found
-
-    def form(self, word: str, folded: str) -> Form | None:
-        """Look up a single word by its dictionary forms: its key and meaning, or None."""
+    def _form(self, word: str) -> Form | None:
+        """Look up a word by its dictionary forms: its key and meaning, or None."""
+        folded = fold(word, self.lang)
         if folded in stop_words(self.lang) or len(folded) < 3 or not folded[0].isalpha():
             return None
         for form in base_forms(word, self.lang):
@@ -455,3 +438,138 @@ class Lexicon:
             return False
         # Names of other languages in our letters do not take our endings by chance.
         return entry.own or not name[0].isascii()
+
+
+# -- names of several words, and terms inside compounds
+
+_LONGEST = 6  # words of a name
+_MANY = 5000  # names that begin with a stem
+_END = ""  # the key of a node for the name that ends there
+_KEPT_PHRASES = 50_000
+#: Here endings tell plurals only: names do not change.
+_TERMS_ONLY = frozenset({"en"})
+#: Languages that write compounds as one word.
+_COMPOUNDING = frozenset("de nl sv da nb nn fi et hu is lb gsw".split())
+_SHORTEST_PART = 3
+_SHORTEST_TERM = 4
+_Node = dict[str, Any]
+
+
+class Phrases:
+    """Names of several words in any form: Владимира Путина, des Weißen Hauses.
+
+    Every word of such a name may change its ending, so words are compared by their stems. The names
+    whose first word has a stem are read from the base when that stem is first met, so that a base
+    of any size costs nothing at the start.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon, self.lang = lexicon, lexicon.lang
+        self.terms = "term" in lexicon.kb.manifest["categories"]
+        self.on = inflects(self.lang) and (self.terms or self.lang not in _TERMS_ONLY)
+        self.compounds = self.lang in _COMPOUNDING
+        self._parts = _Memo(self._compound)
+        self._nodes = _Memo(self._node)
+        self._starts: dict[str, tuple[_Node, ...]] = {}
+        self._stems: dict[str, tuple[str, ...]] = {}
+        self.idle: set[str] = set()  # words as they are written that begin no such name
+
+    def trim(self) -> None:
+        """Forget what was looked up if it is much."""
+        memos: tuple[dict[str, Any] | set[str], ...] = (
+            self._nodes, self._starts, self._stems, self._parts, self.idle,
+        )  # fmt: skip
+        if max(map(len, memos)) > _KEPT_PHRASES:
+            for memo in memos:
+                memo.clear()
+
+    def find(self, text: str, tokens: list[Token], at: int) -> tuple[int, Form] | None:
+        """Find the longest name that begins with a word: the index of its last word, its form."""
+        folded, start, end = tokens[at]
+        word = text[start:end]
+        nodes = self._starts.get(word)
+        if nodes is None:
+            nodes = self._starts[word] = self._first(word, folded)
+            if not nodes:
+                self.idle.add(word)
+        names = [name for node in nodes if (name := self._longest(text, tokens, at, node))]
+        return max(names, key=lambda name: name[0], default=None)
+
+    def _first(self, word: str, folded: str) -> tuple[_Node, ...]:
+        if len(folded) < _SHORTEST_PART or folded in stop_words(self.lang):
+            return ()
+        if not self.terms and word[0] == word[0].lower():
+            return ()
+        return tuple(node for stem in self._forms(word, folded) if (node := self._nodes[stem]))
+
+    def _forms(self, word: str, folded: str) -> tuple[str, ...]:
+        """Return the stems that a word may have."""
+        if word not in self._stems:
+            stems, lang = self.lexicon.stems, self.lang
+            more = [stems[fold(form, lang)] for form in base_forms(word, lang)[:3]]
+            self._stems[word] = tuple(dict.fromkeys([stems[folded], *more]))
+        return self._stems[word]
+
+    def _node(self, stem: str) -> _Node:
+        """Return the names whose first word has a stem, by the stems of their other words."""
+        top: _Node = {}
+        stems = self.lexicon.stems
+        for name, key in islice(self.lexicon.kb.starting(self.lang, stem), _MANY):
+            first, *words = name.split(" ")
+            if 0 < len(words) < _LONGEST and stems[first] == stem:
+                node = top
+                for word in words:
+                    node = node.setdefault(stems[word], {})
+                node.setdefault(_END, (key, name))
+        return top
+
+    def _longest(
+        self, text: str, tokens: list[Token], at: int, node: _Node
+    ) -> tuple[int, Form] | None:
+        best = None
+        last, nodes = at, [node]
+        while nodes and last + 1 < len(tokens):
+            if text[tokens[last][2] : tokens[last + 1][1]] != " ":
+                break
+            last += 1
+            folded, start, end = tokens[last]
+            forms = self._forms(text[start:end], folded)
+            nodes = [deeper[form] for deeper in nodes for form in forms if form in deeper]
+            for deeper in nodes:
+                if _END in deeper and (form := self._meant(text, tokens[at : last + 1], deeper)):
+                    best = last, form
+        return best
+
+    def _meant(self, text: str, tokens: list[Token], node: _Node) -> Form | None:
+        key, name = node[_END]
+        entry = self.lexicon.entry(key, name)
+        if entry is None or entry.after_number or entry.case == 2:
+            return None
+        if self.lang in _TERMS_ONLY and entry.category != "term":
+            return None
+        if entry.category == "person" and any(text[t[1]].islower() for t in tokens):
+            return None
+        return key, entry
+
+    def compound(self, folded: str) -> tuple[int, int, Form] | None:
+        """Find a part of a compound: its span in the word, and its form.
+
+        Terms are the first or the last part, days of the week the first (Freitagabend).
+        """
+        return self._parts[folded]
+
+    def _compound(self, folded: str) -> tuple[int, int, Form] | None:
+        lexicon, n = self.lexicon, len(folded)
+        spans = [(0, length) for length, _ in lexicon.names(folded)]
+        spans += [(at, n) for at in range(_SHORTEST_PART, n)] if self.terms else []
+        for start, end in spans:
+            if end - start < _SHORTEST_TERM or n - (end - start) < _SHORTEST_PART:
+                continue
+            name = folded[start:end]
+            key = lexicon.kb.key(self.lang, name)
+            entry = None if key is None else lexicon.entry(key, name)
+            if key is None or entry is None or entry.after_number:
+                continue
+            if entry.category == "term" or (entry.category == "weekday" and start == 0):
+                return start, end, (key, entry)
+        return None

@@ -1,22 +1,29 @@
-"""Forms of words: the folded one in which texts and names are compared, and dictionary forms.
+"""Words: how texts are folded and split, and the dictionary forms of words.
 
 Compatibility forms, case, apostrophes, hyphens and the marks that writers leave out at will are
 folded; diacritics that tell words apart stay. Names and texts go through the same function, and a
 text keeps a map from its folded characters back to its own.
 
-What is known of a language's endings, prefixes and stop words is in ``wordforms.toml``.
+A word keeps the marks that belong to its letters: vowel signs of the scripts of India, tone marks
+and the like are no letters to Python, but a word that is cut at them is no word.
+
+Endings, prefixes and stop words of languages are in ``wordforms.toml``.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 import unicodedata
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.core.errors import need_extra
-from steelyard.kobe.linking.frontcoded import dictionaries
+
+if TYPE_CHECKING:
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DictionaryLookupStrategy
 
 _ODD = "\uf8ff"  # stands for characters that the short way can't fold one by one
 _SAME = {
@@ -149,6 +156,64 @@ def fold(text: str, lang: str) -> str:
     return " ".join(fold_text(text, lang).text.split())
 
 
+# -- words of a text
+
+#: A word of a folded text: itself, its start and its end.
+Token = tuple[str, int, int]
+_APOSTROPHE_IN_WORDS = frozenset("uk be yo agq jgo nnh bas ksf".split())
+#: All marks and more: a look at these few ranges is faster than one at each mark.
+_MAY_BE_MARK = re.compile(
+    "[^\\x00-\u02ff\u0370-\u0482\u048a-\u0590\u2000-\u20cf\u2100-\u2cee"
+    "\u3000-\u3029\u3030-\u3098\u309b-\ua66e\uac00-\ud7ff\uff00-\uffef]"
+)
+
+
+@cache
+def _marks() -> str:
+    """Return all marks of Unicode."""
+    return "".join(filter(is_mark, map(chr, range(0x300, 0x1FFFF))))
+
+
+@cache
+def _word(lang: str, *, marks: bool) -> re.Pattern[str]:
+    char = rf"[\w{_marks()}]" if marks else r"\w"
+    return re.compile(rf"{char}+(?:'{char}+)*" if lang in _APOSTROPHE_IN_WORDS else f"{char}+")
+
+
+def tokenise(folded: str, lang: str) -> list[Token]:
+    """Split a folded text into words with their places.
+
+    Examples
+    --------
+    >>> tokenise("l'allemagne", "fr")
+    [('l', 0, 1), ('allemagne', 2, 11)]
+    """
+    marks = not folded.isascii() and _MAY_BE_MARK.search(folded) is not None
+    end = 0
+    tokens = []
+    for text in _word(lang, marks=marks).findall(folded):
+        start = folded.index(text, end)
+        end = start + len(text)
+        tokens.append((text, start, end))
+    return tokens
+
+
+@lru_cache(maxsize=1 << 12)
+def is_mark(char: str) -> bool:
+    """Tell whether a character is a mark on the letter before it."""
+    return char >= "\u0300" and unicodedata.category(char)[0] == "M"
+
+
+def in_word(text: str, at: int) -> bool:
+    """Tell whether a place in a text is inside a word, not between words."""
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    if is_mark(after):
+        return True
+    return after.isalnum() and (before.isalnum() or is_mark(before))
+
+
 # -- inflected words, ordinary words, and words that name nothing
 
 
@@ -186,12 +251,6 @@ def place_words(lang: str) -> frozenset[str]:
 
 
 @cache
-def place_kinds(lang: str) -> frozenset[str]:
-    """Give the words of a language that say what a place is: city, province."""
-    return frozenset(fold(word, lang) for word in _table("place_kinds").get(lang, ()))
-
-
-@cache
 def lemmatised(lang: str) -> bool:
     """Whether there is a lemmatiser for a language."""
     need_extra("kobe", "a knowledge base", "simplemma")
@@ -210,10 +269,19 @@ def lemma(word: str, lang: str) -> str | None:
     """
     if not lemmatised(lang):
         return None
-    opened = dictionaries()
-    if opened.words.get_lemma(unicodedata.normalize("NFC", word), lang) is None:
+    dictionary, lemmatizer = _lemmatisers()
+    if dictionary.get_lemma(unicodedata.normalize("NFC", word), lang) is None:
         return None
-    return opened.lemmatizer.lemmatize(word, lang)
+    return lemmatizer.lemmatize(word, lang)
+
+
+@cache
+def _lemmatisers() -> tuple[DictionaryLookupStrategy, Lemmatizer]:
+    """Return simplemma's dictionary lookup, and its rules for all other words."""
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DictionaryLookupStrategy
+
+    return DictionaryLookupStrategy(), Lemmatizer()
 
 
 def ordinary(word: str, lang: str) -> bool:
@@ -328,11 +396,6 @@ def base_forms(word: str, lang: str) -> list[str]:
     return list(dict.fromkeys([*forms, *without_prefix(word, lang)]))
 
 
-def prefixes(lang: str) -> list[str]:
-    """Give the letters that are written together with the next word."""
-    return _table("prefixes").get(lang, [])
-
-
 def without_prefix(word: str, lang: str) -> list[str]:
     """Give what a word may be without letters that are written together with it.
 
@@ -342,8 +405,8 @@ def without_prefix(word: str, lang: str) -> list[str]:
     ['لأمم', 'الأمم', 'أمم']
     """
     rests = []
-    for told in prefixes(lang):
-        prefix, _, other = told.partition(":")
+    for pair in _table("prefixes").get(lang, ()):
+        prefix, _, other = pair.partition(":")
         if word.startswith(prefix) and len(word) - len(prefix) >= 3:
             rests.append(other + word[len(prefix) :])
     return rests
