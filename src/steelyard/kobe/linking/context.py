@@ -139,7 +139,8 @@ def _shown_to_be_place(
 def parts_of_names(text: str, lang: str, mentions: Mentions) -> Mentions:
     """Mark mentions as doubtful that stand beside another word with a capital.
 
-    Two words that "of" joins stand beside each other. Titles of works are translated as a whole.
+    Two words that "of" joins stand beside each other. Titles of works are translated as a whole,
+    and a number after a product is its version.
 
     Examples
     --------
@@ -147,17 +148,17 @@ def parts_of_names(text: str, lang: str, mentions: Mentions) -> Mentions:
     >>> [m.doubtful for m in parts_of_names("I use Windows 11.", "en", (eleven,))]
     [True]
     """
-    if lang in CASELESS or not mentions:
-        return mentions
     apart = {at for m in mentions if m.category in _APART for at in (m.start, m.end)}
-    headline: bool | None = None
+    products = {m.end + gap for m in mentions if m.category == "product" for gap in (0, 1)}
+    capitals_tell = lang not in CASELESS and bool(mentions) and not is_headline(text)
     marked = []
     for mention in mentions:
-        doubtful = mention.category == "work"
-        if not mention.doubtful and mention.category in _PARTS:
-            if headline is None:
-                headline = is_headline(text)
-            doubtful = not headline and _is_part(text, lang, mention, apart)
+        if mention.category in _NUMBERS and mention.start in products:
+            doubtful = True
+        elif mention.category in _PARTS and not mention.doubtful:
+            doubtful = capitals_tell and _is_part(text, lang, mention, apart)
+        else:
+            doubtful = mention.category == "work" and lang not in CASELESS
         marked.append(mention._replace(doubtful=True) if doubtful else mention)
     return tuple(marked)
 
@@ -192,9 +193,11 @@ def _neighbours(lang: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def _has_name_capital(text: str, lang: str, match: re.Match[str] | None) -> bool:
     """Tell whether a word has a capital because it is a part of a name."""
-    if match is None or not match["word"][0].isupper():
+    if match is None:
         return False
     word, low = match["word"], match["word"].lower()
+    if not (word[0].isupper() or (word.isalpha() and word != low)):  # iPhone
+        return False
     if "-" in (match[0][0], match[0][-1]):  # London-Marathon
         return True
     if low in stop_words(lang):

@@ -55,12 +55,13 @@ _TIME_BEFORE = re.compile(
 )
 _DECADE_TAIL = re.compile(
     r"'?s\b|-?er(?:n|jahren|-?jahren?)?\b(?: jahren?\b)?|-?(?:х|ые|ых|ми|тых|ті|тих|их)\b"
-    r"(?: (?:годов|годах|годы|годам|гг|років|роках|роки)\b)?|-luvu\w*|-(?:tal|talet)\b"
+    r"(?: (?:годов|годах|годы|годам|гг|років|роках|роки)\b)?|-[еі] (?:годы|роки)\b"
+    r"|-luvu\w*|-(?:tal|talet)\b"
     r"|-as évek\w*|-es évek\w*|\. léta\b|\. let(?:ech|ům)?\b"
     r"|'?(?:li|lı|lu|lü|lar|ler) yıllar\w*"
 )
 _DECADE_BEFORE = re.compile(
-    r"\b(?:années|anni|años|anos|década de(?: los)?|lata|latach|lat|ani[ilor]*|سنوات|عقد|les)"
+    r"\b(?:années|anni|años|anos|década de(?: los)?|lata|latach|lat|ani[ilor]*|سنوات|عقد)"
     r"\s(?:'|’)?$"
 )
 _APOSTROPHE_YEAR = re.compile(r"(?<!\w)'(\d\d)(s)?\b")

@@ -416,14 +416,7 @@ def of_base(mention: Mention) -> bool:
 
 
 def once(mentions: Mentions) -> Mentions:
-    """Keep the first mention of each entity that is not doubtful, else its first.
-
-    Examples
-    --------
-    >>> a, b = Mention(0, 1, "a", "a"), Mention(2, 3, "b", "b")
-    >>> [m.text for m in once((a, b, a))]
-    ['a', 'b']
-    """
+    """Keep the first mention of each entity that is not doubtful, else its first."""
     first: dict[Id, Mention] = {}
     for mention in mentions:
         if first.setdefault(mention.id, mention).doubtful and not mention.doubtful:

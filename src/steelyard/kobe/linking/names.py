@@ -23,7 +23,7 @@ from steelyard.kobe.linking.wordforms import (
     ordinary,
     stop_words,
 )
-from steelyard.kobe.mention import Mention, Mentions
+from steelyard.kobe.mention import Id, Mention, Mentions
 
 TIER, RULE = "name", "unknown"
 UNKNOWN = "name:"  # begins the ids of names that no base knows
@@ -91,7 +91,7 @@ def _pattern(lang: str) -> re.Pattern[str]:
 
 
 def _words(text: str, lang: str) -> Iterator[_Word]:
-    """Give the words of a text that have a capital."""
+    """Return the words of a text that have a capital."""
     for match in _pattern(lang).finditer(text):
         start, end = match.span()
         word = match[0]
@@ -108,13 +108,7 @@ def _words(text: str, lang: str) -> Iterator[_Word]:
 
 @lru_cache(maxsize=1 << 16)
 def shape(word: str) -> str:
-    """Say how a word with a capital is written.
-
-    Examples
-    --------
-    >>> [shape(word) for word in ("Wien", "WDR", "iPhone", "A380", "J")]
-    ['cap', 'caps', 'mixed', 'code', 'initial']
-    """
+    """Return how a word with a capital is written."""
     letters = [c for c in word if c.isalpha()]
     if any(c.isdigit() for c in word):
         return "code"
@@ -129,7 +123,7 @@ def shape(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def _status(word: str, lang: str) -> str:
-    """Say what a dictionary makes of a word: an ordinary ``word``, a ``name``, or ``unknown``."""
+    """Return what a word is in a dictionary: an ordinary ``word``, a ``name``, or ``unknown``."""
     low = word.lower()
     if low in stop_words(lang):
         return "word"
@@ -169,7 +163,7 @@ def find_names(text: str, lang: str, mentions: Mentions = ()) -> tuple[Name, ...
 
 
 def _runs(text: str, lang: str, taken: Sequence[tuple[int, int]]) -> Iterator[list[_Word]]:
-    """Give words with capitals that stand together."""
+    """Return words with capitals that stand together."""
     run: list[_Word] = []
     for word in _words(text, lang):
         free = all(end <= word.start or word.end <= start for start, end in taken)
@@ -184,7 +178,7 @@ def _runs(text: str, lang: str, taken: Sequence[tuple[int, int]]) -> Iterator[li
 
 
 def _named(run: list[_Word], lang: str) -> Name | None:
-    """Give the name that a run of words with capitals holds, if any."""
+    """Return the name that a run of words with capitals holds, if any."""
     if lang in CASELESS or not scripts(lang) & {script(run[0].text[0])}:
         kind = _kind_of_word(run[0], "") if len(run) == 1 else "foreign"
     else:
@@ -250,7 +244,7 @@ class NameTier:
         self._sure = _ON if wanted == "on" else SURE.get(pair, frozenset({"address"}))
 
     def mentions(self, text: str, linked: Mentions) -> Mentions:
-        """Give the mentions of a source with those of names that the base does not know."""
+        """Return the mentions of a source with those of names that the base does not know."""
         names = find_names(text, self.lang, linked)
         if not names:
             return linked
@@ -274,13 +268,9 @@ class NameTier:
         return self.other != "ja" or not all(_SYLLABLES.fullmatch(romanise(w)) for w in name.words)
 
     def kept(self, source: Mentions, output: str, linked: Mentions) -> Mentions:
-        """Give the mentions of an output with those of the source's names that it keeps."""
-        more = list(self._kept(source, output, linked))
-        return tuple(sorted((*linked, *more), key=lambda m: (m.start, m.end))) if more else linked
-
-    def _kept(self, source: Mentions, output: str, linked: Mentions) -> Iterable[Mention]:
+        """Return the mentions of an output with those of the source's names that it keeps."""
         readings = {reading for m in linked for reading in m.readings}
-        seen = set()
+        more: dict[tuple[Span, Id], Mention] = {}
         words = cache(partial(pieces, output))
         for mention in source:
             # People of the base have no name in every language.
@@ -291,12 +281,13 @@ class NameTier:
                 span = exactly(mention.text, output)
             else:
                 span = find_in(mention.text, output, words)
-            if span is not None and (span, mention.id) not in seen:
-                seen.add((span, mention.id))
+            if span is not None:
                 start, end = span
-                yield mention._replace(
-                    start=start, end=end, text=output[start:end], rule=RULE, doubtful=False
-                )
+                copy = mention._replace(start=start, end=end, text=output[start:end])
+                more.setdefault((span, mention.id), copy._replace(rule=RULE, doubtful=False))
+        if not more:
+            return linked
+        return tuple(sorted((*linked, *more.values()), key=lambda m: (m.start, m.end)))
 
 
 def _main_script(lang: str) -> str:
@@ -330,15 +321,7 @@ class Piece(NamedTuple):
 
 
 def pieces(text: str) -> list[Piece]:
-    """Give the words of a text that may be names; Katakana and Han stand by themselves.
-
-    In scripts with capitals these are the words that have one.
-
-    Examples
-    --------
-    >>> [piece.text for piece in pieces("ジョー・バイデン氏はXi’an-Straße im")]
-    ['ジョー', 'バイデン', '氏', 'は', 'Xi', 'Straße']
-    """
+    """Return the words of a text that may be names: those with a capital, or of other scripts."""
     return [Piece(m[0], *m.span()) for m in _PIECE.finditer(text) if _may_be_name(m[0])]
 
 
@@ -348,10 +331,9 @@ def _may_be_name(word: str) -> bool:
 
 
 def find_in(name: str, output: str, words: Callable[[], list[Piece]]) -> Span | None:
-    """Give the span of an output that has a name of the source, None where none is like it.
+    """Return the span of an output that is like a name of the source, or None.
 
-    ``words`` gives the words of the output; it is called only where the name is not there as it is
-    written.
+    ``words`` returns the words of the output, if the name is not there as it is written.
 
     Examples
     --------
@@ -373,13 +355,7 @@ def find_in(name: str, output: str, words: Callable[[], list[Piece]]) -> Span | 
 
 
 def exactly(written: str, output: str) -> Span | None:
-    """Find a name as it is written, at the start of a word and up to an ending of its last.
-
-    Examples
-    --------
-    >>> exactly("Babiš", "s Andrejem Babišem"), exactly("Ana", "Anatol Banane")
-    ((11, 18), None)
-    """
+    """Find a name as it is written, at the start of a word and up to an ending of its last."""
     at = output.find(written)
     while at >= 0:
         end = at + len(written)
@@ -440,9 +416,9 @@ def _apart(parts: Sequence[str], words: Sequence[Piece]) -> Span | None:
 
 
 def _best(part: str, words: Mapping[int, Piece]) -> tuple[float, int]:
-    """Give how alike the word is that is most like a part of a name, and its index."""
-    return max(((alike(part, word.text), at) for at, word in words.items()), default=(0.0, -1),
-               key=lambda pair: pair[0])  # fmt: skip
+    """Return how alike the word is that is most like a part of a name, and its index."""
+    scores = [(alike(part, word.text), at) for at, word in words.items()]
+    return max(scores, key=lambda pair: pair[0], default=(0.0, -1))
 
 
 def _replaced(hits: Sequence[int], words: Sequence[Piece]) -> bool:
@@ -458,15 +434,9 @@ def _replaced(hits: Sequence[int], words: Sequence[Piece]) -> bool:
 
 
 @lru_cache(maxsize=1 << 17)
-def alike(one: str, other: str) -> float:
-    """Say how far two words are one name: 1 and more if they are.
-
-    Examples
-    --------
-    >>> alike("Трампом", "Trump") >= 1, alike("Babišem", "Babiš") >= 1, alike("Anna", "Hanka") >= 1
-    (True, True, False)
-    """
-    a, b = romanise(one), romanise(other)
+def alike(word: str, other: str) -> float:
+    """Return how far two words are one name: 1 and more if they are."""
+    a, b = romanise(word), romanise(other)
     if not a or not b:
         return 0.0
     if a == b:
@@ -477,19 +447,19 @@ def alike(one: str, other: str) -> float:
     ending = _ENDING if len(shorter) >= 4 else 2
     if len(shorter) >= 3 and longer.startswith(shorter) and len(longer) - len(shorter) <= ending:
         return 1.5
-    need = _needed(one, other)
-    best = similarity(one, other)
+    need = _needed(word, other)
+    best = similarity(word, other)
     # Endings of cases: the rest must be alike.
     for cut in (1, 2, 3) if need not in (KATAKANA, FEW_VOWELS) else ():
-        if best < need and len(a) - cut >= 4 and len(one) - cut >= 4:
-            best = max(best, similarity(one[: len(one) - cut], other) - 0.03 * cut)
+        if best < need and len(a) - cut >= 4 and len(word) - cut >= 4:
+            best = max(best, similarity(word[: len(word) - cut], other) - 0.03 * cut)
         if best < need and len(b) - cut >= 4 and len(other) - cut >= 4:
-            best = max(best, similarity(one, other[: len(other) - cut]) - 0.03 * cut)
+            best = max(best, similarity(word, other[: len(other) - cut]) - 0.03 * cut)
     return best / (need + 0.1 * (len(shorter) < _SHORT_WORD))
 
 
-def _needed(one: str, other: str) -> float:
-    first, second = sorted((one[0], other[0]))
+def _needed(word: str, other: str) -> float:
+    first, second = sorted((word[0], other[0]))
     if second < "\u0250" or (first >= "\u0370" and second < "\u0530"):
         return SAME_SCRIPT
     if "\u0590" <= second < "\u0f00":
@@ -510,6 +480,8 @@ _READINGS = (
     (("ch", "S"), ("kh", "K"), ("j", "S"), ("w", "F")),
     (("ch", "K"), ("kh", ""), ("ks", "S"), ("j", "a"), ("w", "a")),
 )
+#: What transliteration writes with several letters, as the languages themselves do.
+_TRANSLITERATED = (("x", "ks"), ("dzh", "j"), ("dsch", "j"), ("kh", "h"))
 _CLASS = str.maketrans({
     **dict.fromkeys("bp", "P"), **dict.fromkeys("fv", "F"), **dict.fromkeys("td", "T"),
     **dict.fromkeys("kgqc", "K"), **dict.fromkeys("sz", "S"), **dict.fromkeys("lr", "L"),
@@ -526,13 +498,7 @@ _OTHER_VOWELS = re.compile(r"[\u0590-\u08ff\u0900-\u0dff\u0e00-\u0eff\u30a1-\u30
 
 @lru_cache(maxsize=1 << 16)
 def romanise(word: str) -> str:
-    """Write a word in small Latin letters and digits, without marks.
-
-    Examples
-    --------
-    >>> romanise("Зеленский"), romanise("ジョンソン"), romanise("習近平"), romanise("Łódź")
-    ('zelenskiy', 'jonson', 'xijinping', 'lodz')
-    """
+    """Write a word in small Latin letters and digits, without marks."""
     word = unicodedata.normalize("NFC", word)
     if not word.isascii():
         need_extra("kobe", "a knowledge base", "anyascii")
@@ -559,74 +525,39 @@ def _kana(word: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def sounds(key: str) -> tuple[str, ...]:
-    """Give the classes of sounds of a romanised word, in each way to read it.
-
-    Letters that languages mix up share a class.
-
-    Examples
-    --------
-    >>> sounds("tschaikowski")[0] == sounds("chaykovskiy")[0], sounds("smith"), sounds("jelzin")
-    (True, ('SNaT',), ('SaLSaN', 'aLSaN'))
-    """
-    for letters, one in _SPELLED:
-        if letters in key:
-            key = key.replace(letters, one)
-    found = []
-    for reading in _READINGS:
-        read = key
-        for letters, one in reading:
-            read = read.replace(letters, one)
-        found.append(_DOUBLE.sub(r"\1", read.translate(_CLASS)))
-    return tuple(dict.fromkeys(found))
+    """Return the classes of sounds of a romanised word, in each way to read it."""
+    key = _respelled(key, _SPELLED)
+    heard = [_respelled(key, reading).translate(_CLASS) for reading in _READINGS]
+    return tuple(dict.fromkeys(_DOUBLE.sub(r"\1", reading) for reading in heard))
 
 
 def bare(heard: str) -> str:
-    """Leave out vowels but the first, for scripts that hardly write them.
-
-    Examples
-    --------
-    >>> bare("SaLNaN"), bare("aNSaN")
-    ('SLN', 'aNSN')
-    """
+    """Leave out vowels but the first, for scripts that hardly write them."""
     return _DOUBLE.sub(r"\1", _VOWELS.sub("", heard))
 
 
-@lru_cache(maxsize=1 << 16)
-def _spelling(key: str) -> str:
-    """Write what transliteration writes with several letters as the languages themselves do."""
-    for letters, one in (("x", "ks"), ("dzh", "j"), ("dsch", "j"), ("kh", "h")):
-        key = key.replace(letters, one)
+def _respelled(key: str, spellings: Iterable[tuple[str, str]]) -> str:
+    for letters, sound in spellings:
+        key = key.replace(letters, sound)
     return key
 
 
-@lru_cache(maxsize=1 << 16)
-def _consonants(key: str) -> str:
-    return _DOUBLE.sub(r"\1", key.translate(_NO_VOWELS)) or key
-
-
 @lru_cache(maxsize=1 << 17)
-def similarity(one: str, other: str) -> float:
-    """Say how alike two words of any script are as names: 1 for the same, 0 for nothing in common.
+def similarity(word: str, other: str) -> float:
+    """Return how alike two words of any script are as names, from 0 to 1.
 
     It is the mean of how alike they are as spelled, by their consonants, and as heard: Smith and
     Schmidt sound alike, and are not.
-
-    Examples
-    --------
-    >>> similarity("Зеленский", "Selenskyj") > 0.75, similarity("Байден", "Biden") > 0.8
-    (True, True)
-    >>> similarity("Trump", "Biden") < 0.4, similarity("Smith", "Schmidt") < 0.8
-    (True, True)
     """
     from rapidfuzz.distance import Levenshtein
 
-    a, b = _spelling(romanise(one)), _spelling(romanise(other))
+    a, b = (_respelled(romanise(name), _TRANSLITERATED) for name in (word, other))
     if not a or not b:
         return 0.0
     spelled = Levenshtein.normalized_similarity(a, b)
     if spelled == 1 or a.isdigit() or b.isdigit():
         return spelled
-    vowels = not (_OTHER_VOWELS.search(one) or _OTHER_VOWELS.search(other))
+    vowels = not (_OTHER_VOWELS.search(word) or _OTHER_VOWELS.search(other))
     best = 0.0
     for x in sounds(a):
         for y in sounds(b):
@@ -635,5 +566,6 @@ def similarity(one: str, other: str) -> float:
                 best = max(best, Levenshtein.normalized_similarity(bare(x), bare(y)))
     if not vowels:  # spelling says little
         return max(spelled, 0.3 * spelled + 0.7 * best)
-    letters = Levenshtein.normalized_similarity(_consonants(a), _consonants(b))
+    a, b = (_DOUBLE.sub(r"\1", key.translate(_NO_VOWELS)) or key for key in (a, b))
+    letters = Levenshtein.normalized_similarity(a, b)
     return (spelled + letters + best) / 3

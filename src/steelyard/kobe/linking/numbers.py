@@ -258,6 +258,8 @@ def _word_values(text: str, tokens: Sequence[Token], words: NumberWords) -> list
             values.append(Value(start, tail, f"pct:{number}", "percent"))
         elif before and before in words.percent_before:
             values.append(Value(tokens[at - 1][1], last, f"pct:{number}", "percent"))
+        elif decade := decade_at(text, start, last, number):  # les années quatre-vingt
+            values.append(decade)
         else:
             category = "ordinal" if spoken.ordinal else "number"
             values.append(Value(start, last, f"num:{number}", category, doubtful=doubtful))
@@ -490,6 +492,7 @@ _ENGLISH_MONTH = re.compile(
     r"|(?:(?<=\d )|(?<=(?:st|nd|rd|th) ))(?:march|may)\b"
 )
 _MONEY_SIGNS = tuple("$€£¥₽₴₹")
+_LATIN_NUMERALS = str.maketrans("ХІ", "XI")  # Cyrillic letters that look like them
 _CENTURY_AHEAD = 30  # characters from a decade to its century
 _SILENT = 200_000  # words that are remembered to be no number
 
@@ -593,8 +596,9 @@ def find_values(
         values = _merged(values, _adjective_values(text, words))
     if lang in cjk.LANGUAGES and cjk.CJK_NUMBER.search(text):
         values = _merged(values, cjk.cjk_values(text, values, lang))
-    if has_roman(written):
-        values = _merged(values, roman_numbers(written, text))
+    roman = written.translate(_LATIN_NUMERALS) if lang in ("ru", "uk") else written
+    if has_roman(roman):
+        values = _merged(values, roman_numbers(roman, text))
     if lang == "en" and values and ("May" in written or "March" in written):
         values = _merged(values, _english_months(text, written))
     if values or ((not text.isascii() or "$" in text) and SIGN.search(text)):
@@ -831,13 +835,9 @@ def _settled(text: str, values: list[Value], months: Sequence[tuple[int, int]]) 
 
 def _in_decade(text: str, decade: Value, value: Value) -> bool:
     """Tell whether a number is the century of the decade before it: 80-е годы XX века."""
-    short = text[decade.start : decade.start + 3]
-    return (
-        value.category == "ordinal"
-        and value.start - decade.end < _CENTURY_AHEAD
-        and short[:2].isdigit() and not short[2:].isdigit() and len(decade.others) > 2
-        and CENTURY.search(text, value.end, value.end + 16) is not None
-    )  # fmt: skip
+    short = decade.category == "number" and len(decade.others) == 3  # of any century
+    near = value.category == "ordinal" and value.start - decade.end < _CENTURY_AHEAD
+    return short and near and CENTURY.search(text, decade.end, value.end + 16) is not None
 
 
 def _beside(text: str, value: Value, month: tuple[int, int]) -> bool:
