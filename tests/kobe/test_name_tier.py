@@ -43,19 +43,13 @@ def kept(name: str, output: str) -> str | None:
     ("lang", "text", "names"),
     [
         ("en", "Mr. Kowalski told Reuters about it.", {"Kowalski", "Reuters"}),
-        ("en", "It was J. R. R. Tolkien who wrote it.", {"J. R. R. Tolkien"}),
         ("en", "Yesterday Ursula von der Leyen's plane left.", {"Ursula von der Leyen"}),
         ("de", "Gestern traf er Elon Musk im Kanzleramt.", {"Elon Musk"}),
-        ("cs", "Včera se setkal s Karolínou Muchovou.", {"Karolínou Muchovou"}),
         ("ru", "Вчера он встретился с Камалой Харрис.", {"Камалой Харрис"}),
         ("ru", "Об этом пишет газета Financial Times.", {"Financial Times"}),
-        ("es", "Ayer habló Yolanda Díaz con ellos.", {"Yolanda Díaz"}),
         ("fr", "Hier, Jean-Luc Mélenchon a parlé d'Airbus.", {"Jean-Luc Mélenchon", "Airbus"}),
-        ("pl", "Wczoraj przyjechał Rafał Trzaskowski.", {"Rafał Trzaskowski"}),
         ("ja", "映画『君の名は』はNetflixで見た。", {"Netflix"}),
         ("zh", "《红楼梦》和ChatGPT很有名。", {"ChatGPT"}),
-        ("hi", "उन्होंने Google और ChatGPT पर बात की।", {"Google", "ChatGPT"}),
-        ("ar", "قال رئيس شركة Microsoft ذلك.", {"Microsoft"}),
     ],
 )
 def test_names_are_found(lang, text, names):
@@ -68,8 +62,6 @@ def test_names_are_found(lang, text, names):
         ("She flew in the A380 twice.", "code"),
         ("She works for the WDR now.", "acronym"),
         ("She likes her iPhone a lot.", "mixed"),
-        ("She wrote to me@example.org then.", "address"),
-        ("See www.example.org/a for more.", "address"),
         ("She saw @somebody there.", "address"),
         ("She met Olaf Tschentscher there.", "person"),
         ("She works for the Foreign Office now.", "titled"),
@@ -86,27 +78,15 @@ def test_names_know_how_they_are_written(text, kind):
     [
         ("en", "Thousands came. Yesterday they left, and nobody knows why."),
         ("en", "Five Ways To Improve Your Garden This Spring"),
-        ("en", "HOW TO WIN AT CHESS: TEN TIPS"),
         ("en", "I did NOT say that, and the President knows it."),
         ("de", "Die Donaudampfschifffahrt und der Fahrradschlauch sind Nebensachen."),
-        ("de", "Das ist eine Gedulds- und Geschicklichkeitssache."),
         ("de", "Das Ergebnis der Untersuchungskommission ist z.B. eine Enttäuschung."),
-        ("cs", "Celkově to bylo dobré. Kvůli tomu zůstal doma."),
-        ("ru", "Ранее сообщалось об этом. Кроме того, он уехал."),
         ("ja", "皆さん、コンピューターを使いましょう。"),
-        ("zh", "今天天气很好。"),
-        ("hi", "आज मौसम अच्छा है।"),
         ("xx", ""),
     ],
 )
 def test_other_words_are_none(lang, text):
     assert found(text, lang) == {}
-
-
-def test_what_the_base_knows_is_not_found_again():
-    text = "He met Angela Merkel there."
-    known = Mention(7, 20, "Angela Merkel", "wd:Q567", "person")
-    assert found(text, "en", known) == {}
 
 
 def test_a_doubtful_mention_may_be_a_part_of_a_name():
@@ -123,26 +103,17 @@ def test_a_doubtful_mention_may_be_a_part_of_a_name():
     ("name", "output", "there"),
     [
         ("Зеленский", "said Zelenskyy on Monday", "Zelenskyy"),
-        ("Зеленского", "says Zelensky", "Zelensky"),
         ("Зеленский", "sagte Selenskyj", "Selenskyj"),
         ("Си Цзиньпин", "that Xi Jinping spoke", "Xi Jinping"),
         ("Tschaikowski", "by Tchaikovsky", "Tchaikovsky"),
         ("Максом Ферстаппеном", "behind Max Verstappen", "Max Verstappen"),
-        ("Дональда Трампа", "of Donald Trump", "Donald Trump"),
         ("Karolínou Muchovou", "with Karolína Muchová", "Karolína Muchová"),
-        ("Babišem", "with Babiš", "Babiš"),
         ("Joe Biden", "ジョー・バイデン大統領は", "ジョー・バイデン"),
-        ("Johnson", "ジョンソン氏は", "ジョンソン"),
-        ("Victoria", "ヴィクトリアは", "ヴィクトリア"),
         ("Narendra Modi", "प्रधानमंत्री नरेंद्र मोदी ने", "नरेंद्र मोदी"),
         ("Orbán Viktor", "said Viktor Orbán", "Viktor Orbán"),
         ("Cyber Punk", "das Spiel Cyberpunk", "Cyberpunk"),
-        ("Jean Luc Picard", "der Jean-Luc Picard", "Jean-Luc Picard"),
-        ("A380", "mit dem A380", "A380"),
         ("Netflix", "bei Netflix'", "Netflix"),
         ("John Smith", "sagte Smith gestern", "Smith"),
-        ("Джо Байден", "said Joe Biden", "Joe Biden"),
-        ("Джилл", "Jack and Jill", "Jill"),
     ],
 )
 def test_a_name_is_known_again(name, output, there):
@@ -155,12 +126,9 @@ def test_a_name_is_known_again(name, output, there):
         ("John Smith", "sagte John Miller gestern"),
         ("Smith", "sagte Schmidt gestern"),
         ("Зеленский", "said Biden on Monday"),
-        ("Байден", "said Baker"),
-        ("Harris", "in Paris gestern"),
         ("A380", "mit dem A350"),
         ("F-16", "mit der F-15"),
         ("Ana", "die Banane und Anatol"),
-        ("Johnson", "スミス氏は"),
         ("Narendra Modi", "प्रधानमंत्री राहुल गांधी ने"),
         ("Tschentscher", ""),
     ],
@@ -169,25 +137,7 @@ def test_another_name_is_not(name, output):
     assert kept(name, output) is None
 
 
-def test_romanised_forms_are_plain():
-    assert romanise("Łukasz Ñandú") == "lukasznandu"
-    assert romanise("") == romanise("…") == ""
-    assert similarity("…", "Wien") == 0
-
-
 # -- the tier
-
-
-def test_a_name_that_is_kept_has_the_id_of_the_source():
-    tier = NameTier("ru", "en")
-    source = tier.mentions("Об этом сообщил Алексей Голошейкин.", ())
-    (mention,) = source
-    assert (mention.category, mention.tier, mention.rule) == ("name", "name", "unknown")
-    assert not mention.doubtful
-    (other,) = tier.kept(source, "Alexey Golosheikin said so.", ())
-    assert other.id == mention.id
-    assert other.text == "Alexey Golosheikin"
-    assert tier.kept(source, "Ivan Petrov said so.", ()) == ()
 
 
 @pytest.mark.parametrize(
@@ -195,8 +145,6 @@ def test_a_name_that_is_kept_has_the_id_of_the_source():
     [
         (("en", "de"), "She met Olaf Tschentscher there.", False),
         (("en", "de"), "She works for the Foreign Office now.", True),
-        (("en", "de"), "She works for the WDR now.", True),
-        (("ru", "en"), "Сотрудник МГИМО сказал это.", True),
         (("zh", "en"), "他说IFCSS会来。", False),
         (("en", "ja"), "She met Olaf Tschentscher there.", False),
         (("en", "ja"), "She met Kenji Miyazawa there.", True),
@@ -206,12 +154,6 @@ def test_a_name_that_is_kept_has_the_id_of_the_source():
 def test_what_people_translate_is_doubtful(pair, text, doubtful):
     (mention,) = NameTier(*pair).mentions(text, ())
     assert mention.doubtful is doubtful
-
-
-def test_a_name_is_wanted_once():
-    tier = NameTier("en", "de")
-    text = "She saw Tschentscher, and then Tschentscher saw her."
-    assert [m.doubtful for m in tier.mentions(text, ())] == [False, True]
 
 
 def test_people_of_the_base_are_known_by_their_form_too():

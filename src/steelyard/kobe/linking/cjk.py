@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
 
 from steelyard.kobe.linking.dates import Value, decade, hour_value, two_digits
 
@@ -34,7 +33,6 @@ _COUNTERS = frozenset(
 #: What else may follow a number of several numerals in Japanese; before other Han it is a part of a
 #: word: 八百長, 八百屋.
 _AFTER = _COUNTERS | frozenset("分間以余程数目番号票席平立坪畳里弱強超前後半等万億兆割％パ")
-_GUESSES = frozenset(f"{n}-{n + 1}" for n in range(1, 9))
 _LATER = frozenset("下午 晚上 傍晚 午後 夜 夕方 오후 저녁 밤".split())
 _EARLIER = frozenset("上午 早上 凌晨 清晨 中午 午前 朝 早朝 오전 새벽 아침".split())
 _SMALL_HOUR = r"[一二三四五六七八九十两]{1,3}"
@@ -135,17 +133,6 @@ def cjk_values(text: str, taken: Sequence[Value], lang: str = "zh") -> Iterator[
                 value = value._replace(doubtful=text[value.start - 1 : value.start] != "月")
         if value is not None:
             yield value
-
-
-def with_guesses(text: str, values: Sequence[Value]) -> list[Value]:
-    """Doubt numbers that are said as a guess, one after the other: 2、3杯."""
-    result = [*values]
-    for at, (first, second) in enumerate(pairwise(values)) if "、" in text else ():
-        pair = f"{first.id}-{second.id}".replace("num:", "")
-        if text[first.end : second.start] == "、" and pair in _GUESSES:
-            result[at] = first._replace(doubtful=True)
-            result[at + 1] = second._replace(doubtful=True)
-    return result
 
 
 def _counted(text: str, match: re.Match[str], kind: str) -> Value | None:  # noqa: PLR0911

@@ -48,7 +48,6 @@ _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
 #: spelling of the main name, any other alternate name.
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
-_KEPT = 200_000  # of words, pairs of words and entities each that were looked up
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
 _NATIONAL = dict(
@@ -144,17 +143,6 @@ class Lexicon:
         self.values = _Memo(kb.entity)
         self.idle: set[str] = set()
         self.phrases = Phrases(self)
-        self._memos: tuple[dict[Any, Any] | set[str], ...] = (
-            self._entries, self.forms, self.starts, self.begins, self.exact, self.stems,
-            self.values, self.alone, self.idle,
-        )  # fmt: skip
-
-    def trim(self) -> None:
-        """Forget what was looked up where it is much: new words never end."""
-        for memo in self._memos:
-            if len(memo) > _KEPT:
-                memo.clear()
-        self.phrases.trim()
 
     # -- where names begin
 
@@ -251,7 +239,7 @@ class Lexicon:
         return prior - (_SPELLING if self._resembles(entity, name) else _ALTERNATE)
 
     def _resembles(self, entity: int, name: str) -> bool:
-        """Tell whether a name is a spelling of an entity's main name, as far as letters can tell."""
+        """Tell whether a name spells the main name of an entity."""
         return resembles(name, fold(self.kb.label(entity, "en"), "en"))
 
     def _make(self, kept: list[tuple[int, int]], name: str) -> Entry | None:
@@ -270,7 +258,9 @@ class Lexicon:
             return None
         kind = "demonym" if flag & _DEMONYM else category
         cased = bool(flag & _CASED) or (category in _NAMED and kb.prior[first] < _FAMOUS)
-        case = 2 if flag & _UPPER else int(cased and self._needs_capital(kind))
+        small = kind in ("language", "demonym") and self.lang != "en"
+        capital = not small and kind not in _LOWER_TOO
+        case = 2 if flag & _UPPER else int(cased and capital)
         short = bool(flag & _ABBREVIATION) and category in ("month", "weekday")
         ids = tuple(dict.fromkeys(self.countries.get(e, e) for e, _ in kept[:_READINGS]))
         if ids[0] != first:
@@ -320,18 +310,17 @@ class Lexicon:
         """Tell whether a name is an ordinary word too, so that its capital must be a name's."""
         if category in _CITIES:
             small = self.kb.prior[entity] < self._sure
-            return bool(small) and all(self._is_word(word) for word in name.split())
+            return bool(small) and all(
+                ordinary(word, self.lang) or common(word, self.lang) for word in name.split()
+            )
         if category in ("month", "weekday"):
             return self.lang == "en" and name in ("may", "march", "sun", "sat")
         return self.kb.tier[entity] == 0 and name in stop_words(self.lang)
 
     def _is_idea(self, entity: int) -> bool:
-        """Tell whether a region is no name but a word, such as the world; in all languages alike."""
+        """Tell whether a region is a word in English, such as the world; in all languages alike."""
         label = fold(self.kb.label(entity, "en"), "en")
         return all(common(word, "en") for word in label.split())
-
-    def _is_word(self, word: str) -> bool:
-        return ordinary(word, self.lang) or common(word, self.lang)
 
     def _national(self) -> dict[int, int]:
         """Return the countries of languages that bear their names, where the base has both."""
@@ -343,10 +332,6 @@ class Lexicon:
             and (country := self.kb.entity(other)) is not None
             and (self._allowed is None or self._allowed[country])
         }
-
-    def _needs_capital(self, category: str) -> bool:
-        small = category in ("language", "demonym") and self.lang != "en"
-        return not small and category not in _LOWER_TOO
 
     def _usable(self, entity: int, flag: int, name: str) -> bool:  # noqa: PLR0911
         """Tell whether a name may stand for an entity at all."""
@@ -430,7 +415,6 @@ class Lexicon:
 _LONGEST = 6  # words of a name
 _MANY = 5000  # names that begin with a stem
 _END = ""  # the key of a node for the name that ends there
-_KEPT_PHRASES = 50_000
 #: Here endings tell plurals only: names do not change.
 _TERMS_ONLY = frozenset({"en"})
 #: Languages that write compounds as one word.
@@ -458,15 +442,6 @@ class Phrases:
         self._starts: dict[str, tuple[_Node, ...]] = {}
         self._stems: dict[str, tuple[str, ...]] = {}
         self.idle: set[str] = set()  # words as they are written that begin no such name
-
-    def trim(self) -> None:
-        """Forget what was looked up if it is much."""
-        memos: tuple[dict[str, Any] | set[str], ...] = (
-            self._nodes, self._starts, self._stems, self._parts, self.idle,
-        )  # fmt: skip
-        if max(map(len, memos)) > _KEPT_PHRASES:
-            for memo in memos:
-                memo.clear()
 
     def find(self, text: str, tokens: list[Token], at: int) -> tuple[int, Form] | None:
         """Find the longest name that begins with a word: the index of its last word, its form."""

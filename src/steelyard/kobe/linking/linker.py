@@ -25,15 +25,14 @@ from steelyard.kobe.linking.dates import Value
 from steelyard.kobe.linking.detection import detect, inflected, joined, phrases
 from steelyard.kobe.linking.foreign import named_linker
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
-from steelyard.kobe.linking.money_units import Meaning, Units, common_currencies, readings
+from steelyard.kobe.linking.money_units import COMMON, Meaning, Units, readings
 from steelyard.kobe.linking.names import UNKNOWN, NameTier
 from steelyard.kobe.linking.numbers import find_values, is_year
 from steelyard.kobe.linking.wordforms import Folded, fold_text, tokenise
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
 
-_CACHED = 500_000  # sentences
-_TRIMMED = 64  # sentences after which a dictionary is asked whether it remembers too much
+_CACHED = 200_000  # sentences that are remembered, with what their words mean
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
 _OF = (" de ", " d'", " di ")  # un million d'euros
 _COUNTERS = "个個つケヶカか"
@@ -79,28 +78,30 @@ class DictionaryLinker:
 
     def lexicon(self, lang: str, other: str) -> Lexicon:
         """Return the names of a language, as its pair with another restricts them."""
+        return self._lexicon(lang, other)[0]
+
+    def _lexicon(self, lang: str, other: str) -> tuple[Lexicon, Units]:
         pair = (lang, other)
         if pair not in self._lexicons:
             for code in pair:
                 self.kb.check_language(normalise(code))
             lexicon = Lexicon(self.kb, lang, other, self.options)
             self._lexicons[pair] = lexicon, Units(lexicon)
-        return self._lexicons[pair][0]
+        return self._lexicons[pair]
 
     def link(self, texts: Sequence[str], lang: str, other: str) -> list[Mentions]:
         """Find the mentions in each text; a text that was seen before costs nothing."""
         lang, other = normalise(lang), normalise(other)
-        lexicon = self.lexicon(lang, other)
-        units = self._lexicons[lang, other][1]
+        lexicon, units = self._lexicon(lang, other)
         linked = self._linked.setdefault((lang, other), {})
         result = []
         for text in texts:
             mentions = linked.get(text)
             if mentions is None:
-                if len(linked) > _CACHED:
+                if len(linked) > _CACHED:  # new words never end
                     linked.clear()
-                if not len(linked) % _TRIMMED:
-                    lexicon.trim()
+                    self._lexicons.clear()
+                    lexicon, units = self._lexicon(lang, other)
                 mentions = linked[text] = self._link(text, lexicon, units)
             result.append(mentions)
         return result
@@ -242,7 +243,7 @@ def _is_money(code: str, name: Found, folded: str) -> bool:
         return False  # gold and silver
     if code == "GBP" and " " not in word and word != "gbp":
         return "£" in folded or "sterling" in folded  # pounds are weights, too
-    return not name.inflected or code in common_currencies()
+    return not name.inflected or code in COMMON
 
 
 def _repeated(mentions: list[Mention]) -> Mentions:

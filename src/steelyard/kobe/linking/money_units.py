@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -25,81 +25,53 @@ from steelyard.kobe.mention import Id
 _LETTERS = r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0963\u0981-\u0dff])*"
 
 
-@cache
 def _table(name: str) -> dict[str, Any]:
     file = files("steelyard.kobe.linking").joinpath(name)
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-def _longest(words: Sequence[str]) -> str:
+def _any(words: Iterable[str]) -> str:
     """Return a pattern of words, the longest first."""
     return "|".join(sorted(map(re.escape, words), key=len, reverse=True)) or "(?!)"
 
 
 # -- money
 
-SIGN = re.compile("[$€£¥₽₴₹₩₺₪₫฿₱₸₦₡]")
+_MONEY = _table("money.toml")
+_SIGNS, _DOLLARS = (
+    dict(pair.replace("_", " ").split(":") for pair in _MONEY["signs"][name].split())
+    for name in ("all", "dollars")
+)
+_CURRENCY_WORDS, _TOGETHER = (
+    {word: code for code, names in _MONEY[name].items() for word in names.split()}
+    for name in ("words", "together")
+)
+#: Currencies that every reader knows: their names are hardly ever another word.
+COMMON = frozenset(_MONEY["signs"]["common"].split())
+SIGN = re.compile(rf"[{''.join(_SIGNS)}]")
+_SYMBOL = re.compile(rf"(?:(?<![a-z])({_any(_DOLLARS)}))?({SIGN.pattern})")
+_CODES = _any(_MONEY["signs"]["codes"].split())
+_CODE_AFTER = re.compile(rf"[ -]?({_CODES})(?![^\W\d_])")
+_CODE_BEFORE = re.compile(rf"(?<![^\W\d_])({_CODES})[ $€£]?$")
 _WORD_AFTER = re.compile(rf"[ -]?(?:de |d'|di )?({_LETTERS}|₹)(?!\w)")
 _WORD_BEFORE = re.compile(r"(?<!\w)(kč|czk|rs|rs\.|kr|kr\.|eur|euro|rmb) ?$")
+_WORD_TOGETHER = re.compile(rf"\s?({_any(_TOGETHER)})(?!件|素|首|老|月|旦)")
 _NO_AMOUNT = frozenset({"time", "percent", "month", "currency"})
-
-
-class _Money(NamedTuple):
-    """The tables of currencies, and the patterns that are made of them."""
-
-    signs: dict[str, str]
-    dollars: dict[str, str]
-    words: dict[str, str]
-    together: dict[str, str]
-    symbol: re.Pattern[str]
-    code_after: re.Pattern[str]
-    code_before: re.Pattern[str]
-    word_together: re.Pattern[str]
-
-
-@cache
-def _money() -> _Money:
-    table = _table("money.toml")
-    signs = dict(pair.split(":") for pair in table["signs"]["all"].split())
-    pairs = (pair.split(":") for pair in table["signs"]["dollars"].split())
-    dollars = {letters.replace("_", " "): code for letters, code in pairs}
-    words, together = (
-        {word: code for code, names in table[part].items() for word in names.split()}
-        for part in ("words", "together")
-    )
-    codes = table["signs"]["codes"].replace("\n", " ").replace(" ", "|")
-    return _Money(
-        signs,
-        dollars,
-        words,
-        together,
-        re.compile(rf"(?:(?<![a-z])({_longest([*dollars])}))?({SIGN.pattern})"),
-        re.compile(rf"[ -]?({codes})(?![^\W\d_])"),
-        re.compile(rf"(?<![^\W\d_])({codes})[ $€£]?$"),
-        re.compile(rf"\s?({_longest([*together])})(?!件|素|首|老|月|旦)"),
-    )
-
-
-@cache
-def common_currencies() -> frozenset[str]:
-    """Return the currencies that every reader knows by name."""
-    return frozenset(_table("money.toml")["signs"]["common"].split())
 
 
 @cache
 def readings(code: str) -> tuple[str, ...]:
     """Return the other currencies that a bare name or sign of one may mean."""
-    return tuple(f"cur:{other}" for other in _table("money.toml")["families"].get(code, "").split())
+    return tuple(f"cur:{other}" for other in _MONEY["families"].get(code, "").split())
 
 
 def currencies(text: str, written: str, lang: str, numbers: Sequence[Value]) -> Iterator[Value]:
     """Find currencies by their signs anywhere, by codes and short words beside numbers."""
-    money = _money()
-    for sign in money.symbol.finditer(text) if SIGN.search(text) else ():
-        code = money.signs[sign[2]]
+    for sign in _SYMBOL.finditer(text) if SIGN.search(text) else ():
+        code = _SIGNS[sign[2]]
         others, start = readings(code), sign.start() if sign[2] == "$" else sign.start(2)
         if sign[2] == "$" and sign[1]:
-            code, others = money.dollars[sign[1]], ()
+            code, others = _DOLLARS[sign[1]], ()
         elif sign[2] == "¥" and lang in ("zh", "yue"):
             code, others = "CNY", ("cur:JPY",)
         beside = text[start - 1 : start].isdigit() or any(
@@ -111,21 +83,21 @@ def currencies(text: str, written: str, lang: str, numbers: Sequence[Value]) -> 
             continue
         ahead = max(0, number.start - 5), number.start
         for match in (
-            money.code_after.match(written, number.end),
-            money.code_before.search(written, *ahead),
+            _CODE_AFTER.match(written, number.end),
+            _CODE_BEFORE.search(written, *ahead),
         ):
             if match:
                 code = "CNY" if match[1] == "RMB" else match[1]
                 yield Value(*match.span(1), f"cur:{code}", "currency")
-        if match := money.word_together.match(text, number.end):
-            code = money.together[match[1]]
+        if match := _WORD_TOGETHER.match(text, number.end):
+            code = _TOGETHER[match[1]]
             others = readings(code) if match[1] in ("元", "块", "ドル", "ルピー") else ()
             yield Value(*match.span(1), f"cur:{code}", "currency", others)
-        elif (match := _WORD_AFTER.match(text, number.end)) and match[1] in money.words:
-            code = money.words[match[1]]
+        elif (match := _WORD_AFTER.match(text, number.end)) and match[1] in _CURRENCY_WORDS:
+            code = _CURRENCY_WORDS[match[1]]
             yield Value(*match.span(1), f"cur:{code}", "currency", readings(code))
         if match := _WORD_BEFORE.search(text, *ahead):
-            code = money.words[match[1].rstrip(".")]
+            code = _CURRENCY_WORDS[match[1].rstrip(".")]
             yield Value(*match.span(1), f"cur:{code}", "currency", readings(code))
 
 
@@ -133,6 +105,14 @@ def currencies(text: str, written: str, lang: str, numbers: Sequence[Value]) -> 
 
 _WORD = re.compile(rf"[ -]?(?:de |d'|di )?({_LETTERS})(?![^\W_])")
 _YEAR = "unit:duration-year"
+_UNITS = _table("units.toml")
+_SYMBOLS = {
+    symbol: f"unit:{unit}" for unit, names in _UNITS["symbols"].items() for symbol in names.split()
+}
+# A letter may follow where words are written together: 5kg的
+_UNIT_SYMBOL = re.compile(
+    rf"[ -]?({_any(_SYMBOLS)})(?![^\W\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[²³/])"
+)
 
 
 class Meaning(NamedTuple):
@@ -143,37 +123,24 @@ class Meaning(NamedTuple):
 
 
 @cache
-def _symbols() -> tuple[dict[str, str], re.Pattern[str]]:
-    """Return the unit of each symbol in its own case, and the pattern of symbols after a number."""
-    symbols = {
-        symbol: f"unit:{unit}"
-        for unit, names in _table("units.toml")["symbols"].items()
-        for symbol in names.split()
-    }
-    # A letter may follow where words are written together: 5kg的
-    together = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
-    return symbols, re.compile(rf"[ -]?({_longest([*symbols])})(?![^\W{together}]|[²³/])")
-
-
-@cache
 def _words(lang: str) -> tuple[dict[str, str], re.Pattern[str]]:
     """Return the units of words that the base lacks in a language, and their pattern."""
     words = {
         fold_text(name, lang).text.replace("_", " "): f"unit:{unit}"
-        for langs, listed in _table("units.toml")["words"].items()
+        for langs, listed in _UNITS["words"].items()
         if lang in langs.split()
         for unit, names in (part.split("=") for part in listed.split())
         for name in names.split("/")
     }
-    return words, re.compile(rf"\s?({_longest([*words])})")
+    return words, re.compile(rf"\s?({_any(words)})")
 
 
 @cache
 def _kin() -> dict[str, tuple[str, ...]]:
     """Return the units that stand for each other in translations, the usual one first."""
-    lines = [[f"unit:{u}" for u in line.split()] for line in _table("units.toml")["kin"].values()]
+    lines = [[f"unit:{u}" for u in line.split()] for line in _UNITS["kin"].values()]
     kin = {unit: tuple(dict.fromkeys((line[0], unit, *line))) for line in lines for unit in line}
-    for unit, line in _table("units.toml")["wide"].items():
+    for unit, line in _UNITS["wide"].items():
         kin[f"unit:{unit}"] = tuple(f"unit:{u}" for u in line.split())
     return kin
 
@@ -181,14 +148,14 @@ def _kin() -> dict[str, tuple[str, ...]]:
 @cache
 def _is_loose(unit: str) -> bool:
     """Tell whether translators say a unit in other ways."""
-    loose = _table("units.toml")["loose"]
+    loose = _UNITS["loose"]
     kinds = tuple(f"unit:{kind}-" for kind in loose["kinds"].split())
     return unit.startswith(kinds) or unit.removeprefix("unit:") in loose["units"].split()
 
 
 def glued_symbol(written: str, at: int) -> bool:
     """Tell whether a symbol of a unit follows at once: 85mph, but not 4x4s."""
-    match = _symbols()[1].match(written, at)
+    match = _UNIT_SYMBOL.match(written, at)
     return match is not None and match.start(1) == at
 
 
@@ -204,10 +171,9 @@ class Units:
         self, text: str, written: str, at: int, *, year: bool
     ) -> tuple[int, int, Meaning] | None:
         """Find the unit that follows a number, which ends at a place: its span and meaning."""
-        symbols, pattern = _symbols()
         name: str | None
-        if match := pattern.match(written, at):
-            name = symbols[match[1]]
+        if match := _UNIT_SYMBOL.match(written, at):
+            name = _SYMBOLS[match[1]]
             if year and match[1] in ("г", "h", "s"):
                 return None  # 2021 г. is the year, not grams
         elif self._lang in UNSPACED or self._lang == "ko":
@@ -246,7 +212,7 @@ class Units:
 
     def named(self, ids: tuple[Id, ...], written: str, *, year: bool) -> Meaning | None:
         """Return the unit of a name that the base has, as it is written; None if it is none."""
-        symbol = _symbols()[0].get(written)
+        symbol = _SYMBOLS.get(written)
         if symbol is None and len(written) < 3 and written.isascii():
             return None  # "in" and "st" are words
         external_id = self._lexicon.kb.external_id

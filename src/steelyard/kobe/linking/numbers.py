@@ -85,7 +85,6 @@ class NumberWords:
     ten_joins: bool
     first: frozenset[str]  # words that can begin a number
     telling: frozenset[str]  # those without which a text has no number: no articles
-    silent: set[str]  # words that were met and are no part of a number
 
 
 @cache
@@ -139,7 +138,6 @@ def number_words(lang: str) -> NumberWords:
         telling=frozenset(
             word for word in first if cardinals.get(word) != 1 and ordinals.get(word) != 1
         ),
-        silent=set(),
     )
 
 
@@ -494,7 +492,6 @@ _ENGLISH_MONTH = re.compile(
 _MONEY_SIGNS = tuple("$€£¥₽₴₹")
 _LATIN_NUMERALS = str.maketrans("ХІ", "XI")  # Cyrillic letters that look like them
 _CENTURY_AHEAD = 30  # characters from a decade to its century
-_SILENT = 200_000  # words that are remembered to be no number
 
 
 def canonical(written: str, lang: str) -> str:
@@ -583,16 +580,12 @@ def find_values(
     written = text if written is None else written
     values = _digit_values(text, written, lang) if _DIGIT.search(text) else []
     words = number_words(lang)
-    names = [token[0] for token in tokens]
-    # A plain look at all words first: most texts have no number words.
-    spoken = not words.silent.issuperset(names) and not _are_silent(names, words)
-    if spoken and (
-        not words.telling.isdisjoint(names) or any(part in text for part in words.inside)
-    ):
+    has_words = not words.telling.isdisjoint([token[0] for token in tokens])
+    if has_words or any(part in text for part in words.inside):
         values = _merged(values, _word_values(text, tokens, words))
     if lang == "ar" and "الساعة " in text:
         values = _merged(values, arabic_hours(text))
-    if spoken or not names:
+    if words.adjective is not None:
         values = _merged(values, _adjective_values(text, words))
     if lang in cjk.LANGUAGES and cjk.CJK_NUMBER.search(text):
         values = _merged(values, cjk.cjk_values(text, values, lang))
@@ -603,25 +596,7 @@ def find_values(
         values = _merged(values, _english_months(text, written))
     if values or ((not text.isascii() or "$" in text) and SIGN.search(text)):
         values = _merged(values, currencies(text, written, lang, values))
-    values = cjk.with_guesses(text, values)
     return _settled(text, _ranges(text, values, lang), months) if values else values
-
-
-def _are_silent(names: Sequence[str], words: NumberWords) -> bool:
-    """Tell whether no word of a text is or holds a number, and remember such words."""
-    if len(words.silent) > _SILENT:
-        words.silent.clear()
-    for word in names:
-        if word in words.silent:
-            continue
-        if (
-            word in words.telling
-            or any(part in word for part in words.inside)
-            or (words.adjective is not None and words.adjective.search(word))
-        ):
-            return False
-        words.silent.add(word)
-    return True
 
 
 def _digit_values(text: str, written: str, lang: str) -> list[Value]:
