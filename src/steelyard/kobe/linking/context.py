@@ -51,7 +51,7 @@ _HEADLINE = 0.7  # of the words of a headline have a capital ...
 _SHORT = 10  # ... all of them in a text of fewer words
 
 
-class Found(NamedTuple):
+class NameSpan(NamedTuple):
     """A name in a folded text: its span, its key and meaning, and how it was found."""
 
     start: int
@@ -68,7 +68,9 @@ def is_initial(text: str, at: int) -> bool:
     return not before or before[-1] in BEFORE_CAPITAL
 
 
-def small_places(text: str, tokens: Sequence[Token], names: list[Found], lang: str) -> list[Found]:
+def small_places(
+    text: str, tokens: Sequence[Token], names: list[NameSpan], lang: str
+) -> list[NameSpan]:
     """Mark the places that may be words or people; ``text`` has the places of the folded one.
 
     Where no capital tells a name from a word, they are left out.
@@ -96,7 +98,7 @@ def _is_word(written: str, lang: str) -> bool:
     return common(written.lower(), lang)
 
 
-def _is_small_place(name: Found, lang: str) -> bool:
+def _is_small_place(name: NameSpan, lang: str) -> bool:
     entry = name.entry
     if lang in UNSPACED:
         short = name.end - name.start < _SHORT_IN_HAN
@@ -104,7 +106,7 @@ def _is_small_place(name: Found, lang: str) -> bool:
     return entry.unplaced
 
 
-def _in_chinese_name(text: str, name: Found) -> bool:
+def _in_chinese_name(text: str, name: NameSpan) -> bool:
     """Tell whether a name is one piece of a longer one that is written with dots."""
     return any(
         match.start() <= name.start and name.end <= match.end()
@@ -116,7 +118,7 @@ def _shown_to_be_place(
     text: str,
     tokens: Sequence[Token],
     starts: Sequence[int],
-    names: Sequence[Found],
+    names: Sequence[NameSpan],
     at: int,
     lang: str,
 ) -> bool:

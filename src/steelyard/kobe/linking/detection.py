@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.kobe.linking.context import Found, is_initial
+from steelyard.kobe.linking.context import NameSpan, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
 from steelyard.kobe.linking.wordforms import Token, common, in_word, is_mark, stop_words
 
@@ -28,7 +28,7 @@ _PLACE_WORDS = {"de": frozenset({"in", "nach", "aus"}), "lb": frozenset({"zu"})}
 
 def detect(  # noqa: PLR0912 - the names that a word may begin, the commonest case first
     folded: str, text: str, tokens: list[Token], lexicon: Lexicon
-) -> list[Found]:
+) -> list[NameSpan]:
     """Find names that are written as names, the longest at each place.
 
     ``text`` is the text in its own writing, aligned with the folded one.
@@ -67,13 +67,13 @@ def detect(  # noqa: PLR0912 - the names that a word may begin, the commonest ca
                 continue
             entry = entry_of(key, folded[start:end])
             if entry and (meant := as_written(entry, text, start, end, lexicon.lang)):
-                names.append(Found(start, end, key, meant))
+                names.append(NameSpan(start, end, key, meant))
                 taken = end
                 break
     return names
 
 
-def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
+def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[NameSpan]:
     names = []
     taken = 0
     japanese, begins = lexicon.lang == "ja", lexicon.begins
@@ -97,7 +97,7 @@ def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
                 continue
             entry = lexicon.entry(key, folded[start:end])
             if entry and (meant := as_written(entry, text, start, end, lexicon.lang)):
-                names.append(Found(start, end, key, meant))
+                names.append(NameSpan(start, end, key, meant))
                 taken = end
                 break
     return names
@@ -121,9 +121,9 @@ def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
     return not any(len(pair) == 2 and all(map(_KATAKANA.match, pair)) for pair in cut)
 
 
-def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[NameSpan]:
     """Find names of several words, in whatever form they are."""
-    names: list[Found] = []
+    names: list[NameSpan] = []
     finder, taken = lexicon.phrases, 0
     for at, (_, start, end) in enumerate(tokens[:-1]) if finder.on else ():
         if start < taken or text[start:end] in finder.idle:
@@ -132,12 +132,12 @@ def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
             last, (key, entry) = phrase
             stop = tokens[last][2]
             if meant := as_written(entry, text, start, stop, lexicon.lang):
-                names.append(Found(start, stop, key, meant, inflected=True))
+                names.append(NameSpan(start, stop, key, meant, inflected=True))
                 taken = stop
     return names
 
 
-def joined(names: list[Found], more: list[Found]) -> list[Found]:
+def joined(names: list[NameSpan], more: list[NameSpan]) -> list[NameSpan]:
     """Join two sorted lists; of names that overlap the longer counts, else that of the first."""
     if not more:
         return names
@@ -148,13 +148,15 @@ def joined(names: list[Found], more: list[Found]) -> list[Found]:
     return sorted(kept + [m for m in more if not any(_overlap(m, name) for name in kept)])
 
 
-def _overlap(name: Found, other: Found) -> bool:
+def _overlap(name: NameSpan, other: NameSpan) -> bool:
     return name.start < other.end and other.start < name.end
 
 
-def inflected(text: str, tokens: list[Token], names: list[Found], lexicon: Lexicon) -> list[Found]:
+def inflected(
+    text: str, tokens: list[Token], names: list[NameSpan], lexicon: Lexicon
+) -> list[NameSpan]:
     """Find names that are inflected, among words that are not part of one yet."""
-    hits: list[Found] = []
+    hits: list[NameSpan] = []
     taken = 0
     forms, idle, finder = lexicon.forms, lexicon.idle, lexicon.phrases
     hyphens = "-" in text
@@ -169,9 +171,9 @@ def inflected(text: str, tokens: list[Token], names: list[Found], lexicon: Lexic
             hit = _hyphenated(text, free, at, lexicon)
         if hit is None:
             if form := forms[word]:
-                hit = Found(start, end, *form, inflected=True)
+                hit = NameSpan(start, end, *form, inflected=True)
             elif finder.compounds and (part := finder.compound(folded)):
-                hit = Found(start + part[0], start + part[1], *part[2], inflected=True)
+                hit = NameSpan(start + part[0], start + part[1], *part[2], inflected=True)
             else:
                 idle.add(word)
         if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lexicon.lang)):
@@ -180,16 +182,16 @@ def inflected(text: str, tokens: list[Token], names: list[Found], lexicon: Lexic
     return hits
 
 
-def _hyphenated(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Found | None:
+def _hyphenated(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> NameSpan | None:
     """Find an inflected name of two words with a hyphen: Санкт-Петербурге."""
     if at + 1 == len(tokens) or tokens[at][2] + 1 != tokens[at + 1][1]:
         return None
     start, end = tokens[at][1], tokens[at + 1][2]
     form = lexicon.forms[text[start:end]]
-    return None if form is None else Found(start, end, *form, inflected=True)
+    return None if form is None else NameSpan(start, end, *form, inflected=True)
 
 
-def _free(tokens: list[Token], names: list[Found]) -> list[Token]:
+def _free(tokens: list[Token], names: list[NameSpan]) -> list[Token]:
     """Return the words that are no part of a name."""
     result = []
     spans = iter([(name.start, name.end) for name in names] + [(1 << 60, 1 << 60)])

@@ -20,7 +20,7 @@ from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
 from steelyard.kobe.languages import LanguageFilter, normalise
-from steelyard.kobe.linking.context import Found, parts_of_names, small_places
+from steelyard.kobe.linking.context import NameSpan, parts_of_names, small_places
 from steelyard.kobe.linking.dates import Value
 from steelyard.kobe.linking.detection import detect, inflected, joined, phrases
 from steelyard.kobe.linking.foreign import named_linker
@@ -149,7 +149,7 @@ class _Settling:
         self.linker, self.text, self.aligned, self.folded = linker, text, aligned, folded
         self.lexicon, self.units = lexicon, units
 
-    def mentions(self, names: list[Found], values: list[Value]) -> Mentions:
+    def mentions(self, names: list[NameSpan], values: list[Value]) -> Mentions:
         """Return the mentions of a text, in order."""
         numbers = [v for v in values if v.category not in ("currency", "time", "month")]
         mentions = []
@@ -189,7 +189,7 @@ class _Settling:
         text = self.text[start:end]
         return Mention(start, end, text, ids[0], category, candidates=ids, rule="value")
 
-    def _meaning(self, name: Found, numbers: list[Value]) -> Meaning | None:
+    def _meaning(self, name: NameSpan, numbers: list[Value]) -> Meaning | None:
         """Return what a name means and whether that is doubtful; None if it lacks its number."""
         entry, folded = name.entry, self.folded.text
         ids: tuple[Id, ...] = entry.ids
@@ -219,14 +219,14 @@ class _Settling:
         return value if entity is None else entity
 
 
-def _prevails(value: Value, name: Found) -> bool:
+def _prevails(value: Value, name: NameSpan) -> bool:
     """Tell whether a value replaces a name: it overlaps, and is longer or begins earlier."""
     if value.end <= name.start or name.end <= value.start:
         return False
     return value.start < name.start or value.end - value.start > name.end - name.start
 
 
-def _is_beside(folded: str, name: Found, value: Value) -> bool:
+def _is_beside(folded: str, name: NameSpan, value: Value) -> bool:
     if value.end <= name.start:
         gap = folded[value.end : name.start]
     elif name.entry.category != "unit" and name.end <= value.start:
@@ -236,7 +236,7 @@ def _is_beside(folded: str, name: Found, value: Value) -> bool:
     return gap in _OF or (len(gap) <= 2 and not gap.strip(" .-,").strip(_COUNTERS))
 
 
-def _is_money(code: str, name: Found, folded: str) -> bool:
+def _is_money(code: str, name: NameSpan, folded: str) -> bool:
     """Tell whether a word for a currency beside a number is one; лев is a lion as well."""
     word = folded[name.start : name.end]
     if code.startswith("X") or word == "sterling":
