@@ -30,8 +30,7 @@ from steelyard.cli.kb import add
 from steelyard.core.table import Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
-from steelyard.kobe.linking.linkedtexts import link_set, make_linker
-from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.linking.linker import DictionaryLinker, link_set, make_linker
 from steelyard.kobe.mention import Mention
 from steelyard.kobe.options import KobeOptions, LinkOptions
 

@@ -10,8 +10,7 @@ from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.detection import detect
 from steelyard.kobe.linking.lexicon import Lexicon
 from steelyard.kobe.linking.linker import DictionaryLinker
-from steelyard.kobe.linking.tokens import tokenise
-from steelyard.kobe.linking.wordforms import fold_text
+from steelyard.kobe.linking.wordforms import fold_text, tokenise
 
 #: Texts by their language, and the language that they are compared in.
 Texts = dict[tuple[str, str], list[str]]

@@ -17,8 +17,7 @@ from steelyard.core.table import Column, Table
 from steelyard.formats import files
 from steelyard.kobe.explaining import Finding
 from steelyard.kobe.findings import KobeReport
-from steelyard.kobe.linking.linkedtexts import make_linker
-from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.linking.linker import DictionaryLinker, make_linker
 from steelyard.kobe.options import LinkOptions
 
 GOLD = Path(__file__).resolve().parents[2] / "tests" / "kobe" / "gold"

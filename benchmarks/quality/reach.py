@@ -21,8 +21,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import Flag
-from steelyard.kobe.linking.linkedtexts import link_set
-from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.linking.linker import DictionaryLinker, link_set
 from steelyard.kobe.mention import GROUP
 from steelyard.kobe.options import KobeOptions
 

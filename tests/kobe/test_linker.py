@@ -14,7 +14,6 @@ from steelyard.core.errors import UsageError
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.linking.linker import DictionaryLinker
-from steelyard.kobe.linking.wordforms import base_forms, ordinary, stem
 from steelyard.kobe.matching import match, statistics
 from steelyard.kobe.mention import Linker
 from steelyard.kobe.options import LinkOptions
@@ -35,12 +34,6 @@ def ids(linker: DictionaryLinker, text: str, lang: str, other: str) -> dict[str,
         assert text[mention.start : mention.end] == mention.text
         found.setdefault(mention.text, set()).add(linker.name(mention.id))
     return found
-
-
-def test_size_of_the_set():
-    assert len(ROWS) >= 60
-    assert len({lang for row in ROWS for lang in row["lp"].split("-")}) >= 10
-    assert len({row["id"] for row in ROWS}) == len(ROWS)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row["id"] for row in ROWS])
@@ -90,12 +83,6 @@ def test_shared_inventory(small_kb: KnowledgeBase):
     assert len(full.link([text], "en", "he")[0]) >= len(own)
 
 
-def test_same_answer_from_the_cache(linker: DictionaryLinker):
-    first = linker.link(["Wien", "Graz", "Wien"], "de", "en")
-    assert first[0] is first[2]
-    assert linker.link(["Wien"], "de", "en")[0] == first[0]
-
-
 def test_options_leave_things_out(small_kb: KnowledgeBase):
     plain = DictionaryLinker(small_kb, LinkOptions(values=False, lemmas=False))
     found = ids(plain, "5 Euro kostet Deutschlands Bier in Wien", "de", "en")
@@ -106,15 +93,6 @@ def test_options_leave_things_out(small_kb: KnowledgeBase):
     large = DictionaryLinker(small_kb, LinkOptions(min_population=5_000_000))
     assert set(ids(large, text, "de", "en")) == {"Wien", "Moskau"}
     assert {m.category for m in large.link(["Bier in Wien"], "de", "en")[0]} == {"state"}
-
-
-def test_word_forms():
-    assert base_forms("Deutschlands", "de")[0] == "Deutschland"
-    assert "Варшава" in base_forms("Варшаве", "ru")
-    assert base_forms("the", "en") == []
-    assert ordinary("kinder", "de")
-    assert not ordinary("praha", "cs")
-    assert stem("штатов", "ru") == stem("штатах", "ru")
 
 
 def test_authors_texts(linker: DictionaryLinker, ru_en: EntityAnnotations, shared: Path):
@@ -135,30 +113,3 @@ def test_authors_texts(linker: DictionaryLinker, ru_en: EntityAnnotations, share
     peer = np.corrcoef(theirs, human)[0, 1]
     assert np.corrcoef(scores, human)[0, 1] >= peer
     assert np.corrcoef(scores, theirs)[0, 1] >= peer
-
-
-def test_what_is_remembered_has_a_limit(small_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch):
-    """New words never end; a corpus of any size needs the memory of its vocabulary at most."""
-    texts = [f"Am {k}. März fuhren {1000 + k} Leute von Wien nach Ort{k}." for k in range(1, 400)]
-    unlimited, fresh = DictionaryLinker(small_kb), DictionaryLinker(small_kb)
-    expected = unlimited.link(texts, "de", "en")
-    fresh.link(texts[-9:], "de", "en")
-    monkeypatch.setattr("steelyard.kobe.linking.lexicon._KEPT", 30)
-    linker = DictionaryLinker(small_kb)
-    assert linker.link(texts, "de", "en") == expected
-    assert any(expected)
-
-    def remembered(own: DictionaryLinker) -> np.ndarray:
-        return np.array([len(memo) for memo in own.lexicon("de", "en")._memos])
-
-    assert (remembered(linker) <= remembered(fresh) + 30).all()
-    assert (remembered(unlimited) > remembered(fresh) + 30).any()
-
-
-def test_names_of_several_words_outlive_what_is_forgotten(
-    small_kb: KnowledgeBase, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("steelyard.kobe.linking.lexicon._KEPT", 0)
-    texts = ["Byl ve Spojených státech.", "Ze Spojených států."]
-    found = DictionaryLinker(small_kb).link(texts, "cs", "en")
-    assert [[m.text for m in own] for own in found] == [["Spojených státech"], ["Spojených států"]]

@@ -530,16 +530,17 @@ def _linked(
     linker: DictionaryLinker, texts: list[str], lang: str, other: str
 ) -> Sequence[Mentions]:
     """Link texts, also with names that the base does not know."""
-    from steelyard.kobe.linking.linkedtexts import name_tier
-    from steelyard.kobe.linking.nametier import add_names
+    from steelyard.kobe.linking.linker import name_tier
 
     mentions = linker.link(texts, lang, other)
     tier = name_tier(linker, lang, other)
-    return mentions if tier is None else add_names(tier, texts, mentions)
+    if tier is None:
+        return mentions
+    return [tier.mentions(*pair) for pair in zip(texts, mentions, strict=True)]
 
 
 def _linker(base: str | None, options: dict[str, Any]) -> DictionaryLinker:
-    from steelyard.kobe.linking.linkedtexts import make_linker
+    from steelyard.kobe.linking.linker import make_linker
     from steelyard.kobe.options import LinkOptions
 
     return make_linker(_folder(base), LinkOptions(**options))

@@ -15,7 +15,6 @@ from steelyard.kobe.explaining import Evidence, Finding, explain
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Pairs
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention
-from steelyard.kobe.rewording import Origin
 from steelyard.kobe.rivals import is_stranger
 
 _WHOLE = 3  # entities of a segment that, all lost, are one alarm
@@ -317,7 +316,7 @@ def explain_all(
                 foreign = not mentions and at in linked.foreign.get(name, ())
                 found = explain(source, text, mentions, missed[at], copies_count=copies_count,
                                 foreign=foreign, forms=forms[1], pairs=pairs[name][at],
-                                origin=Origin(linked.sources[at] or "", forms[0]))  # fmt: skip
+                                source_text=linked.sources[at] or "")  # fmt: skip
                 own.append(tuple(found))
         rows[name] = own
     explained = Explained(linked, rows, forms, copies_count)

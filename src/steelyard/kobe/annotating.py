@@ -13,7 +13,7 @@ from steelyard.data.segments import Texts
 from steelyard.formats.entities import SIDES, EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.load import Source, as_evalset
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import (
+from steelyard.kobe.linking.linker import (
     Outputs,
     chosen_linker,
     link_set,
@@ -68,7 +68,7 @@ def annotate(
     linker = chosen_linker(how, kb, linker)
     linked = link_set(es, pair, how, linker)
     sources, outputs = _settled(
-        *that_count(linked.source_mentions, dict(linked.output_mentions), pair, how.link)
+        *that_count(linked.source_mentions, dict(linked.output_mentions), how.link)
     )
     rows: dict[str, tuple[Sequence[str | None], Sequence[Mentions | None]]] = {
         "src": (linked.sources, sources)

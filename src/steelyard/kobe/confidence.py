@@ -180,8 +180,10 @@ def _log_odds(kept: int, others: int) -> float:
     return math.log((kept + 0.5) / (others - kept + 0.5))
 
 
-def is_disputed(evidence: Evidence, group: str) -> bool:
+def is_disputed(evidence: Evidence, group: str, *, unknown: bool = False) -> bool:
     """Tell whether people, or most of several other systems, raise the same alarm.
+
+    A name that no base knows needs somebody else who keeps it.
 
     Examples
     --------
@@ -192,6 +194,8 @@ def is_disputed(evidence: Evidence, group: str) -> bool:
     if group == "term":
         return False
     if evidence.kept_by_reference is False:
+        return True
+    if unknown and not evidence.kept and not evidence.kept_references:
         return True
     return evidence.others >= _ENOUGH and 2 * evidence.kept < evidence.others
 
@@ -215,7 +219,8 @@ class Model:
         """Give the confidence in an alarm, from its features."""
         evidence = finding.evidence or Evidence()
         alone = situation(evidence.references, evidence.others) == "alone"
-        capped = is_disputed(evidence, finding.mention.group)
+        unknown = is_stranger(finding.mention)
+        capped = is_disputed(evidence, finding.mention.group, unknown=unknown)
         return self.weigh(told, capped=capped, alone=alone)
 
     def weigh(self, told: Mapping[str, float], *, capped: bool, alone: bool = True) -> float:

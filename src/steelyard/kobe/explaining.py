@@ -16,17 +16,6 @@ import numpy as np
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
 from steelyard.kobe.mention import Linker, Mention, Mentions
-from steelyard.kobe.otherwords import (
-    as_abbreviation,
-    digits_of_time,
-    heard,
-    joined_name,
-    month_number,
-    number_in_words,
-    of_place,
-    signs_around,
-)
-from steelyard.kobe.rewording import Origin, Outcome, equal_measures, unsaid
 from steelyard.kobe.rivals import nearly, only_rivals, rivals, wants_strangers
 from steelyard.kobe.standing import Spans, standing, written
 
@@ -146,7 +135,7 @@ def explain(
     foreign: bool = False,
     forms: Forms | None = None,
     pairs: Pairs | None = None,
-    origin: Origin | None = None,
+    source_text: str | None = None,
 ) -> list[Finding]:
     """Say what happened to each entity of a source, in order, and what was added.
 
@@ -166,8 +155,8 @@ def explain(
         What entities are called in the target language.
     pairs
         What :func:`~steelyard.kobe.matching.pair_candidates` gives, where it is known already.
-    origin
-        The text of the source, and what entities are called in its language.
+    source_text
+        The text of the source; None where new names in the output are not looked for.
 
     Examples
     --------
@@ -181,12 +170,10 @@ def explain(
     findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
     taken = set(pairs.values())
     free = [m for j, m in enumerate(mentions) if j not in taken]
-    fits = _Fitting(output, mentions, forms, origin, foreign, copies_count)
+    fits = _Fitting(output, mentions, forms, source_text, foreign, copies_count)
     if len(findings) < len(source):
         used = [(mentions[j].start, mentions[j].end) for j in taken]
         free = _account(source, findings, (used, free), missed, fits)
-    elif free and origin is not None and not copies_count:
-        free = unsaid(free, source, origin, Outcome(output, mentions, forms))
     free = [m for m in free if not m.doubtful]
     if fits.may_be_new:
         used = [(f.output.start, f.output.end) for f in findings.values() if f.output is not None]
@@ -202,27 +189,24 @@ class _Fitting(NamedTuple):
     output: str
     mentions: Mentions
     forms: Forms | None
-    origin: Origin | None
+    source_text: str | None
     foreign: bool
     copies_count: bool
 
     def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
         if self.foreign:
             return None
-        found = standing(mention, self.output, taken, self.forms)
-        if found is None and self.origin is not None:
-            found = signs_around(mention, self.origin.text, self.output)
-        return found
+        return standing(mention, self.output, taken, self.forms)
 
     @property
     def may_be_new(self) -> bool:
-        return self.origin is not None and not self.foreign and self.forms is not None
+        return self.source_text is not None and not self.foreign and self.forms is not None
 
     def strangers(self, used: Spans, *, alone: bool = False) -> list[Mention]:
-        if self.origin is None or self.forms is None or self.foreign:
+        if self.source_text is None or self.forms is None or self.foreign:
             return []
         there = (self.mentions, used)
-        return self.forms.strangers(self.output, self.origin.text, there, alone=alone)
+        return self.forms.strangers(self.output, self.source_text, there, alone=alone)
 
     def may_be_copied(self, mention: Mention) -> bool:
         """Tell whether a form of the source is right in the output.
@@ -235,34 +219,6 @@ class _Fitting(NamedTuple):
         if mention.tier == "name" or mention.group == "name":
             return self.forms.is_written(mention.text)
         return not self.foreign and self.forms.fits(mention)
-
-    def as_number(self, mention: Mention, used: Spans) -> Mention | None:
-        """Find a number that is lost at first sight: in a word, or as a Roman numeral.
-
-        A month may be a number that is linked and not paired: the eleventh month.
-        """
-        if self.foreign or self.forms is None or self.origin is None:
-            return None
-        if mention.group not in ("number", "date"):
-            return None
-        number, taken = mention, [(m.start, m.end) for m in self.mentions]
-        if mention.category == "month":
-            number, taken = month_number(mention, self.forms.code(mention)) or mention, [*used]
-        found = number_in_words(number, self.output, self.forms.lang, taken)
-        return found and found._replace(id=mention.id, candidates=mention.candidates)
-
-    def as_name(self, mention: Mention) -> Mention | None:
-        """Find an abbreviation of a name, or the name in other parts."""
-        if self.forms is None or self.origin is None or mention.group not in ("place", "name"):
-            return None
-        names = (*self.forms.of(mention), *self.origin.forms.of(mention))
-        linked = [(m.start, m.end) for m in self.mentions]
-        found = as_abbreviation(mention, names, self.origin.text, self.output, linked)
-        langs = (self.origin.forms.lang, self.forms.lang)
-        found = found or heard(mention, names, self.output, linked, langs)
-        places = ((m, self.origin.forms.of(m)) for m in self.mentions if m.group == "place")
-        found = found or of_place(mention, self.forms.of(mention), self.output, places)
-        return found or joined_name(mention, self.output)
 
 
 def _account(
@@ -278,7 +234,6 @@ def _account(
     for i, mention in enumerate(source):
         if i not in findings and i in missed:
             findings[i] = Finding("missed", mention, None)
-    free = _reworded(source, findings, free, fitting)
     open_ = [i for i in range(len(source)) if i not in findings]
     free = _replaced(source, findings, open_, (used, free), fitting)
     kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
@@ -286,10 +241,8 @@ def _account(
         if source[i].doubtful:
             findings[i] = Finding("undecided", source[i], None)
             continue
-        place = fitting.as_number(source[i], used)
         repeated = not kept.isdisjoint(source[i].readings)
-        lost = Finding("lost", source[i], None, repeated)
-        findings[i] = lost if place is None else Finding("found", source[i], place)
+        findings[i] = Finding("lost", source[i], None, repeated)
     return free
 
 
@@ -357,21 +310,3 @@ def _stand(
 
 def _apart(free: Iterable[Mention], place: Mention) -> list[Mention]:
     return [m for m in free if m.end <= place.start or place.end <= m.start]
-
-
-def _reworded(
-    source: Mentions, findings: dict[int, Finding], free: list[Mention], fitting: _Fitting
-) -> list[Mention]:
-    """Find what is said in other words, before something else is taken for it."""
-    if fitting.foreign or fitting.origin is None or fitting.forms is None:
-        return free
-    outcome = Outcome(fitting.output, fitting.mentions, fitting.forms)
-    open_ = [i for i in range(len(source)) if i not in findings]
-    places = equal_measures(source, open_, fitting.origin, outcome)
-    for i in open_:
-        place = places.get(i) or fitting.as_name(source[i])
-        place = place or digits_of_time(source[i], fitting.output)
-        if place is not None:
-            findings[i] = Finding("found", source[i], place)
-            free = _apart(free, place)
-    return free if fitting.copies_count else unsaid(free, source, fitting.origin, outcome)

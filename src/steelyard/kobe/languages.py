@@ -28,6 +28,11 @@ _OTHER_NAMES = {
     "no": "nb", "roa-rup": "rup", "simple": "en", "tl": "fil", "zh-classical": "lzh",
     "zh-min-nan": "nan", "zh-yue": "yue", "cmn": "zh",
 }  # fmt: skip
+#: Writing without capitals, in which words of other scripts stand out.
+CASELESS = frozenset(
+    "ar fa ur ps sd ug ckb he yi hi mr ne sa bn as gu pa or ta te kn ml si th lo my km am ti ka zh "
+    "yue lzh ja ko bo dz".split()
+)
 _CODE = re.compile(r"[a-z]{2,3}")
 _SHORT = 15  # characters; shorter texts can't be told
 _FEW = 3  # words without capitals that tell the language of a text full of names

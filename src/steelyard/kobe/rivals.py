@@ -11,15 +11,21 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 from steelyard.kobe.languages import script_share
-from steelyard.kobe.linking.namematching import alike, find_in, pieces
-from steelyard.kobe.linking.nametier import RULE, TIER, UNKNOWN
-from steelyard.kobe.linking.romanise import romanise
-from steelyard.kobe.linking.unknown import find_names
+from steelyard.kobe.linking.names import (
+    RULE,
+    TIER,
+    UNKNOWN,
+    alike,
+    find_in,
+    find_names,
+    pieces,
+    romanise,
+)
 from steelyard.kobe.mention import Mention, Mentions
 
 #: Ways of writing that make a name which nothing in the source stands for. Titles, abbreviations
 #: and what is quoted are mostly translations of something.
-KINDS = frozenset({"person", "single", "listed", "mixed", "foreign", "kana", "dotted", "honoured"})
+KINDS = frozenset({"person", "single", "listed", "mixed", "foreign"})
 #: Those that are new where the source, in letters of the same kind, has nothing like them.
 NEW = frozenset({"person", "single"})
 #: Places that a name may stand for which no base knows; others have names in all languages.

@@ -19,7 +19,7 @@ from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.explaining import missed_by_all
 from steelyard.kobe.findings import CategoryRecall, KobeReport, SystemEntities, ranked
 from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.linkedtexts import (
+from steelyard.kobe.linking.linker import (
     Outputs,
     Pair,
     chosen_linker,
@@ -100,7 +100,7 @@ def _assemble(
     es: EvalSet, linked: LinkedTexts, pair: Pair, options: KobeOptions, linker: Linker
 ) -> tuple[ScoreTable, KobeReport]:
     compared = pair if options.against == "src" else (pair[1], pair[1])
-    matched = match_all(linked.source_mentions, dict(linked.output_mentions), compared, options)
+    matched = match_all(linked.source_mentions, dict(linked.output_mentions), options)
     matches = matched.counted.of(es.systems)
     if not len(matches.mention):
         raise DegenerateError(
@@ -161,11 +161,9 @@ class Matched(NamedTuple):
     pairs: dict[str, list[Pairs]]
 
 
-def match_all(
-    sources: tuple[Mentions, ...], outputs: Outputs, compared: Pair, options: KobeOptions
-) -> Matched:
+def match_all(sources: tuple[Mentions, ...], outputs: Outputs, options: KobeOptions) -> Matched:
     """Match mentions once by any reading, and once as the score asks for, where that differs."""
-    wanted, there = that_count(sources, outputs, compared, options.link)
+    wanted, there = that_count(sources, outputs, options.link)
     pairs = pair_all(sources, outputs)
     loose = match(sources, outputs, pairs=pairs)
     if wanted is sources:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from steelyard.kobe.forms import Forms
 from steelyard.kobe.mention import Mention
-from steelyard.kobe.otherwords import plain_digits
 
 Spans = Sequence[tuple[int, int]]
 _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
@@ -151,3 +151,10 @@ def written(form: str, output: str, used: Spans, mention: Mention, rule: str) ->
 def _goes_on(beside: str, letter: str) -> bool:
     """Tell whether a word goes on beside one of its letters; scripts without blanks end it."""
     return beside.isalnum() and letter.isalnum() and (beside < _UNSPACED or letter >= _UNSPACED)
+
+
+def plain_digits(text: str) -> str:
+    """Write digits of all scripts alike, character by character."""
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)

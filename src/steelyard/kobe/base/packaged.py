@@ -12,14 +12,12 @@ from pathlib import Path
 
 from steelyard.core.errors import InputError, need_extra
 from steelyard.kobe.base.knowledge import MANIFEST, Base, KnowledgeBase
-from steelyard.kobe.base.leftovers import remove_leftovers
 from steelyard.kobe.base.records import Source
 
 
 @cache
 def default() -> KnowledgeBase:
-    """Open the embedded knowledge base, once, and clean up after versions that built theirs."""
-    remove_leftovers()
+    """Open the embedded knowledge base, once."""
     return KnowledgeBase.open(embedded())
 
 

@@ -8,8 +8,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from steelyard.kobe.linking.written import Value, at_runs
+
+class Value(NamedTuple):
+    """A value and its span in the folded text.
+
+    ``others`` are further readings. A ``doubtful`` one may mean something else, or is one that
+    translators are free to say in another way: nobody is blamed for its loss.
+    """
+
+    start: int
+    end: int
+    id: str
+    category: str
+    others: tuple[str, ...] = ()
+    doubtful: bool = False
+
 
 _MONTHS, _DAYS = 12, 31
 _DATE = re.compile(
@@ -40,12 +55,13 @@ _TIME_BEFORE = re.compile(
 )
 _DECADE_TAIL = re.compile(
     r"'?s\b|-?er(?:n|jahren|-?jahren?)?\b(?: jahren?\b)?|-?(?:х|ые|ых|ми|тых|ті|тих|их)\b"
-    r"(?: (?:годов|годах|годы|годам|гг|років|роках|роки)\b)?|-luvu\w*|-(?:tal|talet)\b"
+    r"(?: (?:годов|годах|годы|годам|гг|років|роках|роки)\b)?|-[еі] (?:годы|роки)\b"
+    r"|-luvu\w*|-(?:tal|talet)\b"
     r"|-as évek\w*|-es évek\w*|\. léta\b|\. let(?:ech|ům)?\b"
     r"|'?(?:li|lı|lu|lü|lar|ler) yıllar\w*"
 )
 _DECADE_BEFORE = re.compile(
-    r"\b(?:années|anni|años|anos|década de(?: los)?|lata|latach|lat|ani[ilor]*|سنوات|عقد|les)"
+    r"\b(?:années|anni|años|anos|década de(?: los)?|lata|latach|lat|ani[ilor]*|سنوات|عقد)"
     r"\s(?:'|’)?$"
 )
 _APOSTROPHE_YEAR = re.compile(r"(?<!\w)'(\d\d)(s)?\b")
@@ -53,122 +69,99 @@ _SEASON = re.compile(r"(?<![\d/.-])((?:19|20)\d\d)[/-](\d\d)(?![\d/.-])")
 _SLASHED = re.compile(r"(?<![\d/.,])(\d{1,2})/(\d{1,2})(?![\d/]|[.,]\d)")
 _ROMAN = re.compile(r"(?<!\w)(?=[IVX])(X{0,3}(?:IX|IV|V?I{0,3}))(?=e\b|[èo]?me\b|\W|$)")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10}
-_CENTURY = re.compile(
+_ROMAN_PAIRS = ("II", "IV", "VI", "IX", "XI", "XX", "XV", "X ", "V ")
+_NOT_DAY_FIRST = frozenset({"en", "zh", "ja", "ko"})  # 5.6. is no date there
+CENTURY = re.compile(
     r"centur|jahrhundert|jh\.|\bвек|\bвв?\.|\bстоліт|\bстолет|\bstolet|\bstol\.|wiek|siècle|"
     r"siglo|secolo|século|eeuw|sekel|århundrad|vuosisa|század|yüzyıl|sec\."
 )
+
+
+def at_runs(pattern: re.Pattern[str], text: str, runs: Sequence[int]) -> Iterator[re.Match[str]]:
+    """Find what begins where digits begin, as ``finditer`` does, without a look elsewhere."""
+    end = 0
+    for start in runs:
+        if start >= end and (match := pattern.match(text, start)):
+            end = match.end()
+            yield match
 
 
 def dates(text: str, lang: str) -> Iterator[tuple[int, int, list[Value]]]:
     """Find dates in digits: start, end and the values of each."""
     if _HINT.search(text) is None:
         return
-    for found in _DATE.finditer(text):
-        parts = _date(found, lang)
-        if parts:
-            yield found.start(), found.end(), parts
-    if lang not in ("zh", "ja", "ko", "en"):
-        for found in _SHORT_DATE.finditer(text):
-            day, month = int(found["d"]), int(found["m"])
-            if 1 <= month <= _MONTHS and 1 <= day <= _DAYS:
-                start = found.start("d")
-                yield start, found.end(), _parts(found, ("d", "m", ""), day, month)
-    for found in _SLASHED.finditer(text):  # 9/11: either may be the month
-        parts = [
-            Value(*found.span(i), f"num:{int(found[i])}", "number", _as_month(int(found[i])))
-            for i in (1, 2)
-        ]
-        yield found.start(), found.end(), parts
-    for found in _SEASON.finditer(text):
-        first, second = int(found[1]), int(found[2])
-        ranged = found[0][4] == "-" and second > max(first % 100, _MONTHS)  # 1986-88
+    for match in _DATE.finditer(text):
+        if parts := _date(match, lang):
+            yield *match.span(), parts
+    for match in _SHORT_DATE.finditer(text) if lang not in _NOT_DAY_FIRST else ():
+        if parts := _parts(match, ("d", "m", "")):
+            yield match.start("d"), match.end(), parts
+    for match in _SLASHED.finditer(text):  # 9/11: either may be the month
+        pair = [(int(match[i]), match.span(i)) for i in (1, 2)]
+        yield (
+            *match.span(),
+            [
+                Value(*span, f"num:{n}", "number", (f"month:{n}",) if 1 <= n <= _MONTHS else ())
+                for n, span in pair
+            ],
+        )
+    for match in _SEASON.finditer(text):
+        first, second = int(match[1]), int(match[2])
+        ranged = match[0][4] == "-" and second > max(first % 100, _MONTHS)  # 1986-88
         if second == (first + 1) % 100 or ranged:
-            year = Value(*found.span(1), f"num:{first}", "number")
-            yield found.start(), found.end(), [year, two_digits(*found.span(2), second)]
-    if "'" in text:
-        for found in _APOSTROPHE_YEAR.finditer(text):
-            span, short = found.span(), int(found[1])
-            value = decade(*span, short) if found[2] else two_digits(*span, short)
-            if value is not None:
-                yield *span, [value]
+            year = Value(*match.span(1), f"num:{first}", "number")
+            yield *match.span(), [year, two_digits(*match.span(2), second)]
+    for match in _APOSTROPHE_YEAR.finditer(text) if "'" in text else ():
+        make = decade if match[2] else two_digits
+        if value := make(*match.span(), int(match[1])):
+            yield *match.span(), [value]
 
 
-def _date(found: re.Match[str], lang: str) -> list[Value]:
-    if found["Y"]:
-        day, month = int(found["D"]), int(found["M"])
-        ok = 1 <= month <= _MONTHS and 1 <= day <= _DAYS
-        return _parts(found, ("D", "M", "Y"), day, month) if ok else []
-    if found["dd"]:
-        day, month = int(found["dd"]), int(found["mm"])
-        ok = 1 <= month <= _MONTHS and 1 <= day <= _DAYS and lang not in ("en", "zh", "ja", "ko")
-        return _parts(found, ("dd", "mm", ""), day, month) if ok else []
-    first, second = int(found["d"]), int(found["m"])
-    dotted = found["m1"].startswith(".")
-    if found["m1"] == "-" and len(found["y"]) == 2:
+def _date(match: re.Match[str], lang: str) -> list[Value]:
+    if match["Y"]:
+        return _parts(match, ("D", "M", "Y"))
+    if match["dd"]:
+        return _parts(match, ("dd", "mm", "")) if lang not in _NOT_DAY_FIRST else []
+    first, second = int(match["d"]), int(match["m"])
+    dotted, short = match["m1"].startswith("."), len(match["y"]) == 2
+    if match["m1"] == "-" and short:
         return []
-    if dotted and len(found["y"]) == 2 and lang in ("en", "zh", "ja", "ko") and first > _DAYS:
-        return []
-    names = ("d", "m", "y")
-    day, month = first, second
-    american = lang == "en" and not dotted
-    if (american and first <= _MONTHS) or (second > _MONTHS >= first):
-        names, day, month = ("m", "d", "y"), second, first
-    if not (1 <= month <= _MONTHS and 1 <= day <= _DAYS):
-        return []
+    if (lang == "en" and not dotted and first <= _MONTHS) or second > _MONTHS >= first:
+        names = ("m", "d", "y")
+    else:
+        names = ("d", "m", "y")
     # 3/4 is one day in London and another one in New York.
-    return _parts(found, names, day, month, either=not dotted and first <= _MONTHS >= second)
+    return _parts(match, names, either=not dotted and first <= _MONTHS >= second != first)
 
 
 def _parts(
-    found: re.Match[str],
-    names: tuple[str, str, str],
-    day: int,
-    month: int,
-    *,
-    either: bool = False,
+    match: re.Match[str], names: tuple[str, str, str], *, either: bool = False
 ) -> list[Value]:
-    swapped = either and day != month
-    days = (f"num:{month}",) if swapped else ()
-    months = (f"month:{day}",) if swapped else ()
+    """Return day, month and year, by the names of their groups; nothing if there is no such day."""
+    day, month = int(match[names[0]]), int(match[names[1]])
+    if not (1 <= month <= _MONTHS and 1 <= day <= _DAYS):
+        return []
+    days, months = ((f"num:{month}",), (f"month:{day}",)) if either else ((), ())
     parts = [
-        Value(*found.span(names[0]), f"num:{day}", "date", days),
-        Value(*found.span(names[1]), f"month:{month}", "month", months),
+        Value(*match.span(names[0]), f"num:{day}", "date", days),
+        Value(*match.span(names[1]), f"month:{month}", "month", months),
     ]
     if names[2]:
-        year = found[names[2]]
-        span = found.span(names[2])
+        span, year = match.span(names[2]), match[names[2]]
         full = len(year) == 4
-        parts.append(
-            Value(*span, f"num:{year}", "number") if full else two_digits(*span, int(year))
-        )
+        parts += [Value(*span, f"num:{year}", "number") if full else two_digits(*span, int(year))]
     return sorted(parts)
 
 
-def _as_month(number: int) -> tuple[str, ...]:
-    return (f"month:{number}",) if 1 <= number <= _MONTHS else ()
-
-
 def two_digits(start: int, end: int, short: int) -> Value:
-    """Give the year of two digits; it may be one of the last century.
-
-    Examples
-    --------
-    >>> two_digits(0, 2, 19).id, two_digits(0, 2, 88).others
-    ('num:2019', ('num:88', 'num:2088'))
-    """
+    """Return the year of two digits, which may be one of the last century."""
     near, far = (2000, 1900) if short < 50 else (1900, 2000)
     others = (f"num:{short}", f"num:{far + short}")
     return Value(start, end, f"num:{near + short}", "number", others)
 
 
 def decade(start: int, end: int, number: int, *, century: int | None = None) -> Value | None:
-    """Give a decade: that of 1980 is 1980, and most often what "the 80s" means.
-
-    Examples
-    --------
-    >>> decade(0, 3, 80).id, decade(0, 3, 80, century=19).id, decade(0, 5, 1850).id
-    ('num:1980', 'num:1880', 'num:1850')
-    """
+    """Return a decade: that of 1980 is 1980, and most often what "the 80s" means."""
     if number >= 100:
         return Value(start, end, f"num:{number}", "number")
     if number % 10:
@@ -181,7 +174,7 @@ def decade(start: int, end: int, number: int, *, century: int | None = None) -> 
 
 
 def decade_at(text: str, start: int, end: int, digits: str) -> Value | None:
-    """Give the decade that digits in a text are, or None: 1980s, 80er, 80-х, années 80."""
+    """Return the decade that digits in a text are, or None: 1980s, 80er, 80-х, années 80."""
     if not digits.isdigit() or len(digits) not in (2, 4) or digits[-1] != "0":
         return None
     tail = _DECADE_TAIL.match(text, end)
@@ -197,27 +190,25 @@ def decade_at(text: str, start: int, end: int, digits: str) -> Value | None:
 
 
 def clocks(text: str, lang: str, runs: Sequence[int]) -> Iterator[tuple[int, Value]]:
-    """Find clock times in digits, which begin at the places ``runs``."""
-    for found in at_runs(_CLOCK, text, runs):
-        minute = int(found[3] or found[5] or 0)
-        tail = (found[6] or "").strip()
+    """Find clock times in digits; ``runs`` are the places where digits begin."""
+    for match in at_runs(_CLOCK, text, runs):
+        tail = (match[6] or "").strip()
+        minute = int(match[3] or match[5] or 0)
         if tail[:1] == "h" and tail[1:].strip().isdigit():
             minute = int(tail[1:])
         side = tail[:1] if tail and tail[0] in "ap" else ""
-        hour = int(found[1])
-        value = hour_value(found.start(), found.end(), hour, minute, side)
+        value = hour_value(*match.span(), int(match[1]), minute, side)
         if value is None:
             continue
         # 3:10 may be a score, outside English.
-        score = not tail and len(found[1]) == 1 and lang not in ("en", "zh", "ja", "ko", "hi", "ar")
-        if score and not _TIME_BEFORE.search(text[max(0, found.start() - 14) : found.start()]):
+        score = not tail and len(match[1]) == 1 and lang not in ("en", "zh", "ja", "ko", "hi", "ar")
+        if score and not _TIME_BEFORE.search(text[max(0, match.start() - 14) : match.start()]):
             value = value._replace(doubtful=True)
-        yield found.start(), value
-    if lang in _HOURS:
-        for found in at_runs(_HOUR_MINUTE, text, runs):
-            value = hour_value(found.start(), found.end(), int(found[1]), int(found[2] or 0), "")
-            if value is not None and (found[2] or "h" not in found[0].split()[-1][-1:]):
-                yield found.start(), value
+        yield match.start(), value
+    for match in at_runs(_HOUR_MINUTE, text, runs) if lang in _HOURS else ():
+        value = hour_value(*match.span(), int(match[1]), int(match[2] or 0), "")
+        if value is not None and (match[2] or not match[0].endswith("h")):
+            yield match.start(), value
 
 
 #: Arabic counts hours as it counts places: at the seventh hour.
@@ -232,28 +223,20 @@ _ARABIC_MINUTES = {"والنصف": 30, "والربع": 15, "والثلث": 20}
 
 
 def arabic_hours(text: str) -> Iterator[Value]:
-    """Find clock times in Arabic words.
-
-    Examples
-    --------
-    >>> [value.id for value in arabic_hours("الساعة السابعة والنصف مساء")]
-    ['time:19:30']
-    """
-    for found in _ARABIC_HOUR.finditer(text):
-        if found["more"]:
-            hour = 11 + (found["more"] == "الثانية")
+    """Find clock times in Arabic words."""
+    for match in _ARABIC_HOUR.finditer(text):
+        if match["more"]:
+            hour = 11 + (match["more"] == "الثانية")
         else:
-            hour = 1 + _ARABIC_HOURS.index(found["hour"])
-        early = found["side"] in ("صباحا", "فجرا")
-        side = "" if found["side"] is None else ("a" if early else "p")
-        minute = _ARABIC_MINUTES.get(found["part"], 0)
-        value = hour_value(found.start(), found.end(), hour, minute, side)
+            hour = 1 + _ARABIC_HOURS.index(match["hour"])
+        side = "a" if match["side"] in ("صباحا", "فجرا") else "p" if match["side"] else ""
+        value = hour_value(*match.span(), hour, _ARABIC_MINUTES.get(match["part"], 0), side)
         if value is not None:
             yield value
 
 
 def hour_value(start: int, end: int, hour: int, minute: int, side: str) -> Value | None:
-    """Give a clock time; ``side`` is ``a`` (am), ``p`` (pm) or empty.
+    """Return a clock time; ``side`` is ``a`` (am), ``p`` (pm) or empty.
 
     A full hour may also be said with its number alone.
 
@@ -264,9 +247,8 @@ def hour_value(start: int, end: int, hour: int, minute: int, side: str) -> Value
     """
     if hour > 24 or minute > 59:
         return None
-    if hour > 12 or hour == 0:
-        side = ""
-    said = hour
+    spoken = hour
+    side = side if 0 < hour <= 12 else ""
     if side:
         hour = hour % 12 + (12 if side == "p" else 0)
     hour %= 24
@@ -274,52 +256,34 @@ def hour_value(start: int, end: int, hour: int, minute: int, side: str) -> Value
     if not side and 0 < hour <= 12:
         others.append(f"time:{(hour + 12) % 24:02}:{minute:02}")
     if minute == 0:
-        others += dict.fromkeys((f"num:{said}", f"num:{hour}", f"num:{hour % 12 or 12}"))
+        others += dict.fromkeys((f"num:{spoken}", f"num:{hour}", f"num:{hour % 12 or 12}"))
     return Value(start, end, f"time:{hour:02}:{minute:02}", "time", tuple(others))
 
 
 def dotted_time(text: str, start: int, written: str) -> tuple[str, bool]:
-    """Give the time that a number with a point may be, and whether a word before says so.
-
-    Examples
-    --------
-    >>> dotted_time("klo 17.30", 4, "17.30"), dotted_time("17.3", 0, "17.3")
-    (('time:17:30', True), ('', False))
-    """
-    found = _DOTTED.fullmatch(written)
-    if found is None:
+    """Return the time that a number with a point may be, and whether a word before says so."""
+    match = _DOTTED.fullmatch(written)
+    if match is None:
         return "", False
     sure = _TIME_BEFORE.search(text[max(0, start - 14) : start]) is not None
-    return f"time:{int(found[1]) % 24:02}:{found[2]}", sure and found[2] != "00"
+    return f"time:{int(match[1]) % 24:02}:{match[2]}", sure and match[2] != "00"
 
 
 # -- centuries and rulers
 
 
 def has_roman(text: str) -> bool:
-    """Whether a text may have a Roman numeral; plain searches are faster than a pattern.
-
-    Examples
-    --------
-    >>> has_roman("Elizabeth II"), has_roman("I am Ivan")
-    (True, False)
-    """
-    return (
-        "II" in text or "IV" in text or "VI" in text or "IX" in text or "XI" in text
-        or "XX" in text or "XV" in text or "X " in text or "V " in text
-    )  # fmt: skip
+    """Tell whether a text may have a Roman numeral; plain searches are faster than a pattern."""
+    return any([pair in text for pair in _ROMAN_PAIRS])  # noqa: C419
 
 
 def roman_numbers(written: str, text: str) -> Iterator[Value]:
     """Find Roman numerals in capitals: XX век, Elizabeth II, World War II."""
-    for found in _ROMAN.finditer(written):
-        numeral = found[1]
-        value = sum(
-            -_ROMAN_DIGITS[c] if _ROMAN_DIGITS[c] < _ROMAN_DIGITS[n] else _ROMAN_DIGITS[c]
-            for c, n in zip(numeral, numeral[1:] + "I", strict=True)
-        )
-        start, end = found.span(1)
+    for match in _ROMAN.finditer(written):
+        digits = [_ROMAN_DIGITS[c] for c in match[1]]
+        value = sum(-a if a < b else a for a, b in zip(digits, [*digits[1:], 1], strict=True))
+        start, end = match.span(1)
         near = text[max(0, start - 10) : start] + text[end : end + 16]
-        century = _CENTURY.search(near) is not None
-        if century or len(numeral) > 1:
+        century = CENTURY.search(near) is not None
+        if century or len(digits) > 1:
             yield Value(start, end, f"num:{value}", "ordinal", doubtful=not century)

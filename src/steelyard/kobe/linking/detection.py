@@ -9,21 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from steelyard.kobe.linking.doubt import Found, is_initial
+from steelyard.kobe.linking.context import NameSpan, is_initial
 from steelyard.kobe.linking.lexicon import OPEN_ENDED, UNSPACED, Entry, Lexicon
-from steelyard.kobe.linking.tokens import in_word, is_mark
-from steelyard.kobe.linking.wordforms import common, stop_words
-from steelyard.kobe.linking.written import Token
+from steelyard.kobe.linking.wordforms import Token, common, in_word, is_mark, stop_words
 
-WINDOW = 60  # characters of the longest name that is looked for
+_WINDOW = 60  # characters of the longest name that is looked for
 #: Words that are not Chinese, Japanese, Thai ...: those are taken character by character.
 _UNSPACED_CHAR = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 _PIECE = re.compile(rf"[{_UNSPACED_CHAR}]|[^\W{_UNSPACED_CHAR}]+")
 _ENDS = frozenset(".':")  # signs that may be the end of a name
-_AROUND = 30  # characters by which a headline is told
+_AROUND = 30  # characters that tell a headline
 _ABBREVIATED = range(2, 5)  # letters
 _TITLED = frozenset({"city", "state", "person", "organisation", "work", "product", "event"})
-_DOTTED = re.compile(r"(?<!\w)(?:[^\W\d_]\.){2,5}")
 _KATAKANA = re.compile(r"[\u30a1-\u30fa\u30fc]")
 _HIRAGANA = re.compile(r"[\u3041-\u3096]+")
 _PLACE_WORDS = {"de": frozenset({"in", "nach", "aus"}), "lb": frozenset({"zu"})}
@@ -31,40 +28,35 @@ _PLACE_WORDS = {"de": frozenset({"in", "nach", "aus"}), "lb": frozenset({"zu"})}
 
 def detect(  # noqa: PLR0912 - the names that a word may begin, the commonest case first
     folded: str, text: str, tokens: list[Token], lexicon: Lexicon
-) -> list[Found]:
+) -> list[NameSpan]:
     """Find names that are written as names, the longest at each place.
 
-    ``text`` is the text in its own writing, in the places of the folded one.
+    ``text`` is the text in its own writing, aligned with the folded one.
     """
     if lexicon.lang in UNSPACED:
         return _detect_unspaced(folded, text, lexicon)
-    found = []
+    names = []
     starts, begins, entry_of = lexicon.starts, lexicon.begins, lexicon.entry
-    exact, alone = lexicon.exact, lexicon.alone
-    lang = lexicon.lang
-    loose = lang in OPEN_ENDED
+    loose = lexicon.lang in OPEN_ENDED
     n, last, taken = len(folded), len(tokens) - 1, 0
     for at, (token, start, stop) in enumerate(tokens):
         if start < taken:
             continue
-        known = starts[token]
-        if known is False:
+        keys: Sequence[tuple[int, int]] | bool = starts[token]
+        if keys is False:
             continue
-        if known is True:
+        if keys is True:
             # Most words that begin a longer name do not begin one here: ask the next words first.
-            names: Sequence[tuple[int, int]]
             if loose or (at < last and begins[folded[start : tokens[at + 1][2]]]):
                 if not loose and at + 1 < last and not begins[folded[start : tokens[at + 2][2]]]:
-                    names = exact[folded[start : min(tokens[at + 2][1], start + WINDOW)]]
+                    keys = lexicon.exact[folded[start : min(tokens[at + 2][1], start + _WINDOW)]]
                 else:
-                    names = lexicon.names(folded[start : start + WINDOW])
+                    keys = lexicon.names(folded[start : start + _WINDOW])
             elif folded[stop : stop + 1] in _ENDS:
-                names = exact[folded[start : stop + 1]]
+                keys = lexicon.exact[folded[start : stop + 1]]
             else:
-                names = alone[token]
-        else:
-            names = known
-        for length, key in names:
+                keys = lexicon.alone[token]
+        for length, key in keys:
             end = start + length
             if (
                 end < n
@@ -74,15 +66,15 @@ def detect(  # noqa: PLR0912 - the names that a word may begin, the commonest ca
             ):
                 continue
             entry = entry_of(key, folded[start:end])
-            if entry and (meant := as_written(entry, text, start, end, lang)):
-                found.append(Found(start, end, key, meant))
+            if entry and (meant := as_written(entry, text, start, end, lexicon.lang)):
+                names.append(NameSpan(start, end, key, meant))
                 taken = end
                 break
-    return found
+    return names
 
 
-def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
-    found = []
+def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[NameSpan]:
+    names = []
     taken = 0
     japanese, begins = lexicon.lang == "ja", lexicon.begins
     for piece in _PIECE.finditer(folded):
@@ -92,155 +84,117 @@ def _detect_unspaced(folded: str, text: str, lexicon: Lexicon) -> list[Found]:
         together = piece.end() - start == 1 and piece[0] >= "\u0e00"
         # Most names have two characters, and are not looked for twice.
         if begins[folded[start : start + 3]]:
-            names: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + WINDOW])
+            keys: Sequence[tuple[int, int]] = lexicon.names(folded[start : start + _WINDOW])
         else:
-            names = lexicon.exact[folded[start : start + 2]]
-        for length, key in names:
+            keys = lexicon.exact[folded[start : start + 2]]
+        for length, key in keys:
             end = start + length
             if end < len(folded) and is_mark(folded[end]):
                 continue
             if together and not _stands_alone(folded, start, end, japanese=japanese):
                 continue
-            if not together and end < len(folded) and _latin(folded[end - 1 : end + 1]):
+            if not together and _in_latin_word(folded, end):
                 continue
             entry = lexicon.entry(key, folded[start:end])
             if entry and (meant := as_written(entry, text, start, end, lexicon.lang)):
-                found.append(Found(start, end, key, meant))
+                names.append(NameSpan(start, end, key, meant))
                 taken = end
                 break
-    return found
+    return names
 
 
-def _latin(pair: str) -> bool:
-    """Whether two characters are of one word of a script with blanks."""
-    return pair[0].isalnum() and pair[1].isalnum() and pair[0] < "\u0e00" and pair[1] < "\u0e00"
+def _in_latin_word(text: str, at: int) -> bool:
+    """Tell whether a place is inside a word of a script with blanks."""
+    pair = text[at - 1 : at + 1]
+    return len(pair) == 2 and all(char.isalnum() and char < "\u0e00" for char in pair)
 
 
 def _stands_alone(folded: str, start: int, end: int, *, japanese: bool) -> bool:
-    """Whether a name in writing without blanks can be a word of its own."""
+    """Tell whether a name in writing without blanks can be a word of its own."""
     if end - start < 2:
         return False
     if not japanese:
         return True
-    name = folded[start:end]
-    if _HIRAGANA.fullmatch(name):
-        return len(name) >= 4
-    before, after = folded[start - 1 : start], folded[end : end + 1]
-    if _KATAKANA.match(name) and start and _KATAKANA.match(before):
-        return False
-    return not (_KATAKANA.match(name[-1]) and after and _KATAKANA.match(after))
+    if _HIRAGANA.fullmatch(folded, start, end):
+        return end - start >= 4
+    cut = (folded[max(0, start - 1) : start + 1], folded[end - 1 : end + 1])
+    return not any(len(pair) == 2 and all(map(_KATAKANA.match, pair)) for pair in cut)
 
 
-def surnames(text: str, tokens: list[Token], found: list[Found], lexicon: Lexicon) -> list[Found]:
-    """Find people whose full name is in the text by the last word of it: Merkel, after all.
-
-    They are doubtful: translators repeat names, or not, as their language likes it.
-    """
-    people: dict[str, Found] = {}
-    for one in found:
-        first, _, last = text[one.start : one.end].rpartition(" ")
-        if one.entry.category == "person" and first and len(last) > 2:
-            people.setdefault(lexicon.stems[last.lower()], one)
-    if not people:
-        return []
-    more = []
-    for folded, start, end in tokens:
-        person = people.get(lexicon.stems[folded])
-        if person and not person.start <= start < person.end and text[start].isupper():
-            more.append(person._replace(start=start, end=end, doubtful=True))
-    return more
-
-
-def dotted(text: str, lexicon: Lexicon) -> list[Found]:
-    """Find abbreviations with dots that the base has without: U.S., U.K., U.S.A."""
-    found = []
-    for match in _DOTTED.finditer(text):
-        letters = match[0].replace(".", "")
-        form = lexicon.abbreviation(letters) if letters == letters.upper() else None
-        if form is not None:
-            found.append(Found(*match.span(), *form))
-    return found
-
-
-def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[Found]:
+def phrases(text: str, tokens: list[Token], lexicon: Lexicon) -> list[NameSpan]:
     """Find names of several words, in whatever form they are."""
-    found: list[Found] = []
-    own, lang = lexicon.phrases, lexicon.lang
-    if not own.on:
-        return found
-    taken, idle = 0, own.idle
-    for at, (_, start, end) in enumerate(tokens[:-1]):
-        if start < taken or text[start:end] in idle or not (hit := own.find(text, tokens, at)):
+    names: list[NameSpan] = []
+    finder, taken = lexicon.phrases, 0
+    for at, (_, start, end) in enumerate(tokens[:-1]) if finder.on else ():
+        if start < taken or text[start:end] in finder.idle:
             continue
-        last, (key, entry) = hit
-        stop = tokens[last][2]
-        if meant := as_written(entry, text, start, stop, lang):
-            found.append(Found(start, stop, key, meant, inflected=True))
-            taken = stop
-    return found
+        if phrase := finder.find(text, tokens, at):
+            last, (key, entry) = phrase
+            stop = tokens[last][2]
+            if meant := as_written(entry, text, start, stop, lexicon.lang):
+                names.append(NameSpan(start, stop, key, meant, inflected=True))
+                taken = stop
+    return names
 
 
-def joined(found: list[Found], more: list[Found]) -> list[Found]:
-    """Put names together; of two that overlap the longer counts, else the one of the first list.
-
-    Both are sorted.
-    """
+def joined(names: list[NameSpan], more: list[NameSpan]) -> list[NameSpan]:
+    """Join two sorted lists; of names that overlap the longer counts, else that of the first."""
     if not more:
-        return found
-    result = [
-        one for one in found
-        if not any(_overlap(one, o) and o.end - o.start > one.end - one.start for o in more)
+        return names
+    kept = [
+        name for name in names
+        if not any(_overlap(name, o) and o.end - o.start > name.end - name.start for o in more)
     ]  # fmt: skip
-    kept = [one for one in more if not any(_overlap(one, other) for other in result)]
-    return sorted(result + kept)
+    return sorted(kept + [m for m in more if not any(_overlap(m, name) for name in kept)])
 
 
-def _overlap(one: Found, other: Found) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlap(name: NameSpan, other: NameSpan) -> bool:
+    return name.start < other.end and other.start < name.end
 
 
-def inflected(text: str, tokens: list[Token], taken: list[Found], lexicon: Lexicon) -> list[Found]:
+def inflected(
+    text: str, tokens: list[Token], names: list[NameSpan], lexicon: Lexicon
+) -> list[NameSpan]:
     """Find names that are inflected, among words that are not part of one yet."""
-    found: list[Found] = []
-    end_taken = 0
-    lang, forms = lexicon.lang, lexicon.known_forms
-    hyphens, compounds, idle = "-" in text, lexicon.phrases.compounds, lexicon.idle
+    hits: list[NameSpan] = []
+    taken = 0
+    forms, idle, finder = lexicon.forms, lexicon.idle, lexicon.phrases
+    hyphens = "-" in text
     if not hyphens:
         tokens = [token for token in tokens if text[token[1] : token[2]] not in idle]
-    free = _free(tokens, taken)
+    free = _free(tokens, names)
     for at, (folded, start, end) in enumerate(free):
-        if start < end_taken:
+        if start < taken:
             continue
-        word = text[start:end]
-        hit = None
-        if hyphens and text[end : end + 1] == "-":
+        word, hit = text[start:end], None
+        if text[end : end + 1] == "-":
             hit = _hyphenated(text, free, at, lexicon)
         if hit is None:
-            form = forms[word] if word in forms else lexicon.inflected(word, folded)
-            if form is not None:
-                hit = Found(start, end, *form, inflected=True)
-            elif compounds and (part := lexicon.phrases.compound(folded)):
-                hit = Found(start + part[0], start + part[1], *part[2], inflected=True)
+            if form := forms[word]:
+                hit = NameSpan(start, end, *form, inflected=True)
+            elif finder.compounds and (part := finder.compound(folded)):
+                hit = NameSpan(start + part[0], start + part[1], *part[2], inflected=True)
             else:
                 idle.add(word)
-        if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lang)):
-            found.append(hit._replace(entry=meant))
-            end_taken = hit.end
-    return found
+        if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lexicon.lang)):
+            hits.append(hit._replace(entry=meant))
+            taken = hit.end
+    return hits
 
 
-def _hyphenated(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> Found | None:
+def _hyphenated(text: str, tokens: list[Token], at: int, lexicon: Lexicon) -> NameSpan | None:
     """Find an inflected name of two words with a hyphen: Санкт-Петербурге."""
     if at + 1 == len(tokens) or tokens[at][2] + 1 != tokens[at + 1][1]:
         return None
     start, end = tokens[at][1], tokens[at + 1][2]
-    form = lexicon.form(text[start:end], f"{tokens[at][0]}-{tokens[at + 1][0]}")
-    return None if form is None else Found(start, end, *form, inflected=True)
+    form = lexicon.forms[text[start:end]]
+    return None if form is None else NameSpan(start, end, *form, inflected=True)
 
 
-def _free(tokens: list[Token], taken: list[Found]) -> list[Token]:
+def _free(tokens: list[Token], names: list[NameSpan]) -> list[Token]:
+    """Return the words that are no part of a name."""
     result = []
-    spans = iter([(f.start, f.end) for f in taken] + [(1 << 60, 1 << 60)])
+    spans = iter([(name.start, name.end) for name in names] + [(1 << 60, 1 << 60)])
     start, end = next(spans)
     for token in tokens:
         while token[1] >= end:
@@ -250,11 +204,11 @@ def _free(tokens: list[Token], taken: list[Found]) -> list[Token]:
     return result
 
 
-def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:  # noqa: PLR0911
-    """Give what a name means as it is written; None where it is not written as a name.
+def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entry | None:
+    """Return what a name means as it is written, None if it is not written as a name.
 
     It needs capitals where names have them, and must not be an ordinary word with a capital for
-    other reasons. ``text`` is the original, ``start`` and ``end`` the span in it.
+    other reasons.
     """
     if entry.in_capitals is not None and (written := text[start:end]) == written.upper():
         entry = entry.in_capitals
@@ -263,41 +217,34 @@ def as_written(entry: Entry, text: str, start: int, end: int, lang: str) -> Entr
     if not entry.case and not entry.ordinary:
         return entry
     written = text[start:end]
-    first = written[0]
+    first, capitals = written[0], written == written.upper()
     if entry.case == 2:
-        if written != written.upper():
-            return None
-        word = written.lower()
-        return None if word in stop_words(lang) and _shouted(text, start, end) else entry
-    if entry.case == 1 and len(written) in _ABBREVIATED and _is_abbreviation(text, start, end):
-        return None
+        shouted = written.lower() in stop_words(lang) and _shouted(text, start, end)
+        return entry if capitals and not shouted else None
     if entry.case == 1 and first == first.lower() and first != first.upper():
         return None
+    abbreviated = len(written) in _ABBREVIATED and capitals and written != written.lower()
+    if entry.case == 1 and abbreviated and not _shouted(text, start, end):
+        return None  # ROM is not Rom
     if lang == "en" and entry.category in _TITLED and " " in written and _small(written):
         return None
     return entry if not entry.ordinary or _is_name(text, start, written, lang) else None
 
 
 def _small(written: str) -> bool:
-    """Whether a word of a name in English lacks its capital, which only little words do."""
+    """Tell whether a word of a name in English lacks its capital, which only little words do."""
     words = [word for word in written.split() if word[0].islower() and len(word) > 3]
     return any(word not in stop_words("en") and common(word, "en") for word in words)
 
 
 def _shouted(text: str, start: int, end: int) -> bool:
-    """Whether the words around a span are in capitals, so that its own say nothing."""
+    """Tell whether the words around a span are in capitals, so that its capitals say nothing."""
     around = text[max(0, start - _AROUND) : start] + text[end : end + _AROUND]
     return around == around.upper() and around != around.lower()
 
 
-def _is_abbreviation(text: str, start: int, end: int) -> bool:
-    """Whether a short word in capitals is none that is written so: ROM is not Rom."""
-    written = text[start:end]
-    return written == written.upper() != written.lower() and not _shouted(text, start, end)
-
-
 def _is_name(text: str, start: int, written: str, lang: str) -> bool:
-    """Whether an ordinary word is a name here, to judge by its capital."""
+    """Tell whether an ordinary word is a name here, to judge by its capital."""
     first = written[0]
     if first == first.lower():
         return first == first.upper() and len(written) > 2  # no capitals in this script

@@ -13,18 +13,19 @@ from typing import Any, NamedTuple, TypeVar
 
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
-from steelyard.kobe.linking.phrases import Phrases
-from steelyard.kobe.linking.tokens import in_word
+from steelyard.kobe.languages import CASELESS
 from steelyard.kobe.linking.wordforms import (
+    Token,
     base_forms,
     common,
     fold,
+    in_word,
+    inflects,
     ordinary,
     resembles,
     stem,
     stop_words,
 )
-from steelyard.kobe.linking.wordshapes import CASELESS
 from steelyard.kobe.options import LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
@@ -32,7 +33,7 @@ _LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
 _UNSTATED, _ABBREVIATION, _SYMBOL = int(Flag.UNSTATED), int(Flag.ABBREVIATION), int(Flag.SYMBOL)
 _READINGS = 8  # further readings of a name are as good as none
 _JOINTS = " -'.·/,&(:፡"  # what may stand between the words of a name
-_PLACES = frozenset({"city", "place", "airport", "region", "state", "subdivision", "geo"})
+PLACES = frozenset({"city", "place", "airport", "region", "state", "subdivision", "geo"})
 _CITIES = frozenset({"city", "airport"})
 _NAMED = frozenset({"person", "organisation", "work", "product", "event"})
 _LOWER_TOO = frozenset({"currency", "unit", "term"})
@@ -40,15 +41,13 @@ _WORDLIKE = frozenset({"organisation", "product", "event"})
 #: What is known by the first letters of its name, in capitals.
 _ABBREVIATED = frozenset({"country", "region", "state", "organisation"})
 _CODES_AS_NAMES = frozenset({"us", "eu", "un"})
-#: What a name that is not the main one is worth less (tens of people): an alias in the language, a
-#: spelling of the main name, any other alternate name.
 _SPOKEN = 7.0  # a language of ten million is known by its name, whatever else that means
 _FAMOUS = 6.5  # what newspapers don't explain is a name, though it may be a word as well
 _LARGE = 5.5  # a city of 300,000 is meant by its name alone
 _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
+#: What a name that is not the main one is worth less (tens of people): an alias in the language, a
+#: spelling of the main name, any other alternate name.
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
-_NEED_NUMBER = frozenset({"unit"})
-_KEPT = 200_000  # of words, pairs of words and entities each that were looked up
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
 _NATIONAL = dict(
@@ -80,7 +79,7 @@ class Entry(NamedTuple):
     after_number: bool  # means it only beside a number: 5 m, Sat. 3
     with_capital: Entry | None = None  # what it means instead if written with a capital
     in_capitals: Entry | None = None  # what it means instead if written in capitals
-    own: bool = True  # the main name, or one that is stated in the language
+    stated: bool = True  # the main name, or one that is stated in the language
     doubtful: bool = False  # a word as well, or hardly a name of its own
     unplaced: bool = False  # too small a place to be meant where nothing tells that it is one
 
@@ -96,8 +95,8 @@ class _Memo(dict[str, _V]):
         self.find = find
 
     def __missing__(self, key: str) -> _V:
-        found = self[key] = self.find(key)
-        return found
+        value = self[key] = self.find(key)
+        return value
 
 
 class Lexicon:
@@ -135,7 +134,7 @@ class Lexicon:
         self._latin = "LATIN" in kb.manifest["scripts"].get(lang, ())
         self.countries = self._national() if options.national_languages else {}
         self._entries: dict[int, Entry | None] = {}
-        self.known_forms: dict[str, Form | None] = {}
+        self.forms = _Memo(self._form)
         self.starts = _Memo(self._start)
         self.begins = _Memo(kb.continues(lang))
         self.exact = _Memo(self.names)
@@ -144,17 +143,6 @@ class Lexicon:
         self.values = _Memo(kb.entity)
         self.idle: set[str] = set()
         self.phrases = Phrases(self)
-        self._memos: tuple[dict[Any, Any] | set[str], ...] = (
-            self._entries, self.known_forms, self.starts, self.begins, self.exact, self.stems,
-            self.values, self.alone, self.idle,
-        )  # fmt: skip
-
-    def trim(self) -> None:
-        """Forget what was looked up where it is much: new words never end."""
-        for memo in self._memos:
-            if len(memo) > _KEPT:
-                memo.clear()
-        self.phrases.trim()
 
     # -- where names begin
 
@@ -181,25 +169,23 @@ class Lexicon:
 
         Of two of the same length the one that is stated to be in the language goes first.
         """
-        found = self._find(text)
-        if len(found) < 2:
-            return found
-        found.reverse()
-        for i in range(len(found) - 1):
-            (length, key), (shorter, _) = found[i : i + 2]
+        names = self._find(text)
+        names.reverse()
+        for i in range(len(names) - 1):
+            (length, key), (shorter, _) = names[i : i + 2]
             if length == shorter and not self.kb.is_stated(key):
-                found[i], found[i + 1] = found[i + 1], found[i]
-        return found
+                names[i], names[i + 1] = names[i + 1], names[i]
+        return names
 
     # -- what names mean
 
     def entry(self, key: int, name: str) -> Entry | None:
-        """Give what a key means; ``name`` is its folded name."""
+        """Return what a key means; ``name`` is its folded name."""
         try:
             return self._entries[key]
         except KeyError:
-            found = self._entries[key] = self._entry(name)
-            return found
+            entry = self._entries[key] = self._entry(name)
+            return entry
 
     def _entry(self, name: str) -> Entry | None:
         kept = [pair for pair in self._postings(name) if self._usable(*pair, name)]
@@ -216,19 +202,19 @@ class Lexicon:
         return self._cased(kept, name)
 
     def _postings(self, name: str) -> list[tuple[int, int]]:
-        """Give entities and flags of a name: stated in the language, or in none."""
-        found: dict[int, int] = {}
+        """Return entities and flags of a name: stated in the language, or in none."""
+        postings: dict[int, int] = {}
         for lang in (self.lang, UNSTATED):
-            own = self.kb.key(lang, name)
-            if own is not None:
-                entities, flags = self.kb.postings(own)
+            key = self.kb.key(lang, name)
+            if key is not None:
+                entities, flags = self.kb.postings(key)
                 for entity, flag in zip(entities.tolist(), flags.tolist(), strict=True):
-                    known = found.setdefault(entity, flag)
-                    found[entity] = known | (flag & _LABEL)
+                    before = postings.setdefault(entity, flag)
+                    postings[entity] = before | (flag & _LABEL)
                     # What everybody knows is written small as well, if any form of it is: bitcoin
-                    if known & _CASED and not flag & _CASED and self._is_famous(entity):
-                        found[entity] &= ~_CASED
-        return list(found.items())
+                    if before & _CASED and not flag & _CASED and self._is_famous(entity):
+                        postings[entity] &= ~_CASED
+        return list(postings.items())
 
     def _is_famous(self, entity: int) -> bool:
         named = self._categories[self.kb.category[entity]] in _NAMED
@@ -244,11 +230,7 @@ class Lexicon:
         return self._make(kept, name)
 
     def _rank(self, entity: int, flag: int, name: str) -> float:
-        """Give how likely an entity is meant: its prior, less where the name is not its own.
-
-        What a small place is called goes before what a larger one is called at times, unless that
-        is so much larger that nobody would think of the small one.
-        """
+        """Return how likely an entity is meant: its prior, less if the name is not its main one."""
         prior = float(self.kb.prior[entity])
         if flag & _LABEL:
             return prior
@@ -257,7 +239,7 @@ class Lexicon:
         return prior - (_SPELLING if self._resembles(entity, name) else _ALTERNATE)
 
     def _resembles(self, entity: int, name: str) -> bool:
-        """Whether a name is a spelling of an entity's main name, as far as letters can tell."""
+        """Tell whether a name spells the main name of an entity."""
         return resembles(name, fold(self.kb.label(entity, "en"), "en"))
 
     def _make(self, kept: list[tuple[int, int]], name: str) -> Entry | None:
@@ -266,42 +248,40 @@ class Lexicon:
         first, flag = kept[0]
         category = self._categories[kb.category[first]]
         tier = TIERS[kb.tier[first]]
-        if category == "region" and self._is_idea(first):
-            return None
-        if flag & _ABBREVIATION and name in stop_words(self.lang):
-            return None
-        if len(name) < 2 and self.lang not in UNSPACED and not flag & _UPPER:
-            return None
-        if tier == "concept" and (len(name) < 2 or name in stop_words(self.lang)):
+        stop = name in stop_words(self.lang)
+        if (
+            (category == "region" and self._is_idea(first))
+            or (stop and (flag & _ABBREVIATION or tier == "concept"))
+            or (len(name) < 2 and self.lang not in UNSPACED and not flag & _UPPER)
+            or (len(name) < 2 and tier == "concept")
+        ):
             return None
         kind = "demonym" if flag & _DEMONYM else category
         cased = bool(flag & _CASED) or (category in _NAMED and kb.prior[first] < _FAMOUS)
-        case = 2 if flag & _UPPER else int(cased and self._needs_capital(kind))
-        beside = category in _NEED_NUMBER or bool(
-            flag & _ABBREVIATION and category in ("month", "weekday")
-        )
+        small = kind in ("language", "demonym") and self.lang != "en"
+        capital = not small and kind not in _LOWER_TOO
+        case = 2 if flag & _UPPER else int(cased and capital)
+        short = bool(flag & _ABBREVIATION) and category in ("month", "weekday")
         ids = tuple(dict.fromkeys(self.countries.get(e, e) for e, _ in kept[:_READINGS]))
         if ids[0] != first:
             category = self._categories[kb.category[ids[0]]]
-        own = not flag & _UNSTATED or bool(flag & _LABEL)
+        stated = not flag & _UNSTATED or bool(flag & _LABEL)
         return Entry(
             ids,
             category,
             tier,
             case,
             self._ordinary(first, category, name),
-            beside,
-            own=own,
-            doubtful=not flag & _UPPER and self._unsure(first, category, name, own=own),
-            unplaced=category in self._small and self._unplaced(first, name),
+            after_number=short or category == "unit",
+            stated=stated,
+            doubtful=not flag & _UPPER and self._unsure(first, category, name, stated=stated),
+            # A city needs to be told from people if it is small, or has a given name.
+            unplaced=category in self._small
+            and (bool(kb.prior[first] < _LARGE) or self._is_given(name)),
         )
 
-    def _unplaced(self, entity: int, name: str) -> bool:
-        """Whether a city needs to be told from people: it is small, or has a given name."""
-        return bool(self.kb.prior[entity] < _LARGE) or self._is_given(name)
-
     def _is_given(self, name: str) -> bool:
-        """Whether people's names begin with a name."""
+        """Tell whether people's names begin with a name."""
         kb = self.kb
         if " " in name or "person" not in self._categories:
             return False
@@ -309,59 +289,52 @@ class Lexicon:
         firsts = (int(kb.postings(key)[0][0]) for _, key in longer)
         return any(self._categories[kb.category[entity]] == "person" for entity in firsts)
 
-    def _unsure(self, entity: int, category: str, name: str, *, own: bool) -> bool:  # noqa: PLR0911
-        """Whether a name is better left undecided: it is a word, or hardly its own."""
+    def _unsure(self, entity: int, category: str, name: str, *, stated: bool) -> bool:
+        """Tell whether a name is doubtful: it is a word too, or hardly a name of this entity."""
+        prior, words = self.kb.prior[entity], name.split()
+        short = self.lang in UNSPACED and len(name) < _SHORTEST
         if category in _NAMED:
-            short = self.lang in UNSPACED and len(name) < _SHORTEST
-            one = " " not in name
-            told = self.kb.prior[entity] < _FAMOUS if category == "organisation" else False
-            if (one or told) and category in _WORDLIKE and all(map(self._in_any, name.split())):
+            small = len(words) == 1 or (category == "organisation" and prior < _FAMOUS)
+            if small and category in _WORDLIKE and all(map(self._in_any, words)):
                 return True
             return short or (category == "person" and self._is_given(name))
         if category == "language":
             return self._is_rare(entity) and self._in_any(name)
-        if category not in _PLACES or self.kb.prior[entity] >= self._sure:
+        if category not in PLACES or prior >= self._sure:
             return False
-        if self.lang in UNSPACED and len(name) < _SHORTEST:
+        if short or all(common(word, self.lang) for word in words):
             return True
-        if all(common(word, self.lang) for word in name.split()):
-            return True
-        return not own and not self._resembles(entity, name)
+        return not stated and not self._resembles(entity, name)
 
     def _ordinary(self, entity: int, category: str, name: str) -> bool:
-        """Whether a name is an ordinary word too, so that its capital must be a name's."""
+        """Tell whether a name is an ordinary word too, so that its capital must be a name's."""
         if category in _CITIES:
             small = self.kb.prior[entity] < self._sure
-            return bool(small) and all(self._is_word(word) for word in name.split())
+            return bool(small) and all(
+                ordinary(word, self.lang) or common(word, self.lang) for word in name.split()
+            )
         if category in ("month", "weekday"):
             return self.lang == "en" and name in ("may", "march", "sun", "sat")
         return self.kb.tier[entity] == 0 and name in stop_words(self.lang)
 
     def _is_idea(self, entity: int) -> bool:
-        """Whether a region is no name but a word, such as the world; in all languages alike."""
+        """Tell whether a region is a word in English, such as the world; in all languages alike."""
         label = fold(self.kb.label(entity, "en"), "en")
         return all(common(word, "en") for word in label.split())
 
-    def _is_word(self, word: str) -> bool:
-        return ordinary(word, self.lang) or common(word, self.lang)
-
     def _national(self) -> dict[int, int]:
-        """Give the countries of languages that bear their names, where the base has both."""
+        """Return the countries of languages that bear their names, where the base has both."""
         ids = [(f"lang:{lang}", f"wd:Q{item}") for lang, item in _NATIONAL.items()]
         return {
             language: country
-            for one, other in ids
-            if (language := self.kb.entity(one)) is not None
+            for code, other in ids
+            if (language := self.kb.entity(code)) is not None
             and (country := self.kb.entity(other)) is not None
             and (self._allowed is None or self._allowed[country])
         }
 
-    def _needs_capital(self, category: str) -> bool:
-        small = category in ("language", "demonym") and self.lang != "en"
-        return not small and category not in _LOWER_TOO
-
     def _usable(self, entity: int, flag: int, name: str) -> bool:  # noqa: PLR0911
-        """Whether a name may stand for an entity at all."""
+        """Tell whether a name may stand for an entity at all."""
         kb = self.kb
         category = self._categories[kb.category[entity]]
         if (
@@ -377,9 +350,7 @@ class Lexicon:
         abbreviation = flag & _UPPER and category in _ABBREVIATED
         if abbreviation and len(name) == 2 and self._is_code(entity, name):
             return False
-        if not flag & _UNSTATED:
-            return True
-        if abbreviation:
+        if abbreviation or not flag & _UNSTATED:
             return True
         # An alternate name that is an ordinary word is more often the word.
         if not flag & _LABEL and all(self._in_any(word) for word in name.split()):
@@ -391,44 +362,26 @@ class Lexicon:
         return len(name) >= (4 if has_case else 2) and not self._foreign(entity, name)
 
     def _in_any(self, word: str) -> bool:
-        """Whether a word is an ordinary one: of English too, if it is in foreign letters."""
+        """Tell whether a word is an ordinary one: of English too, if it is in foreign letters."""
         lang = "en" if word.isascii() and not self._latin else self.lang
         return common(word, lang)
 
     def _is_code(self, entity: int, name: str) -> bool:
-        """Whether a name of two letters is a country's code and no more."""
+        """Tell whether a name of two letters is a country's code and no more."""
         return name not in _CODES_AS_NAMES and f"iso:{name.upper()}" in self.kb.same_as(entity)
 
     def _foreign(self, entity: int, name: str) -> bool:
-        """Whether a name of no stated language is the other language's, and ours is another."""
+        """Tell whether a name of no stated language is the other language's name of an entity."""
         if self._stated is None or not self._stated[entity]:
             return False
         key = self.kb.key(self.other, name)
         return key is not None and entity in self.kb.postings(key)[0]
 
-    def abbreviation(self, letters: str) -> Form | None:
-        """Give what letters mean that are written with dots here, in capitals in the base."""
-        name = fold(letters, self.lang)
-        for lang in (self.lang, UNSTATED):
-            key = self.kb.key(lang, name)
-            entry = None if key is None else self.entry(key, name)
-            entry = entry and (entry.in_capitals or entry)
-            if key is not None and entry is not None and entry.case == 2:
-                return key, entry
-        return None
-
     # -- inflected words
 
-    def inflected(self, word: str, folded: str) -> Form | None:
-        """Look up a word by its dictionary forms, once."""
-        try:
-            return self.known_forms[word]
-        except KeyError:
-            found = self.known_forms[word] = self.form(word, folded)
-            return found
-
-    def form(self, word: str, folded: str) -> Form | None:
-        """Look up a single word by its dictionary forms: its key and meaning, or None."""
+    def _form(self, word: str) -> Form | None:
+        """Look up a word by its dictionary forms: its key and meaning, or None."""
+        folded = fold(word, self.lang)
         if folded in stop_words(self.lang) or len(folded) < 3 or not folded[0].isalpha():
             return None
         for form in base_forms(word, self.lang):
@@ -440,7 +393,7 @@ class Lexicon:
                     if entry.category == "currency":  # lions are no levs
                         entry = entry._replace(after_number=True)
                     if self.lang == "de" and folded == name + "er":  # Hamburger, Radeberger
-                        entry = entry._replace(doubtful=entry.category in _PLACES)
+                        entry = entry._replace(doubtful=entry.category in PLACES)
                     return key, entry
         return None
 
@@ -448,10 +401,135 @@ class Lexicon:
         return bool(self.kb.prior[entity] < _SPOKEN)
 
     def _inflects(self, entry: Entry, name: str, word: str) -> bool:
-        """Whether a name may stand for itself with another ending."""
+        """Tell whether a name may stand for itself with another ending."""
         if entry.after_number:
             return False
         if entry.category == "language" and word[0].islower() and self._is_rare(entry.ids[0]):
             return False
         # Names of other languages in our letters do not take our endings by chance.
-        return entry.own or not name[0].isascii()
+        return entry.stated or not name[0].isascii()
+
+
+# -- names of several words, and terms inside compounds
+
+_LONGEST = 6  # words of a name
+_MANY = 5000  # names that begin with a stem
+_END = ""  # the key of a node for the name that ends there
+#: Here endings tell plurals only: names do not change.
+_TERMS_ONLY = frozenset({"en"})
+#: Languages that write compounds as one word.
+_COMPOUNDING = frozenset("de nl sv da nb nn fi et hu is lb gsw".split())
+_SHORTEST_PART = 3
+_SHORTEST_TERM = 4
+_Node = dict[str, Any]
+
+
+class Phrases:
+    """Names of several words in any form: Владимира Путина, des Weißen Hauses.
+
+    Every word of such a name may change its ending, so words are compared by their stems. The names
+    whose first word has a stem are read from the base when that stem is first met, so that a base
+    of any size costs nothing at the start.
+    """
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        self.lexicon, self.lang = lexicon, lexicon.lang
+        self.terms = "term" in lexicon.kb.manifest["categories"]
+        self.on = inflects(self.lang) and (self.terms or self.lang not in _TERMS_ONLY)
+        self.compounds = self.lang in _COMPOUNDING
+        self._parts = _Memo(self._compound)
+        self._nodes = _Memo(self._node)
+        self._starts: dict[str, tuple[_Node, ...]] = {}
+        self._stems: dict[str, tuple[str, ...]] = {}
+        self.idle: set[str] = set()  # words as they are written that begin no such name
+
+    def find(self, text: str, tokens: list[Token], at: int) -> tuple[int, Form] | None:
+        """Find the longest name that begins with a word: the index of its last word, its form."""
+        folded, start, end = tokens[at]
+        word = text[start:end]
+        nodes = self._starts.get(word)
+        if nodes is None:
+            nodes = self._starts[word] = self._first(word, folded)
+            if not nodes:
+                self.idle.add(word)
+        names = [name for node in nodes if (name := self._longest(text, tokens, at, node))]
+        return max(names, key=lambda name: name[0], default=None)
+
+    def _first(self, word: str, folded: str) -> tuple[_Node, ...]:
+        if len(folded) < _SHORTEST_PART or folded in stop_words(self.lang):
+            return ()
+        if not self.terms and word[0] == word[0].lower():
+            return ()
+        return tuple(node for stem in self._forms(word, folded) if (node := self._nodes[stem]))
+
+    def _forms(self, word: str, folded: str) -> tuple[str, ...]:
+        """Return the stems that a word may have."""
+        if word not in self._stems:
+            stems, lang = self.lexicon.stems, self.lang
+            more = [stems[fold(form, lang)] for form in base_forms(word, lang)[:3]]
+            self._stems[word] = tuple(dict.fromkeys([stems[folded], *more]))
+        return self._stems[word]
+
+    def _node(self, stem: str) -> _Node:
+        """Return the names whose first word has a stem, by the stems of their other words."""
+        top: _Node = {}
+        stems = self.lexicon.stems
+        for name, key in islice(self.lexicon.kb.starting(self.lang, stem), _MANY):
+            first, *words = name.split(" ")
+            if 0 < len(words) < _LONGEST and stems[first] == stem:
+                node = top
+                for word in words:
+                    node = node.setdefault(stems[word], {})
+                node.setdefault(_END, (key, name))
+        return top
+
+    def _longest(
+        self, text: str, tokens: list[Token], at: int, node: _Node
+    ) -> tuple[int, Form] | None:
+        best = None
+        last, nodes = at, [node]
+        while nodes and last + 1 < len(tokens):
+            if text[tokens[last][2] : tokens[last + 1][1]] != " ":
+                break
+            last += 1
+            folded, start, end = tokens[last]
+            forms = self._forms(text[start:end], folded)
+            nodes = [deeper[form] for deeper in nodes for form in forms if form in deeper]
+            for deeper in nodes:
+                if _END in deeper and (form := self._meant(text, tokens[at : last + 1], deeper)):
+                    best = last, form
+        return best
+
+    def _meant(self, text: str, tokens: list[Token], node: _Node) -> Form | None:
+        key, name = node[_END]
+        entry = self.lexicon.entry(key, name)
+        if entry is None or entry.after_number or entry.case == 2:
+            return None
+        if self.lang in _TERMS_ONLY and entry.category != "term":
+            return None
+        if entry.category == "person" and any(text[t[1]].islower() for t in tokens):
+            return None
+        return key, entry
+
+    def compound(self, folded: str) -> tuple[int, int, Form] | None:
+        """Find a part of a compound: its span in the word, and its form.
+
+        Terms are the first or the last part, days of the week the first (Freitagabend).
+        """
+        return self._parts[folded]
+
+    def _compound(self, folded: str) -> tuple[int, int, Form] | None:
+        lexicon, n = self.lexicon, len(folded)
+        spans = [(0, length) for length, _ in lexicon.names(folded)]
+        spans += [(at, n) for at in range(_SHORTEST_PART, n)] if self.terms else []
+        for start, end in spans:
+            if end - start < _SHORTEST_TERM or n - (end - start) < _SHORTEST_PART:
+                continue
+            name = folded[start:end]
+            key = lexicon.kb.key(self.lang, name)
+            entry = None if key is None else lexicon.entry(key, name)
+            if key is None or entry is None or entry.after_number:
+                continue
+            if entry.category == "term" or (entry.category == "weekday" and start == 0):
+                return start, end, (key, entry)
+        return None

@@ -1,39 +1,42 @@
 """The linker: from texts to mentions of entities, by dictionary, rules and one prior for all.
 
 Nothing is learned and nothing is guessed from context, so that both sides of a translation are
-treated alike: the same name means the same entity in every sentence and language. How names
-are found in a text is told by :mod:`steelyard.kobe.linking.detection`.
+treated alike: the same name means the same entity in every sentence and language. A set of texts
+may be linked by our linker, another one, or annotations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.options import bad_value
+from steelyard.core.progress import each
+from steelyard.data.evalset import EvalSet, need_outputs
+from steelyard.data.segments import Texts
+from steelyard.formats.entities import SIDES
+from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.packaged import default
-from steelyard.kobe.languages import normalise
-from steelyard.kobe.linking.caseless import placed
-from steelyard.kobe.linking.detection import detect, dotted, inflected, joined, phrases, surnames
-from steelyard.kobe.linking.doubt import Found, doubted
+from steelyard.kobe.languages import LanguageFilter, normalise
+from steelyard.kobe.linking.context import NameSpan, parts_of_names, small_places
+from steelyard.kobe.linking.dates import Value
+from steelyard.kobe.linking.detection import detect, inflected, joined, phrases
+from steelyard.kobe.linking.foreign import named_linker
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
-from steelyard.kobe.linking.money import COMMON, readings
-from steelyard.kobe.linking.prefixes import prefixed
-from steelyard.kobe.linking.quantities import find_values, is_year
-from steelyard.kobe.linking.runs import undecided_parts
-from steelyard.kobe.linking.tokens import tokenise
-from steelyard.kobe.linking.unitnames import units_of
-from steelyard.kobe.linking.wordforms import Folded, fold_text
-from steelyard.kobe.linking.written import Value
-from steelyard.kobe.mention import Id, Mention, Mentions
-from steelyard.kobe.options import LinkOptions
+from steelyard.kobe.linking.money_units import COMMON, Meaning, Units, readings
+from steelyard.kobe.linking.names import UNKNOWN, NameTier
+from steelyard.kobe.linking.numbers import find_values, is_year
+from steelyard.kobe.linking.wordforms import Folded, fold_text, tokenise
+from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
+from steelyard.kobe.options import KobeOptions, LinkOptions
 
-_CACHED = 500_000  # sentences
-_TRIMMED = 64  # sentences after which a dictionary is asked whether it remembers too much
-_BESIDE = 2  # characters between a number and its unit
+_CACHED = 200_000  # sentences that are remembered, with what their words mean
 _BESIDE_NUMBER = frozenset({"unit", "currency", "month", "weekday"})
 _OF = (" de ", " d'", " di ")  # un million d'euros
-_AGAIN = 40  # characters from a unit to the same one said again
 _COUNTERS = "个個つケヶカか"
+_REPEATED = 40  # characters from a unit to the same one again
 
 
 class DictionaryLinker:
@@ -56,8 +59,8 @@ class DictionaryLinker:
     def __init__(self, kb: KnowledgeBase | None = None, options: LinkOptions | None = None) -> None:
         self.kb = default() if kb is None else kb
         self.options = options or LinkOptions()
-        self._lexicons: dict[tuple[str, str], Lexicon] = {}
-        self._known: dict[tuple[str, str], dict[str, Mentions]] = {}
+        self._lexicons: dict[tuple[str, str], tuple[Lexicon, Units]] = {}
+        self._linked: dict[tuple[str, str], dict[str, Mentions]] = {}
 
     @property
     def signature(self) -> str:
@@ -66,182 +69,175 @@ class DictionaryLinker:
         return f"kb:{self.kb.signature}" + (f",{chosen}" if chosen else "")
 
     def name(self, entity: Id) -> str:
-        """Give the id of an entity as the outside knows it."""
+        """Return the id of an entity outside the base."""
         return self.kb.external_id(entity) if isinstance(entity, int) else entity
 
     def label(self, entity: Id, lang: str) -> str:
-        """Give the main name of an entity in a language; values have none."""
+        """Return the main name of an entity in a language; values have none."""
         return self.kb.label(entity, normalise(lang)) if isinstance(entity, int) else ""
 
     def lexicon(self, lang: str, other: str) -> Lexicon:
-        """Give the names of a language, as its pair with another restricts them."""
+        """Return the names of a language, as its pair with another restricts them."""
+        return self._lexicon(lang, other)[0]
+
+    def _lexicon(self, lang: str, other: str) -> tuple[Lexicon, Units]:
         pair = (lang, other)
         if pair not in self._lexicons:
             for code in pair:
                 self.kb.check_language(normalise(code))
-            self._lexicons[pair] = Lexicon(self.kb, lang, other, self.options)
+            lexicon = Lexicon(self.kb, lang, other, self.options)
+            self._lexicons[pair] = lexicon, Units(lexicon)
         return self._lexicons[pair]
 
     def link(self, texts: Sequence[str], lang: str, other: str) -> list[Mentions]:
         """Find the mentions in each text; a text that was seen before costs nothing."""
         lang, other = normalise(lang), normalise(other)
-        lexicon = self.lexicon(lang, other)
-        known = self._known.setdefault((lang, other), {})
+        lexicon, units = self._lexicon(lang, other)
+        linked = self._linked.setdefault((lang, other), {})
         result = []
         for text in texts:
-            mentions = known.get(text)
+            mentions = linked.get(text)
             if mentions is None:
-                if len(known) > _CACHED:
-                    known.clear()
-                if not len(known) % _TRIMMED:
-                    lexicon.trim()
-                mentions = known[text] = self._link(text, lexicon)
+                if len(linked) > _CACHED:  # new words never end
+                    linked.clear()
+                    self._lexicons.clear()
+                    lexicon, units = self._lexicon(lang, other)
+                mentions = linked[text] = self._link(text, lexicon, units)
             result.append(mentions)
         return result
 
     def forget(self) -> None:
         """Drop what is remembered of sentences."""
-        self._known.clear()
+        self._linked.clear()
 
-    def _link(self, text: str, lexicon: Lexicon) -> Mentions:
+    def _link(self, text: str, lexicon: Lexicon, units: Units) -> Mentions:
         lang = lexicon.lang
         folded = fold_text(text, lang)
-        # The original in the places of the folded text: what is looked up there keeps its capitals.
+        # The text in the places of the folded one: what is looked up there keeps its capitals.
         places = folded.places
         aligned = text if places is None else "".join(map(text.__getitem__, places[:-1]))
         tokens = tokenise(folded.text, lang)
-        found = detect(folded.text, aligned, tokens, lexicon)
-        if text.count(".") > 1 and (more := dotted(aligned, lexicon)):
-            found = joined(found, more)
+        names = detect(folded.text, aligned, tokens, lexicon)
         if self.options.lemmas and lang not in UNSPACED:
             words = [aligned[start:end] for _, start, end in tokens]
             # Most sentences have nothing but words that were met before and are parts of no name.
             if not lexicon.phrases.idle.issuperset(words[:-1]):
-                found = joined(found, phrases(aligned, tokens, lexicon))
-            found = joined(found, prefixed(folded.text, tokens, lexicon))
+                names = joined(names, phrases(aligned, tokens, lexicon))
             if "-" in aligned or not lexicon.idle.issuperset(words):
-                found = joined(found, inflected(aligned, tokens, found, lexicon))
-        if found:
-            found = joined(found, surnames(aligned, tokens, found, lexicon))
-            found = placed(aligned, tokens, doubted(aligned, tokens, found, lang), lang)
+                names = joined(names, inflected(aligned, tokens, names, lexicon))
+        names = small_places(aligned, tokens, names, lang) if names else names
         values: list[Value] = []
         if self.options.values and "core" in self.options.tiers:
-            months = [(f.start, f.end) for f in found if f.entry.category == "month"]
+            months = [(n.start, n.end) for n in names if n.entry.category == "month"]
             values = find_values(folded.text, tokens, lang, months, aligned)
-        mentions = self._settle(text, aligned, folded, found, values, lexicon)
-        return undecided_parts(text, lang, mentions)
+        settled = _Settling(self, text, aligned, folded, lexicon, units)
+        return parts_of_names(text, lang, settled.mentions(names, values))
 
-    def _settle(  # noqa: PLR0912 - each kind has its own needs
+
+class _Settling:
+    """Chooses between the overlapping names and values of one text."""
+
+    def __init__(
         self,
+        linker: DictionaryLinker,
         text: str,
         aligned: str,
         folded: Folded,
-        found: list[Found],
-        values: list[Value],
         lexicon: Lexicon,
-    ) -> Mentions:
-        """Choose between overlapping names and values, and check what needs a number beside it."""
-        if not found and not values:
-            return ()
-        taken: list[tuple[int, int]] = []
-        mentions = []
+        units: Units,
+    ) -> None:
+        self.linker, self.text, self.aligned, self.folded = linker, text, aligned, folded
+        self.lexicon, self.units = lexicon, units
+
+    def mentions(self, names: list[NameSpan], values: list[Value]) -> Mentions:
+        """Return the mentions of a text, in order."""
         numbers = [v for v in values if v.category not in ("currency", "time", "month")]
-        units = units_of(lexicon) if numbers else None
-        for name in found:
-            entry = name.entry
-            needs = numbers and entry.category in _BESIDE_NUMBER
-            beside = _beside(folded.text, name, numbers) if needs else None
-            if entry.after_number and beside is None:
+        mentions = []
+        taken: list[tuple[int, int]] = []
+        for name in names:
+            meaning = self._meaning(name, numbers)
+            if meaning is None or any(_prevails(value, name) for value in values):
                 continue
-            if values and any(_prevails(value, name) for value in values):
-                continue
-            ids: tuple[Id, ...] = entry.ids
-            doubtful = False
-            if entry.category == "unit" and beside is not None and units is not None:
-                if beside.category == "date":
-                    continue
-                year = is_year(beside, folded.text)
-                unit = units.named(ids, aligned[name.start : name.end], year=year)
-                if unit is None:
-                    continue
-                ids, doubtful = unit
-            elif entry.category == "currency":
-                doubtful = beside is None or not _is_money(self.name(ids[0]), name, folded.text)
-                ids = self._currency(ids, folded.text[name.start : name.end], lexicon)
-            elif entry.category == "weekday":
-                doubtful = entry.after_number  # "po" is Monday, and a preposition
             taken.append((name.start, name.end))
-            start, end = folded.span(name.start, name.end)
-            own = text[start:end]
-            rule = "inflected" if name.inflected else "name"
-            told = (entry.category, entry.tier, ids, rule, name.doubtful or doubtful)
-            mentions.append(Mention(start, end, own, ids[0], *told))
-        for value in values:
-            if any(s < value.end and value.start < e for s, e in taken):
-                continue
-            all_ = tuple(
-                dict.fromkeys(self._entity(one, lexicon) for one in (value.id, *value.others))
-            )
-            start, end = folded.span(value.start, value.end)
-            own = text[start:end]
+            mention = self._mention(name.start, name.end, name.entry.category, meaning.ids)
             mentions.append(
-                Mention(
-                    start, end, own, all_[0], value.category, "core", all_, "value", value.doubtful
+                mention._replace(
+                    tier=name.entry.tier,
+                    rule="inflected" if name.inflected else "name",
+                    doubtful=name.doubtful or meaning.doubtful,
                 )
             )
-            if value.category in ("number", "ordinal") and units is not None:
-                after = units.after(
-                    folded.text, aligned, value.end, year=is_year(value, folded.text)
-                )
-                if after is not None and not any(s < after[1] and after[0] < e for s, e in taken):
-                    start, end = folded.span(after[0], after[1])
-                    own, (ids, doubtful) = text[start:end], after[2]
-                    mentions.append(
-                        Mention(start, end, own, ids[0], "unit", "core", ids, "value", doubtful)
-                    )
+        for value in values:
+            if any(start < value.end and value.start < end for start, end in taken):
+                continue
+            ids = tuple(dict.fromkeys(map(self._entity, (value.id, *value.others))))
+            mention = self._mention(value.start, value.end, value.category, ids)
+            mentions.append(mention._replace(doubtful=value.doubtful))
+            if value.category in ("number", "ordinal"):
+                year = is_year(value, self.folded.text)
+                after = self.units.after(self.folded.text, self.aligned, value.end, year=year)
+                if after and not any(s < after[1] and after[0] < e for s, e in taken):
+                    start, end, unit = after
+                    mention = self._mention(start, end, "unit", unit.ids)
+                    mentions.append(mention._replace(doubtful=unit.doubtful))
         if values:
             mentions.sort(key=lambda m: (m.start, m.end))
         return _repeated(mentions) if numbers else tuple(mentions)
 
-    def _currency(self, ids: tuple[Id, ...], name: str, lexicon: Lexicon) -> tuple[Id, ...]:
-        """Add the currencies that a bare name may mean as well."""
-        code = self.name(ids[0]).removeprefix("cur:")
-        if " " in name or len(name) < 2 or name[:1] in "美港日欧歐英":
-            return ids
-        more = [self._entity(one, lexicon) for one in readings(code)]
-        return tuple(dict.fromkeys((*ids, *more)))
+    def _mention(self, start: int, end: int, category: str, ids: tuple[Id, ...]) -> Mention:
+        start, end = self.folded.span(start, end)
+        text = self.text[start:end]
+        return Mention(start, end, text, ids[0], category, candidates=ids, rule="value")
 
-    def _entity(self, value: str, lexicon: Lexicon) -> Id:
-        """Give the entity of the base for currencies and months; other values are their own."""
-        if not value.startswith(("cur:", "month:")):
-            return value
-        entity = lexicon.values[value]
+    def _meaning(self, name: NameSpan, numbers: list[Value]) -> Meaning | None:
+        """Return what a name means and whether that is doubtful; None if it lacks its number."""
+        entry, folded = name.entry, self.folded.text
+        ids: tuple[Id, ...] = entry.ids
+        number = None
+        if entry.category in _BESIDE_NUMBER:
+            number = next((v for v in numbers if _is_beside(folded, name, v)), None)
+        if entry.after_number and number is None:
+            return None
+        if entry.category == "unit" and number is not None:
+            if number.category == "date":
+                return None
+            written = self.aligned[name.start : name.end]
+            return self.units.named(ids, written, year=is_year(number, folded))
+        if entry.category == "currency":
+            code = self.linker.name(ids[0]).removeprefix("cur:")
+            doubtful = number is None or not _is_money(code, name, folded)
+            word = folded[name.start : name.end]
+            if " " not in word and len(word) > 1 and word[0] not in "美港日欧歐英":
+                ids = tuple(dict.fromkeys((*ids, *map(self._entity, readings(code)))))
+            return Meaning(ids, doubtful)
+        # "po" is Monday, and a preposition.
+        return Meaning(ids, entry.category == "weekday" and entry.after_number)
+
+    def _entity(self, value: str) -> Id:
+        """Return the entity of the base for currencies and months; other values are their own."""
+        entity = self.lexicon.values[value] if value.startswith(("cur:", "month:")) else None
         return value if entity is None else entity
 
 
-def _prevails(value: Value, name: Found) -> bool:
-    """Whether a value takes the place of a name: it overlaps, and is longer or begins earlier."""
+def _prevails(value: Value, name: NameSpan) -> bool:
+    """Tell whether a value replaces a name: it overlaps, and is longer or begins earlier."""
     if value.end <= name.start or name.end <= value.start:
         return False
     return value.start < name.start or value.end - value.start > name.end - name.start
 
 
-def _beside(folded: str, name: Found, numbers: list[Value]) -> Value | None:
-    """Give the number that a name stands beside, if any."""
-    for value in numbers:
-        gap = folded[value.end : name.start] if value.end <= name.start else None
-        if gap is None and name.entry.category != "unit" and name.end <= value.start:
-            gap = folded[name.end : value.start]
-        if gap in _OF or (
-            gap is not None and len(gap) <= _BESIDE and not gap.strip(" .-,").strip(_COUNTERS)
-        ):
-            return value
-    return None
+def _is_beside(folded: str, name: NameSpan, value: Value) -> bool:
+    if value.end <= name.start:
+        gap = folded[value.end : name.start]
+    elif name.entry.category != "unit" and name.end <= value.start:
+        gap = folded[name.end : value.start]
+    else:
+        return False
+    return gap in _OF or (len(gap) <= 2 and not gap.strip(" .-,").strip(_COUNTERS))
 
 
-def _is_money(currency: str, name: Found, folded: str) -> bool:
-    """Whether a word for a currency beside a number is one; лев is a lion as well."""
-    code = currency.removeprefix("cur:")
+def _is_money(code: str, name: NameSpan, folded: str) -> bool:
+    """Tell whether a word for a currency beside a number is one; лев is a lion as well."""
     word = folded[name.start : name.end]
     if code.startswith("X") or word == "sterling":
         return False  # gold and silver
@@ -251,13 +247,228 @@ def _is_money(currency: str, name: Found, folded: str) -> bool:
 
 
 def _repeated(mentions: list[Mention]) -> Mentions:
-    """Mark units and currencies that are said again: "5 km to 10 km" may be "5 to 10 km"."""
+    """Doubt units and currencies that are repeated: "5 km to 10 km" may be "5 to 10 km"."""
     last: dict[Id, int] = {}
     result = []
     for mention in mentions:
         again = False
         if mention.category in ("unit", "currency"):
-            again = mention.start - last.get(mention.id, -_AGAIN) < _AGAIN
+            again = mention.start - last.get(mention.id, -_REPEATED) < _REPEATED
             last[mention.id] = mention.end
         result.append(mention._replace(doubtful=True) if again else mention)
     return tuple(result)
+
+
+# -- the texts of a set
+
+Pair = tuple[str | None, str | None]
+Outputs = dict[str, tuple[Mentions | None, ...]]
+
+
+def make_linker(kb: object, options: LinkOptions) -> DictionaryLinker:
+    """Link by a knowledge base: an open one, the folder of one, or None for the embedded one."""
+    if isinstance(kb, (str, Path)):
+        kb = KnowledgeBase.open(kb)
+    if not (kb is None or isinstance(kb, KnowledgeBase)):
+        raise UsageError(f"can't link with a {type(kb).__name__}: expected a knowledge base")
+    return DictionaryLinker(kb, options)
+
+
+def chosen_linker(
+    options: KobeOptions, kb: object = None, linker: Linker | None = None, lp: str | None = None
+) -> Linker:
+    """Return the linker of the caller, or the one that options name, or else our own.
+
+    ``lp`` chooses a language pair of the links of a folder.
+    """
+    if linker is not None:
+        if not callable(getattr(linker, "link", None)):
+            raise bad_value("linker", "an object with a method 'link'", linker)
+        if options.links is not None or options.linker is not None:
+            raise UsageError("a linker, and another one in options: expected one of them")
+        return linker
+    if options.links is not None:
+        return AnnotatedLinker.of(options.links, lp)
+    if options.linker is not None:
+        return named_linker(options.linker)
+    return make_linker(kb, options.link)
+
+
+def link_set(es: EvalSet, pair: Pair, options: KobeOptions, linker: Linker) -> LinkedTexts:
+    """Find the mentions of what outputs are compared with, of the outputs, and of references.
+
+    The languages may be unknown if the linker has no use for them. An output without a text to
+    compare it with is missing (None).
+    """
+    src, tgt = (code or "" for code in pair)
+    # Texts of one language are compared with a reference as they are with a source.
+    lang = src if options.against == "src" else tgt
+    texts = _compared(es, options.against)
+    need_outputs(es)
+    for system, row in es.outputs.items():
+        if not any((text or "").strip() for text in row):
+            raise UsageError(f"all outputs of system '{system}' are empty")
+    outputs = {name: es.outputs[name] for name in es.systems if name in es.outputs}
+    references = {row: name for name, row in reference_rows(es).items() if name != options.against}
+    outputs |= {row: es.segments.references[name] for row, name in references.items()}
+    compared = {
+        name: tuple(
+            None if text is None else output for text, output in zip(texts, row, strict=True)
+        )
+        for name, row in outputs.items()
+    }
+    keep = LanguageFilter(src, tgt, options.language_filter)
+    mentions, foreign = _link_outputs(linker, keep, compared, (tgt, lang), references)
+    other = tgt if options.against == "src" else lang
+    human = () if options.against == "src" else SIDES[1:]
+    sources = _link_texts(linker, texts, (lang, other), options.against, *human)
+    if tier := name_tier(linker, lang, tgt):
+        sources = tuple(
+            linked if text is None else tier.mentions(text, linked)
+            for text, linked in zip(texts, sources, strict=True)
+        )
+        mentions = {
+            name: tuple(
+                linked
+                if text is None or linked is None or not source or at in foreign[name]
+                else tier.kept(source, text, linked)
+                for at, (source, text, linked) in enumerate(
+                    zip(sources, compared[name], row, strict=True)
+                )
+            )
+            for name, row in mentions.items()
+        }
+    if options.counted == "entities":
+        sources, mentions = _each(sources, mentions, once)
+    return LinkedTexts(
+        ids=es.segments.ids,
+        sources=texts,
+        source_mentions=sources,
+        outputs=outputs,
+        output_mentions=mentions,
+        foreign=foreign,
+        references=tuple(references),
+    )
+
+
+def name_tier(linker: Linker, lang: str, other: str) -> NameTier | None:
+    """Return what finds names that no base knows; other linkers and annotations go without."""
+    options = getattr(linker, "options", None)
+    if (
+        not isinstance(options, LinkOptions)
+        or options.names == "off"
+        or "core" not in options.tiers
+    ):
+        return None
+    return NameTier(normalise(lang), normalise(other), options.names)
+
+
+def reference_rows(es: EvalSet) -> dict[str, str]:
+    """Name references among outputs so that neither a system nor another reference has the name.
+
+    Examples
+    --------
+    >>> from steelyard import EvalSet, Segments
+    >>> segments = Segments((), references={"A": (), "B": (), "A (reference)": ()})
+    >>> reference_rows(EvalSet(("A",), segments))
+    {'A': 'A (reference) (reference)', 'A (reference)': 'A (reference)', 'B': 'B'}
+    """
+    rows: dict[str, str] = {}
+    for name in es.references:
+        row = name
+        while row in es.systems or (row != name and row in es.references):
+            row += " (reference)"
+        rows[name] = row
+    return rows
+
+
+def _each(
+    sources: tuple[Mentions, ...], outputs: Outputs, change: Callable[[Mentions], Mentions]
+) -> tuple[tuple[Mentions, ...], Outputs]:
+    """Change the mentions of every text, on both sides."""
+    return tuple(map(change, sources)), {
+        name: tuple(None if mentions is None else change(mentions) for mentions in row)
+        for name, row in outputs.items()
+    }
+
+
+def that_count(
+    sources: tuple[Mentions, ...], outputs: Outputs, options: LinkOptions
+) -> tuple[tuple[Mentions, ...], Outputs]:
+    """Return the mentions that a score counts: entities of the base, and values.
+
+    A name that no base knows is kept by copying it, which says nothing of a translation, and would
+    reward whoever copies titles. Alarms look at all mentions.
+
+    Examples
+    --------
+    >>> name = Mention(0, 5, "Weber", "name:weber", "name", "name", rule="unknown")
+    >>> that_count(((name,),), {"A": ((name,),)}, LinkOptions())[0]
+    ((),)
+    """
+    if options.names == "on":
+        return sources, outputs
+    return _each(sources, outputs, lambda mentions: tuple(filter(of_base, mentions)))
+
+
+def of_base(mention: Mention) -> bool:
+    """Tell whether a mention is an entity of the base or a value."""
+    return not str(mention.id).startswith(UNKNOWN)
+
+
+def once(mentions: Mentions) -> Mentions:
+    """Keep the first mention of each entity that is not doubtful, else its first."""
+    first: dict[Id, Mention] = {}
+    for mention in mentions:
+        if first.setdefault(mention.id, mention).doubtful and not mention.doubtful:
+            first[mention.id] = mention
+    return tuple(first.values())
+
+
+def _compared(es: EvalSet, against: str) -> Texts:
+    if against == "src":
+        texts = es.segments.sources
+        if texts is None or all(text is None for text in texts):
+            raise UsageError("the set has no sources to find entities in; give a text file")
+        return texts
+    if against not in es.references:
+        raise UsageError(f"no reference named '{against}'; {hint(against, es.references)}")
+    texts = es.segments.references[against]
+    if all(text is None for text in texts):
+        raise UsageError(f"reference '{against}' has no texts to find entities in")
+    return texts
+
+
+def _link_texts(
+    linker: Linker, texts: Sequence[str | None], pair: tuple[str, str], *names: str
+) -> tuple[Mentions, ...]:
+    """Find the mentions of a row of texts, which annotations have under any of these names."""
+    if isinstance(linker, AnnotatedLinker):
+        return tuple(linker.link_row(names, texts))
+    linked = iter(linker.link([text for text in texts if text is not None], *pair))
+    return tuple(() if text is None else next(linked) for text in texts)
+
+
+def _link_outputs(
+    linker: Linker,
+    keep: LanguageFilter,
+    rows: Mapping[str, Texts],
+    pair: tuple[str, str],
+    references: Mapping[str, str],
+) -> tuple[Outputs, dict[str, frozenset[int]]]:
+    """Link outputs without those in another language, and say which segments those are.
+
+    ``references`` maps rows that are no system's to the names that they have in the set.
+    """
+    linked: Outputs = {}
+    foreign = {}
+    for name, texts in each(rows.items()):
+        names = (references[name], *SIDES[1:]) if name in references else (name,)
+        row = keep.apply(texts, _link_texts(linker, texts, pair, *names))
+        linked[name] = tuple(
+            None if text is None else mentions for text, mentions in zip(texts, row, strict=True)
+        )
+        foreign[name] = frozenset(
+            at for at, text in enumerate(texts) if text is not None and not keep.is_target(text)
+        )
+    return linked, foreign

@@ -1,22 +1,29 @@
-"""Forms of words: the folded one in which texts and names are compared, and dictionary forms.
+"""Words: how texts are folded and split, and the dictionary forms of words.
 
 Compatibility forms, case, apostrophes, hyphens and the marks that writers leave out at will are
 folded; diacritics that tell words apart stay. Names and texts go through the same function, and a
 text keeps a map from its folded characters back to its own.
 
-What is known of a language's endings, prefixes and stop words is in ``wordforms.toml``.
+A word keeps the marks that belong to its letters: vowel signs of the scripts of India, tone marks
+and the like are no letters to Python, but a word that is cut at them is no word.
+
+Endings, prefixes and stop words of languages are in ``wordforms.toml``.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 import unicodedata
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from steelyard.core.errors import need_extra
-from steelyard.kobe.linking.frontcoded import dictionaries
+
+if TYPE_CHECKING:
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DictionaryLookupStrategy
 
 _ODD = "\uf8ff"  # stands for characters that the short way can't fold one by one
 _SAME = {
@@ -59,7 +66,7 @@ class Folded(NamedTuple):
     places: tuple[int, ...] | None
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """Give the span of the original that a span of the folded text stands for."""
+        """Return the span of the original that a span of the folded text stands for."""
         if self.places is None:
             return start, end
         return self.places[start], max(self.places[end], self.places[end - 1] + 1)
@@ -149,51 +156,96 @@ def fold(text: str, lang: str) -> str:
     return " ".join(fold_text(text, lang).text.split())
 
 
+# -- words of a text
+
+#: A word of a folded text: itself, its start and its end.
+Token = tuple[str, int, int]
+_APOSTROPHE_IN_WORDS = frozenset("uk be yo agq jgo nnh bas ksf".split())
+#: All marks and more: a look at these few ranges is faster than one at each mark.
+_MAY_BE_MARK = re.compile(
+    "[^\\x00-\u02ff\u0370-\u0482\u048a-\u0590\u2000-\u20cf\u2100-\u2cee"
+    "\u3000-\u3029\u3030-\u3098\u309b-\ua66e\uac00-\ud7ff\uff00-\uffef]"
+)
+
+
+@cache
+def _marks() -> str:
+    """Return all marks of Unicode."""
+    return "".join(filter(is_mark, map(chr, range(0x300, 0x1FFFF))))
+
+
+@cache
+def _word(lang: str, *, marks: bool) -> re.Pattern[str]:
+    char = rf"[\w{_marks()}]" if marks else r"\w"
+    return re.compile(rf"{char}+(?:'{char}+)*" if lang in _APOSTROPHE_IN_WORDS else f"{char}+")
+
+
+def tokenise(folded: str, lang: str) -> list[Token]:
+    """Split a folded text into words with their places.
+
+    Examples
+    --------
+    >>> tokenise("l'allemagne", "fr")
+    [('l', 0, 1), ('allemagne', 2, 11)]
+    """
+    marks = not folded.isascii() and _MAY_BE_MARK.search(folded) is not None
+    end = 0
+    tokens = []
+    for text in _word(lang, marks=marks).findall(folded):
+        start = folded.index(text, end)
+        end = start + len(text)
+        tokens.append((text, start, end))
+    return tokens
+
+
+@lru_cache(maxsize=1 << 12)
+def is_mark(char: str) -> bool:
+    """Tell whether a character is a mark on the letter before it."""
+    return char >= "\u0300" and unicodedata.category(char)[0] == "M"
+
+
+def in_word(text: str, at: int) -> bool:
+    """Tell whether a place in a text is inside a word, not between words."""
+    if not 0 < at < len(text):
+        return False
+    before, after = text[at - 1], text[at]
+    if is_mark(after):
+        return True
+    return after.isalnum() and (before.isalnum() or is_mark(before))
+
+
 # -- inflected words, ordinary words, and words that name nothing
 
 
 @cache
 def _table(name: str) -> dict[str, list[str]]:
-    """Give one of the tables: words by language; languages that share them share a line."""
+    """Return one of the tables: words by language; languages that share them share a line."""
     file = files("steelyard.kobe.linking").joinpath("wordforms.toml")
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     return {lang: words.split() for langs, words in tables[name].items() for lang in langs.split()}
 
 
 @cache
-def _endings(lang: str) -> tuple[tuple[str, str], ...]:
-    """Give endings and what may stand in their place."""
-    pairs = (word.partition(":") for word in _table("endings").get(lang, ()))
-    return tuple((ending, other) for ending, _, other in pairs)
-
-
-@cache
 def _stems(lang: str) -> tuple[str, ...]:
-    """Give endings of nouns and adjectives, the longest first."""
+    """Return endings of nouns and adjectives, the longest first."""
     return tuple(sorted(set(_table("stem_endings").get(lang, ())), key=lambda e: (-len(e), e)))
 
 
 @cache
 def stop_words(lang: str) -> frozenset[str]:
-    """Give the words of a language that name nothing by themselves."""
+    """Return the words of a language that name nothing by themselves."""
     return frozenset(_table("stop").get(lang, ()))
 
 
 @cache
 def place_words(lang: str) -> frozenset[str]:
-    """Give the words of a language after which places are named."""
+    """Return the words of a language after which places are named."""
     return frozenset(fold(word, lang) for word in _table("places").get(lang, ()))
 
 
 @cache
-def place_kinds(lang: str) -> frozenset[str]:
-    """Give the words of a language that say what a place is: city, province."""
-    return frozenset(fold(word, lang) for word in _table("place_kinds").get(lang, ()))
-
-
-@cache
 def lemmatised(lang: str) -> bool:
-    """Whether there is a lemmatiser for a language."""
+    """Tell whether there is a lemmatiser for a language."""
     need_extra("kobe", "a knowledge base", "simplemma")
     from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
 
@@ -201,7 +253,7 @@ def lemmatised(lang: str) -> bool:
 
 
 def lemma(word: str, lang: str) -> str | None:
-    """Give the dictionary form of a word, or None where the lemmatiser does not know the word.
+    """Return the dictionary form of a word, or None where the lemmatiser does not know the word.
 
     Examples
     --------
@@ -210,20 +262,23 @@ def lemma(word: str, lang: str) -> str | None:
     """
     if not lemmatised(lang):
         return None
-    opened = dictionaries()
-    if opened.words.get_lemma(unicodedata.normalize("NFC", word), lang) is None:
+    dictionary, lemmatizer = _lemmatisers()
+    if dictionary.get_lemma(unicodedata.normalize("NFC", word), lang) is None:
         return None
-    return opened.lemmatizer.lemmatize(word, lang)
+    return lemmatizer.lemmatize(word, lang)
+
+
+@cache
+def _lemmatisers() -> tuple[DictionaryLookupStrategy, Lemmatizer]:
+    """Return simplemma's dictionary lookup, and its rules for all other words."""
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DictionaryLookupStrategy
+
+    return DictionaryLookupStrategy(), Lemmatizer()
 
 
 def ordinary(word: str, lang: str) -> bool:
-    """Whether a folded word is an ordinary one: in the dictionary, and not as a name.
-
-    Examples
-    --------
-    >>> ordinary("doba", "cs"), ordinary("berlin", "de"), ordinary("mobile", "en")
-    (True, False, True)
-    """
+    """Tell whether a folded word is an ordinary one: in the dictionary, and not as a name."""
     if word in stop_words(lang):
         return True
     form = lemma(word, lang)
@@ -233,14 +288,9 @@ def ordinary(word: str, lang: str) -> bool:
 
 @lru_cache(maxsize=1 << 15)
 def common(word: str, lang: str) -> bool:
-    """Whether a folded word is in the dictionary as an ordinary word only, not as a name too.
+    """Tell whether a folded word is in the dictionary as an ordinary word only, not as a name too.
 
     Where nouns have capitals as names have, one with a plural or genitive of its own is ordinary.
-
-    Examples
-    --------
-    >>> common("bath", "en"), common("venice", "en"), common("lage", "de"), common("wien", "de")
-    (True, False, True, False)
     """
     if word in stop_words(lang):
         return True
@@ -258,32 +308,19 @@ def common(word: str, lang: str) -> bool:
 
 
 def stem(word: str, lang: str) -> str:
-    """Cut the ending off a folded word, to compare the words of longer names in any case.
-
-    Examples
-    --------
-    >>> stem("spojených", "cs") == stem("spojené", "cs"), stem("штатах", "ru")
-    (True, 'штат')
-    """
+    """Cut the ending off a folded word, to compare the words of longer names in any case."""
     for ending in _stems(lang):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: len(word) - len(ending)]
     return word
 
 
-def resembles(one: str, other: str) -> bool:
-    """Whether two folded names are spellings of one, in Latin letters; others can't be compared.
+def resembles(name: str, label: str) -> bool:
+    """Tell whether a folded name spells a label, if both are in Latin letters.
 
     A name of more words names another place: New Delhi is no spelling of Delhi.
-
-    Examples
-    --------
-    >>> resembles("florence", "firenze"), resembles("venice", "dayton")
-    (True, False)
-    >>> resembles("new delhi", "delhi"), resembles("\u043c\u043e\u0441\u043a\u0432\u0430", "moscow")
-    (False, True)
     """
-    plain, main = (_without_marks(name) for name in (one, other))
+    plain, main = _without_marks(name), _without_marks(label)
     if not (plain.isascii() and main.isascii()):
         return True
     if len(plain.split()) > len(main.split()) and main in plain:
@@ -301,49 +338,32 @@ def _without_marks(folded: str) -> str:
 
 
 def inflects(lang: str) -> bool:
-    """Whether words of names change their endings in a language, as far as is known here."""
+    """Tell whether words of names change their endings in a language, as far as is known here."""
     return lang in _table("stem_endings")
 
 
 def base_forms(word: str, lang: str) -> list[str]:
-    """Give what an inflected word may be a form of, the likeliest first.
+    """Return what an inflected word may be a form of, the likeliest first.
 
     Examples
     --------
     >>> base_forms("Варшаву", "ru")[0], base_forms("Německu", "cs")[0]
     ('Варшава', 'Německo')
     """
-    forms = []
     form = lemma(word, lang)
-    if form is not None and form != word:
-        forms.append(form)
+    forms = [form] if form is not None and form != word else []
     # A word of the dictionary is no form of a name that the dictionary does not know.
-    known = form is not None and form[:1] == form[:1].lower()
-    if len(word) >= 5 and word[:1] != word[:1].lower() and not known:
+    is_word = form is not None and form[:1] == form[:1].lower()
+    if len(word) >= 5 and word[:1] != word[:1].lower() and not is_word:
         forms += [
             word[: len(word) - len(ending)] + other
-            for ending, other in _endings(lang)
+            for ending, _, other in (
+                pair.partition(":") for pair in _table("endings").get(lang, ())
+            )
             if word.endswith(ending) and len(word) - len(ending) >= 3
         ]
-    return list(dict.fromkeys([*forms, *without_prefix(word, lang)]))
-
-
-def prefixes(lang: str) -> list[str]:
-    """Give the letters that are written together with the next word."""
-    return _table("prefixes").get(lang, [])
-
-
-def without_prefix(word: str, lang: str) -> list[str]:
-    """Give what a word may be without letters that are written together with it.
-
-    Examples
-    --------
-    >>> without_prefix("للأمم", "ar")
-    ['لأمم', 'الأمم', 'أمم']
-    """
-    rests = []
-    for told in prefixes(lang):
-        prefix, _, other = told.partition(":")
+    for pair in _table("prefixes").get(lang, ()):  # written together with the next word
+        prefix, _, other = pair.partition(":")
         if word.startswith(prefix) and len(word) - len(prefix) >= 3:
-            rests.append(other + word[len(prefix) :])
-    return rests
+            forms.append(other + word[len(prefix) :])
+    return list(dict.fromkeys(forms))

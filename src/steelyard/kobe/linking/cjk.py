@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
 
-from steelyard.kobe.linking.dates import decade, hour_value, two_digits
-from steelyard.kobe.linking.written import Value
+from steelyard.kobe.linking.dates import Value, decade, hour_value, two_digits
 
 LANGUAGES = frozenset({"zh", "yue", "ja", "ko"})
 
@@ -35,10 +33,7 @@ _COUNTERS = frozenset(
 #: What else may follow a number of several numerals in Japanese; before other Han it is a part of a
 #: word: 八百長, 八百屋.
 _AFTER = _COUNTERS | frozenset("分間以余程数目番号票席平立坪畳里弱強超前後半等万億兆割％パ")
-_GUESSES = frozenset(f"{n}-{n + 1}" for n in range(1, 9))
-_LATER = frozenset(
-    "下午 晚上 傍晚 午後 夜 夕方 오후 저녁 밤".split(),
-)
+_LATER = frozenset("下午 晚上 傍晚 午後 夜 夕方 오후 저녁 밤".split())
 _EARLIER = frozenset("上午 早上 凌晨 清晨 中午 午前 朝 早朝 오전 새벽 아침".split())
 _SMALL_HOUR = r"[一二三四五六七八九十两]{1,3}"
 CJK_NUMBER = re.compile(
@@ -66,14 +61,12 @@ _FIND = re.compile(
 
 
 def chinese_number(written: str) -> int | None:
-    """Read a number in Chinese numerals, or digits and units; None where it is none.
+    """Read a number in Chinese numerals, or digits and units; None if it is none.
 
     Examples
     --------
-    >>> chinese_number("二十五"), chinese_number("3万5000"), chinese_number("十二億")
-    (25, 35000, 1200000000)
-    >>> chinese_number("二〇二四"), chinese_number("二三十") is None, chinese_number("2.1万亿")
-    (2024, True, 2100000000000)
+    >>> chinese_number("二十五"), chinese_number("3万5000"), chinese_number("2.1万亿")
+    (25, 35000, 2100000000000)
     """
     written = re.sub("[ 余餘多]", "", written)  # 30余万: a little more than 300,000
     if all(c in _DIGITS for c in written):
@@ -83,7 +76,7 @@ def chinese_number(written: str) -> int | None:
     for part in re.findall(r"\d+(?:[.,]\d+)*|\D", written):
         if part[0].isdigit():
             digits = _western(part)
-            if number is not None or not re.fullmatch(r"\d+(\.\d+)?", digits):
+            if number is not None or digits is None:
                 return None  # 1,5万 is no number in either language
             number = Fraction(digits)
         elif part in _DIGITS:
@@ -105,69 +98,48 @@ def chinese_number(written: str) -> int | None:
     return int(value) if value.denominator == 1 else None
 
 
-def _western(digits: str) -> str:
-    return digits.replace(",", "") if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits) else digits
+def _western(digits: str) -> str | None:
+    """Return a number in digits without its commas, None if it is none."""
+    if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
+        digits = digits.replace(",", "")
+    return digits if re.fullmatch(r"\d+(\.\d+)?", digits) else None
+
+
+def _any_number(written: str) -> str | None:
+    if written.strip().isascii():
+        return _western(written.strip())
+    number = chinese_number(written)
+    return None if number is None else str(number)
 
 
 def cjk_values(text: str, taken: Sequence[Value], lang: str = "zh") -> Iterator[Value]:
     """Find values in Chinese, Japanese or Korean writing.
 
-    ``taken`` are values in plain digits; longer ones found here are meant to replace them.
-
-    Examples
-    --------
-    >>> [v.doubtful for text in ("八百長", "八百円", "八百") for v in cjk_values(text, (), "ja")]
-    [True, False, False]
+    ``taken`` are values in plain digits; longer ones are meant to replace them.
     """
-    for found in _FIND.finditer(text):
-        kind = found.lastgroup
+    for match in _FIND.finditer(text):
+        kind = match.lastgroup or ""
         if kind in ("hour", "half", "minute", "thirty"):
-            value = _clock(found)
+            value = _clock(match)
         elif kind == "written":
-            value = _written(text, found, taken)
-            if value is not None and lang == "ja" and _is_word(text[value.end : value.end + 1]):
-                value = value._replace(doubtful=True)
+            value = _written(text, match, taken)
+            after = text[match.end() : match.end() + 1]
+            if value and lang == "ja" and "\u3400" <= after <= "\u9fff" and after not in _AFTER:
+                value = value._replace(doubtful=True)  # rather the front of a word: 八百長
         else:
-            assert kind is not None  # every alternative has a name
-            value = _counted(text, found, kind)
+            value = _counted(text, match, kind)
             # Without a month, 1日 is a day rather than the first.
-            if value is not None and lang == "ja" and kind == "day" and value.id == "num:1":
+            if value and lang == "ja" and kind == "day" and value.id == "num:1":
                 value = value._replace(doubtful=text[value.start - 1 : value.start] != "月")
         if value is not None:
             yield value
 
 
-def with_guesses(text: str, values: Sequence[Value]) -> list[Value]:
-    """Doubt numbers that are said as a guess, one after the other: 2、3杯.
-
-    Examples
-    --------
-    >>> two, three = Value(0, 1, "num:2", "number"), Value(2, 3, "num:3", "number")
-    >>> [v.doubtful for v in with_guesses("2、3杯", [two, three])]
-    [True, True]
-    """
-    found = [*values]
-    for at, (one, two) in enumerate(pairwise(values)) if "、" in text else ():
-        between = text[one.end : two.start]
-        digits = [v.id.removeprefix("num:") for v in (one, two)]
-        if between == "、" and "-".join(digits) in _GUESSES:
-            found[at] = one._replace(doubtful=True)
-            found[at + 1] = two._replace(doubtful=True)
-    return found
-
-
-def _is_word(after: str) -> bool:
-    """Tell by what follows numerals in Japanese that they rather are the front of a word."""
-    return "\u3400" <= after <= "\u9fff" and after not in _AFTER
-
-
-def _counted(  # noqa: PLR0911 - one of each kind
-    text: str, found: re.Match[str], kind: str
-) -> Value | None:
-    number = _any_number(found[kind])
-    start, end = found.start(), found.end()
+def _counted(text: str, match: re.Match[str], kind: str) -> Value | None:  # noqa: PLR0911
+    number = _any_number(match[kind])
+    start, end = match.span()
     if kind == "decade" and number is None:  # 六七十年代: two of them, the first is enough
-        number = str(10 * _DIGITS[found[kind][0]])
+        number = str(10 * _DIGITS[match[kind][0]])
     if number is None or _vague(text, start):
         return None
     if kind in ("percent", "points"):
@@ -175,22 +147,21 @@ def _counted(  # noqa: PLR0911 - one of each kind
     if kind == "tenths":
         return Value(start, end, f"pct:{_plain(10 * Fraction(number))}", "percent", doubtful=True)
     if kind == "decade":
-        century = _any_number(found["century"]) if found["century"] else None
+        century = _any_number(match["century"]) if match["century"] else None
         return decade(start, end, int(number), century=int(century) if century else None)
     if kind == "born":  # 95后: who was born in 1995 or later
         return two_digits(start, end - 1, int(number))._replace(doubtful=True)
     if kind == "ordinal":
         return Value(start, end, f"num:{number}", "ordinal", doubtful=number in ("1", "2"))
     if kind == "month" and 1 <= int(number) <= 12:
-        return Value(start, found.end(), f"month:{number}", "month")
+        return Value(start, end, f"month:{number}", "month")
     if kind == "day" and number.isdigit() and 1 <= int(number) <= 31:
         return Value(start, end, f"num:{number}", "date")
     if kind == "halves":
         more = _plain(Fraction(number) + Fraction(1, 2))
-        return Value(start, found.end(kind), f"num:{more}", "number", (f"num:{number}",))
+        return Value(start, match.end(kind), f"num:{more}", "number", (f"num:{number}",))
     if kind == "mixed":
-        end = start + len(found[0].rstrip())
-        return Value(start, end, f"num:{number}", "number")
+        return Value(start, start + len(match[0].rstrip()), f"num:{number}", "number")
     return None
 
 
@@ -198,47 +169,39 @@ def _plain(value: Fraction) -> str:
     return str(int(value)) if value.denominator == 1 else f"{float(value):g}"
 
 
-def _any_number(written: str) -> str | None:
-    written = written.strip()
-    if written.isascii():
-        plain = _western(written)
-        return plain if re.fullmatch(r"\d+(\.\d+)?", plain) else None
-    number = chinese_number(written)
-    return None if number is None else str(number)
-
-
-def _clock(found: re.Match[str]) -> Value | None:
-    number = _any_number(found["hour"])
-    if number is None or not number.isdigit() or int(number) > 24:
+def _clock(match: re.Match[str]) -> Value | None:
+    number = _any_number(match["hour"])
+    half = match["half"]
+    if number is None or int(number) > 24:
         return None
-    half, hour = found["half"], int(number)
-    if not (half or found["minute"] or found["thirty"] or found["hour"].isdigit()):
+    if not (half or match["minute"] or match["thirty"] or match["hour"].isdigit()):
         return None  # "一点" is mostly "a little"
-    minute = 30 if found["thirty"] else int(found["minute"] or 0)
+    hour, minute = int(number), 30 if match["thirty"] else int(match["minute"] or 0)
     if half in _LATER or (half == "中午" and hour < 11):
         side = "p"
     else:
         side = "a" if half in _EARLIER else ""
-    start = found.start() if half else found.start("hour")
-    return hour_value(start, start + len(found[0].strip()), hour, minute, side)
+    start = match.start() if half else match.start("hour")
+    return hour_value(start, start + len(match[0].strip()), hour, minute, side)
 
 
 def _vague(text: str, start: int) -> bool:
-    """Whether a number is only a part of "some dozens", "several hundred"."""
-    return text[start - 1 : start] in tuple("几幾数數") and start > 0
+    """Tell whether a number is only a part of "some dozens", "several hundred"."""
+    return start > 0 and text[start - 1] in "几幾数數"
 
 
-def _written(text: str, found: re.Match[str], taken: Sequence[Value]) -> Value | None:
-    written = found["written"]
-    start, end = found.span()
-    after = text[end : end + 1]
+def _written(text: str, match: re.Match[str], taken: Sequence[Value]) -> Value | None:
+    written = match["written"]
+    start, end = match.span()
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
     single = len(written) == 1
+    counts = after in _COUNTERS or before == "前"  # 前三季度: the first three quarters
     if (
         any(v.start < end and start < v.end for v in taken)
         or text.startswith("分之", end)
         or text.startswith("分之", max(0, start - 2))
         or written[0] in "百千万萬亿億兆〇零"
-        or (single and (after not in _COUNTERS or written == "一"))
+        or (single and (not counts or written == "一"))
         or _vague(text, start)
         or written in ("一一", "一二", "一三")
         or written + after in ("四周", "三口", "两口")
@@ -246,12 +209,9 @@ def _written(text: str, found: re.Match[str], taken: Sequence[Value]) -> Value |
         return None
     number = chinese_number(written) or 0
     spelt = all(c in _DIGITS for c in written) and not single
-    if spelt and not (
-        (after == "年" and len(written) == 4 and text[end + 1 : end + 2] not in "级級")
-        or "〇" in written
-        or "零" in written
-    ):
+    year = after == "年" and len(written) == 4 and text[end + 1 : end + 2] not in "级級"
+    if spelt and not (year or "〇" in written or "零" in written):
         return None  # 三四五六: one after the other
     # 十几 is more than ten, and who has 两人 may say "both" or nothing.
-    loose = after in ("几", "幾", "来", "數", "数") or text[start - 1 : start] == "双"
+    loose = after in ("几", "幾", "来", "數", "数") or before == "双"
     return Value(start, end, f"num:{number}", "number", doubtful=loose) if number > 1 else None
