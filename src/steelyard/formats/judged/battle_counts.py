@@ -1,31 +1,28 @@
 """Battle logs as count arrays: what statistics need of a log.
 
-Short text is read whole (:mod:`steelyard.formats.judged.battles`). Of long text, Parquet and
-folders DuckDB reads the columns that matter: battles that are alike are read once, as one table,
-and every row gets the code of its battle and of its unit. Everything is counted in memory. Logs of
-other tools are unfolded in memory, as are winners beside losers and logs with swapped orders.
+Logs are read whole (:mod:`steelyard.formats.judged.battles`), but for plain battles in Parquet or
+long CSV: DuckDB reads the columns that matter, battles that are alike are read once, and every row
+gets the code of its battle and of its unit. Whatever is odd there is left to the other reader.
 """
 
 from __future__ import annotations
 
-import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from operator import lt
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.data.judgements import BattleLog, Codes, Floats, encode
+from steelyard.data.judgements import BattleLog, encode
 from steelyard.formats import columns as roles
 from steelyard.formats import duck, files, parquet, registry, tables
-from steelyard.formats.cells import label, sql_gap, sql_number
+from steelyard.formats.cells import sql_gap, sql_number
 from steelyard.formats.duck import quote
 from steelyard.formats.files import kept, on_disk
 from steelyard.formats.format import Foreign, Format
@@ -38,7 +35,7 @@ from steelyard.formats.verdicts.judges import ORDER_COLUMNS
 from steelyard.formats.view import FileView
 from steelyard.stats.strength.wins import Battles, PairWins, UnitCounts, battle_pairs
 
-_LONG = 8_000_000  # bytes of text from which DuckDB reads a log, packed or not
+_LONG = 8_000_000  # bytes of text from which DuckDB reads logs, packed or not
 _HEAD = 1 << 20  # bytes that show names and separators
 _MEMORY = "1GB"  # what DuckDB may hold before it goes to disk
 _OF_LOGS = (battles.FORMAT, battles.RANKINGS)
@@ -147,19 +144,13 @@ def read_counts(
         counted = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
         return replace(counted, inputs=foreign.files, notes=foreign.notes)
     paths = [file for path in inputs for file in log_files(path)]
-    whole = None
-    if len(paths) > 1 or is_parquet(on_disk(paths[0])) or _is_long(paths[0]):
-        whole = _read_tables(paths, columns, by_unit=by_unit, in_order=in_order)
-    if whole is not None:
-        return from_log(whole, by_unit=by_unit, in_order=in_order)
+    if _is_long(paths):
+        whole = _read_long(paths, columns, by_unit=by_unit, in_order=in_order)
+        if whole is not None:
+            return from_log(whole, by_unit=by_unit, in_order=in_order)
     whole, form, notes = _read_whole(paths, columns)
     counted = from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
     return replace(counted, notes=notes)
-
-
-def _is_long(path: Path) -> bool:
-    file = on_disk(path)
-    return file.is_file() and file.stat().st_size >= _LONG
 
 
 def _read_whole(
@@ -230,55 +221,39 @@ def _is_whole(duels: Battles) -> bool:
 
 # Through DuckDB.
 
-
-class _Column(NamedTuple):
-    """A column as SQL of its text (never NULL) and its number, and how a text becomes a cell."""
-
-    text: str
-    number: str
-    cell: Callable[[str], Any] = str
-    unreadable: str = "false"  # SQL that tells whether a cell holds something, but no number
+#: By column the SQL of its text, never NULL, and of its number; None for what is neither.
+_Cells = dict[str, tuple[str, str] | None]
 
 
-class _Rows(NamedTuple):
-    """Rows of a file as SQL, the columns that are wanted, the names of all, and lines of rows."""
+def _is_long(paths: Sequence[Path]) -> bool:
+    """Tell whether DuckDB reads logs: Parquet, or long text with a header."""
+    disk = [on_disk(path) for path in paths]
+    if any(files.suffix(path) not in ("csv", "tsv", "parquet", "pq") for path in paths):
+        return False
+    return any(map(is_parquet, disk)) or sum(path.stat().st_size for path in disk) >= _LONG
 
-    source: str
-    columns: Mapping[str, _Column]
-    names: Sequence[str]
-    line_of: Callable[[int], int]
 
-
-def _read_tables(
+def _read_long(
     paths: Sequence[Path], columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> BattleLog | None:
-    """Read logs one after the other as one log; None for those that are read in memory."""
+    """Read battles that are alike once; None for logs that are read in memory.
+
+    These say, too, on which line something is wrong.
+    """
     import duckdb
 
-    if any(files.head(path, 100).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") for path in paths):
-        return None  # a JSON list, which has no lines
-    logs: list[BattleLog] = []
-    with _session() as connection:
-        for path in paths:
-            try:
-                with _opened(path, columns, connection) as rows:
-                    how = {"by_unit": by_unit, "in_order": in_order}
-                    log = _read_rows(path, rows, columns, connection, **how)
-            except duckdb.Error as error:
-                if is_parquet(on_disk(path)) or isinstance(error, duckdb.OutOfMemoryException):
-                    raise duck.failure(error, path, "table") from error
-                return None  # the reader of text says what is wrong
-            if log is None and len(paths) > 1 and columns.are_rankings(_header(path, rows)):
-                raise InputError("rankings in a folder of logs of battles", path=path)
-            if log is None:
+    try:
+        with _session() as connection:
+            names = _tabulate(paths, columns, connection)
+            if names is None:
                 return None
-            logs.append(log)
-    if not any(map(len, logs)):
-        raise columns.no_rows(paths[0].parent if len(paths) > 1 else paths[0])
-    having = {log.unit is not None: path for log, path in zip(logs, paths, strict=True)}
-    if len(having) > 1:
-        raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
-    return _joined(logs)
+            return _of_table(
+                paths[0], names, columns, connection, by_unit=by_unit, in_order=in_order
+            )
+    except duckdb.OutOfMemoryException as error:
+        raise duck.failure(error, paths[0], "table") from error
+    except (duckdb.Error, InputError, tables.BrokenQuotesError):
+        return None
 
 
 @contextmanager
@@ -298,161 +273,114 @@ def _session() -> Iterator[Any]:
             raise
 
 
-def _header(path: Path, rows: _Rows) -> RawTable:
-    return RawTable(path, dict.fromkeys(rows.names, ()), 0)
-
-
 @contextmanager
-def _opened(path: Path, columns: LogColumns, connection: Any) -> Iterator[_Rows]:
-    """Open a file for SQL."""
+def _opened(path: Path, connection: Any) -> Iterator[tuple[str, _Cells]]:
+    """Open a file for SQL; one that is not laid out plainly has no columns here."""
     if is_parquet(on_disk(path)):
         with parquet.opened(path, connection) as (_, source):
             described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             names = parquet.column_names(connection, source, [n for n, *_ in described], path)
             pairs = zip(names, described, strict=True)
-            typed = {name: _typed(quote(shown), kind) for name, (shown, kind, *_) in pairs}
-            yield _Rows(source, typed, names, lambda row: row + 1)
+            yield source, {name: _typed(quote(shown), kind) for name, (shown, kind, *_) in pairs}
         return
-    text, kind = _head(path), files.kind(path)
-    with duck.plain_path(path) as name:
-        if files.is_json(text, kind):
-            yield _json_rows(path, name, text, columns)
-        else:
-            yield _delimited_rows(path, name, text, kind)
-
-
-def _typed(sql: str, kind: str) -> _Column:
-    """Return a column of Parquet: of names, numbers, dates, or of what is none of them."""
-    shown = f"coalesce(CAST({sql} AS VARCHAR), '')"
-    if parquet.is_number(kind):
-        return _Column(shown, f"CAST({sql} AS DOUBLE)", lambda text: text or None)
-    if kind == "DATE" or kind.startswith("TIMESTAMP"):
-        return _Column(shown, f"CAST(epoch({sql}) AS DOUBLE)")
-    if kind == "VARCHAR" or kind.startswith("ENUM"):
-        return _text_column(f"CAST({sql} AS VARCHAR)", shown)
-    if kind == "UUID":
-        return _Column(shown, "NULL::DOUBLE", unreadable="true")
-    truth = kind == "BOOLEAN"  # which is no name, as a list is none
-    return _Column(
-        shown, "NULL::DOUBLE", lambda text: json.loads(text or "null") if truth else [text], "true"
-    )
-
-
-def _text_column(sql: str, shown: str, cell: Callable[[str], Any] = str) -> _Column:
-    number = sql_number(sql)
-    unreadable = f"{number} IS NULL AND {sql} IS NOT NULL AND NOT ({sql_gap(sql)})"
-    return _Column(shown, number, cell, unreadable)
-
-
-def _head(path: Path) -> str:
-    """Decode the first lines of a file."""
-    try:
-        with files.opened(path) as stream:
-            data = stream.read(_HEAD)
-            data += stream.readline() if data[-1:] not in (b"", b"\n") else b""
-    except (OSError, EOFError):
-        data = files.read_bytes(path)  # which says what is wrong
-    text, _ = files.decode_table(data, path)
-    if not text.strip():
-        raise InputError("empty file", path=path)
-    return text
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with files.opened(path) as stream:
-        yield from files.decode_lines(stream, path)
-
-
-def _delimited_rows(path: Path, name: str, text: str, kind: str) -> _Rows:
+    lines = files.head(path, _HEAD).rpartition(b"\n")[0]
+    text, kind = files.decode_table(lines, path)[0], files.kind(path)
     delimiter = tables.delimiter_of(text, kind)
-    padded = tables.is_padded(text, delimiter)
-
-    def records(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-        return tables.csv_records(lines, delimiter, quoted=True, padded=padded)
-
-    try:
-        names = tables.check_header(path, next(records(iter(text.splitlines(keepends=True))))[1])
-    except tables.BrokenQuotesError as error:
-        raise InputError(error.args[0], path=path, line=error.args[1]) from None
-
-    def line_of(row: int) -> int:
-        starts = (line for line, _ in records(text for _, text in _lines(path)))
-        return next(line for number, line in enumerate(starts, -1) if number == row)
-
-    cells = (f"trim(c{k}, ' ')" if padded else f"c{k}" for k in range(len(names)))
-    columns = {
-        name: _text_column(cell, f"coalesce({cell}, '')")
-        for name, cell in zip(names, cells, strict=True)
-    }
-    types = ["VARCHAR"] * len(names)
-    source = duck.csv_source(name, path, types, delimiter, quote='"')
-    return _Rows(source, columns, names, line_of)
+    if files.is_json(text, kind) or tables.is_padded(text, delimiter):
+        yield "", {}
+        return
+    records = tables.csv_records(iter(text.splitlines(keepends=True)), delimiter, quoted=True)
+    names = tables.check_header(path, next(records, (1, [""]))[1])
+    with duck.plain_path(path) as literal_path:
+        types = ["VARCHAR"] * len(names)
+        source = duck.csv_source(literal_path, path, types, delimiter, quote='"')
+        yield source, {name: _typed(f"c{k}", "VARCHAR") for k, name in enumerate(names)}
 
 
-def _json_rows(path: Path, name: str, text: str, log_columns: LogColumns) -> _Rows:
-    names: dict[str, None] = {}
-    for line, content in enumerate(files.lines(text), 1):
-        if content.strip():
-            value = files.parse_json(content, path, line)
-            names |= dict.fromkeys(files.need_object(value, path, line))
-
-    def line_of(row: int) -> int:
-        filled = (line for line, content in _lines(path) if content.strip())
-        return next(line for number, line in enumerate(filled) if number == row)
-
-    wanted = list(filter(log_columns.wants, names)) or list(names)[:1]
-    columns = {
-        name: _text_column(
-            f"({sql}->>'$')", f"coalesce(CAST({sql} AS VARCHAR), 'null')", json.loads
-        )
-        for name, sql in ((name, quote(name)) for name in wanted)
-    }
-    return _Rows(duck.json_source(name, path, wanted), columns, list(names), line_of)
-
-
-def _read_rows(
-    path: Path, rows: _Rows, columns: LogColumns, connection: Any, *, by_unit: bool, in_order: bool
-) -> BattleLog | None:
-    """Read battles that are alike once, then every row by the code of its battle and unit."""
-    columns.check(rows.names, path)
-    header = _header(path, rows)
-    if columns.are_rankings(header):
+def _typed(sql: str, kind: str) -> tuple[str, str] | None:
+    text = f"CAST({sql} AS VARCHAR)"
+    if parquet.is_number(kind):
+        number = f"CAST({sql} AS DOUBLE)"
+    elif kind == "DATE" or kind.startswith("TIMESTAMP"):
+        number = f"CAST(epoch({sql}) AS DOUBLE)"
+    elif kind in ("VARCHAR", "UUID") or kind.startswith("ENUM"):
+        number = sql_number(text)
+    else:
         return None
-    names = columns.find(header)
-    flags = set(ORDER_COLUMNS) & set(rows.names) - set(columns.ignore)
-    if names.left == battles.WINNER or flags:
-        return None
-    alike = _alike(columns, names)
-    _tabulate(rows, alike, names, connection)
-    if names.time and connection.execute("SELECT bool_or(no_time) FROM log").fetchone()[0]:
-        return None  # the reader of whole logs says which
-    kinds = _numbered(path, rows, alike, "battle", "min(rowid)", connection)
-    chosen = [
-        row
-        for row in range(kinds.n_rows)
-        if all(label(kinds.columns[name][row]) == value for name, value in columns.where)
-    ]
+    return f"coalesce({text}, '')", number
+
+
+def _tabulate(paths: Sequence[Path], columns: LogColumns, connection: Any) -> BattleColumns | None:
+    """Make the table ``log`` of the columns that matter, called by their roles.
+
+    None for logs that are not plain battles, or whose files differ.
+    """
+    names: BattleColumns | None = None
+    for path in paths:
+        with _opened(path, connection) as (source, cells):
+            if not cells:
+                return None
+            columns.check(cells, path)
+            header = RawTable(path, dict.fromkeys(cells, ()), 0)
+            flags = set(ORDER_COLUMNS) & set(cells) - set(columns.ignore)
+            if columns.are_rankings(header) or flags:
+                return None
+            battle = columns.find(header)
+            if battle.left == battles.WINNER or names not in (None, battle):
+                return None
+            sql = {name: both for name, both in cells.items() if both is not None}
+            roles_of = {role: name for role, name in battle._asdict().items() if name is not None}
+            if not sql.keys() >= {*roles_of.values(), *dict(columns.where)}:
+                return None
+            shown = [
+                f"{sql[name][0]} AS {quote(role)}"
+                for role, name in roles_of.items()
+                if role != "time"
+            ]
+            if battle.time is not None:
+                text, number = sql[battle.time]
+                shown += [f"{number} AS t", f"t IS NULL AND NOT ({sql_gap(text)}) AS no_time"]
+            chosen = [f"{sql[name][0]} = {duck.literal(value)}" for name, value in columns.where]
+            verb = "CREATE TEMP TABLE log AS" if names is None else "INSERT INTO log"
+            condition = " AND ".join(chosen) or "true"
+            connection.execute(f"{verb} SELECT {', '.join(shown)} FROM {source} WHERE {condition}")
+            names = battle
+    return names
+
+
+def _of_table(
+    path: Path, names: BattleColumns, columns: LogColumns, connection: Any, *, by_unit: bool,
+    in_order: bool,
+) -> BattleLog | None:  # fmt: skip
+    """Read the battles of the table ``log``."""
+    unread = "no_time" if names.time else "false"
+    [(n_rows, no_time)] = connection.execute(
+        f"SELECT count(*), bool_or({unread}) FROM log"
+    ).fetchall()
+    if not n_rows or no_time:
+        return None  # the other reader says which
+    alike = {
+        name: role
+        for role in ("left", "right", "outcome", "weight")
+        if (name := getattr(names, role)) is not None
+    }
+    kinds = _numbered(path, alike, "battle", "min(rowid)", connection)
     left, right = (None, None) if names.outcome is None else (names.left, names.right)
     plain = LogColumns(left, right, names.outcome, words=columns.words, swapped=columns.swapped)
-    read = battles.read(kinds.take(chosen).without([name for name, _ in columns.where]), plain)
-    duels = Battles(read.left, read.right, read.outcome, len(read.systems), read.weight)
+    read = battles.read(kinds, plain)
+    shown, source = ["battle.code AS battle"], f"log JOIN battle USING ({_keys(alike)})"
     timed = in_order and names.time is not None
-    by_unit = by_unit and names.unit is not None
-    shown = ["battle.code AS battle", *(["t"] if timed else [])]
-    source = f"log JOIN battle USING ({', '.join(alike.values())})"
-    if by_unit:
-        units = _numbered(path, rows, {str(names.unit): "u"}, "unit", "u", connection)
-        shown, source = [*shown, "unit.code AS unit"], f"{source} JOIN unit USING (u)"
+    shown += ["t"] if timed else []
+    unit_names, unit = None, None
+    if by_unit and names.unit is not None:
+        units = _numbered(path, {names.unit: "unit"}, "units", "unit", connection)
+        unit_names, unit = encode(units.labels(names.unit))
+        shown, source = [*shown, "units.code AS unit"], f"{source} JOIN units USING (unit)"
     # Sums of whole numbers are the same in any order.
+    duels = Battles(read.left, read.right, read.outcome, len(read.systems), read.weight)
     order = " ORDER BY log.rowid" if in_order or not _is_whole(duels) else ""
     cells = connection.execute(f"SELECT {', '.join(shown)} FROM {source}{order}").fetchnumpy()
-    position = np.full(kinds.n_rows, -1, dtype=np.int32)
-    position[chosen] = np.arange(len(chosen))
-    row = position[cells["battle"]]
-    if columns.where:
-        kept = row >= 0
-        row, cells = row[kept], {name: values[kept] for name, values in cells.items()}
-    unit_names, unit = _units(units, cells["unit"]) if by_unit else (None, None)
+    row = cells["battle"]
     return BattleLog(
         read.systems,
         read.left[row],
@@ -461,91 +389,27 @@ def _read_rows(
         None if read.weight is None else read.weight[row],
         np.ma.filled(cells["t"], np.nan) if timed else None,
         unit_names,
-        unit,
+        None if unit is None else unit[cells["unit"]],
     )
 
 
-def _units(table: RawTable, code: Codes) -> tuple[tuple[str, ...], Codes]:
-    """Return the units that rows have, by name, and their codes."""
-    used = np.flatnonzero(np.bincount(code, minlength=table.n_rows))
-    [column] = table.columns
-    labels = (table if len(used) == table.n_rows else table.take(used.tolist())).labels(column)
-    if all(map(lt, labels, labels[1:])):
-        names, number = tuple(labels), np.arange(len(labels), dtype=np.int32)
-    else:
-        names, number = encode(labels)
-    if len(used) == len(names) == table.n_rows and names == tuple(labels):
-        return names, code
-    position = np.zeros(table.n_rows, dtype=np.int32)
-    position[used] = number
-    return names, position[code]
-
-
-def _alike(columns: LogColumns, names: BattleColumns) -> dict[str, str]:
-    """Return the columns in which battles that are alike agree, and what SQL calls them."""
-    shared = [names.left, names.right, names.outcome, names.weight, *dict(columns.where)]
-    present = dict.fromkeys(name for name in shared if name is not None)
-    return {name: f"b{k}" for k, name in enumerate(present)}
-
-
-def _tabulate(rows: _Rows, alike: Mapping[str, str], names: BattleColumns, connection: Any) -> None:
-    """Make the table ``log`` of what is read of a file."""
-    shown = [f"{rows.columns[name].text} AS {key}" for name, key in alike.items()]
-    if names.unit is not None:
-        shown.append(f"{rows.columns[names.unit].text} AS u")
-    if names.time is not None:
-        time = rows.columns[names.time]
-        shown += [f"{time.number} AS t", f"{time.unreadable} AS no_time"]
-    connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE log AS SELECT {', '.join(shown)} FROM {rows.source}"
-    )
+def _keys(columns: Mapping[str, str]) -> str:
+    return ", ".join(map(quote, columns.values()))
 
 
 def _numbered(
-    path: Path, rows: _Rows, columns: Mapping[str, str], table: str, order: str, connection: Any
+    path: Path, columns: Mapping[str, str], table: str, order: str, connection: Any
 ) -> RawTable:
     """Number the different rows of some columns in an order, and return them."""
-    keys = ", ".join(columns.values())
+    keys = _keys(columns)
     connection.execute(
-        f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {keys}, min(rowid) AS first, "
+        f"CREATE TEMP TABLE {table} AS SELECT {keys}, "
         f"CAST(row_number() OVER (ORDER BY {order}) - 1 AS INTEGER) AS code "
         f"FROM log GROUP BY {keys}"
     )
-    texts = connection.execute(f"SELECT {keys}, first FROM {table} ORDER BY code").fetchnumpy()
-    first = texts["first"]
-    cells = {n: list(map(rows.columns[n].cell, texts[key].tolist())) for n, key in columns.items()}
-    return RawTable(path, cells, len(first), lambda row: rows.line_of(int(first[row])))
-
-
-def _joined(logs: Sequence[BattleLog]) -> BattleLog:
-    """Put logs under each other."""
-    if len(logs) == 1:
-        return logs[0]
-    systems, code = encode([name for log in logs for name in log.systems])
-    units, unit = encode([name for log in logs for name in log.units or ()])
-    of_log = np.split(code, np.cumsum([len(log.systems) for log in logs])[:-1])
-    units_of_log = np.split(unit, np.cumsum([len(log.units or ()) for log in logs])[:-1])
-
-    def numbers(name: str, missing: float) -> Floats | None:
-        parts = [getattr(log, name) for log in logs]
-        if all(part is None for part in parts):
-            return None
-        filled = (np.full(len(log), missing) if part is None else part
-                  for log, part in zip(logs, parts, strict=True))  # fmt: skip
-        return np.concatenate(list(filled))
-
-    pairs = list(zip(logs, of_log, units_of_log, strict=True))
-    named = logs[0].unit is not None
-    return BattleLog(
-        systems,
-        np.concatenate([codes[log.left] for log, codes, _ in pairs]),
-        np.concatenate([codes[log.right] for log, codes, _ in pairs]),
-        np.concatenate([log.outcome for log in logs]),
-        numbers("weight", 1.0),
-        numbers("time", np.nan),
-        units if named else None,
-        np.concatenate([codes[log.unit] for log, _, codes in pairs]) if named else None,
-    )
+    texts = connection.execute(f"SELECT {keys} FROM {table} ORDER BY code").fetchnumpy()
+    cells = {name: texts[role].tolist() for name, role in columns.items()}
+    return RawTable(path, cells, len(next(iter(cells.values()))))
 
 
 # Logs of other tools.
