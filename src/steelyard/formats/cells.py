@@ -212,8 +212,6 @@ def skipping(column: str) -> str:
 
 #: SQL of the list of gaps, for ``IN (...)`` and for what ``read_csv`` takes as NULL.
 SQL_GAPS = ", ".join(literal(word) for word in sorted(GAPS))
-#: What ``str.strip`` takes off: a name of these alone is none.
-_BLANK = literal(f"[{''.join(c for c in map(chr, range(0x3001)) if c.isspace())}]*")
 
 
 def sql_number(text: str) -> str:
@@ -225,8 +223,3 @@ def sql_number(text: str) -> str:
 def sql_gap(text: str) -> str:
     """SQL that tells whether a text is a word for a gap."""
     return f"coalesce({text} IN ({SQL_GAPS}), false)"
-
-
-def sql_blank(name: str) -> str:
-    """SQL that tells whether a name is absent or blank, and so none."""
-    return f"coalesce(regexp_full_match({name}, {_BLANK}), true)"

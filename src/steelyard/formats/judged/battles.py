@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.text import plural
 from steelyard.data.judgements import BattleLog, Floats, Rankings, encode
 from steelyard.data.verdicts import Bools
@@ -87,11 +87,6 @@ class LogColumns:
         also = (LOSER, *_OUTCOMES_ALSO, *(side for pair in judges.SIDES for side in pair))
         return name in (*self.named, *selects, *also) or roles.is_log_text(name)
 
-    def wants(self, name: str) -> bool:
-        """Tell whether a column is read at all."""
-        others = (*roles.WEIGHT, *roles.TIME, _TIE, *judges.ORDER_COLUMNS)
-        return name in others or self.is_text(name) or roles.is_rank(name)
-
     def selected(self, table: RawTable) -> RawTable:
         """Keep the rows and columns that are left."""
         for column, value in self.where:
@@ -109,11 +104,6 @@ class LogColumns:
                     f"{path}: column '{column}' selects rows or is ignored: it can't be part of a "
                     "battle, too"
                 )
-
-    def no_rows(self, path: Path) -> InputError:
-        """Say that nothing is left of a log."""
-        chosen = " and ".join(f"{name}={value}" for name, value in self.where)
-        return InputError(f"no row has {chosen}" if chosen else "has no rows", path=path)
 
     def are_rankings(self, table: RawTable) -> bool:
         """Tell whether a table ranks two systems or more per row, and nobody named a side."""
@@ -190,9 +180,7 @@ def _present(table: RawTable, column: str) -> str:
     return column
 
 
-def read(
-    table: RawTable, columns: LogColumns | None = None, outcomes: Outcomes | None = None
-) -> BattleLog:
+def read(table: RawTable, columns: LogColumns | None = None) -> BattleLog:
     """Read a log; outcomes are words, systems or points of the left side in 0..1."""
     columns = columns or LogColumns()
     names = columns.find(table)
@@ -206,7 +194,7 @@ def read(
     if names.tie is not None:
         points[_tied(table, names.tie)] = TIE
     if names.outcome is not None:
-        points = _points(table, columns, names.outcome, (lefts, rights), outcomes)
+        points = _points(table, columns, names.outcome, (lefts, rights))
     return BattleLog(
         systems,
         codes[: len(lefts)],
@@ -224,15 +212,14 @@ def _tied(table: RawTable, column: str) -> Bools:
 
 
 def _points(
-    table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]],
-    outcomes: Outcomes | None,
-) -> Floats:  # fmt: skip
+    table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]]
+) -> Floats:
     """Return the points of the left side; what is no outcome is an error with its line."""
     cells = _usable(judges.cells_of(table, column))
-    if outcomes is None:
-        outcomes = columns.outcomes(distinct := set(cells) - {None}, column, table.place)
-        if not (distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])):
-            outcomes = columns.with_names(outcomes, {*zip(cells, *sides, strict=True)}, table.place)
+    distinct = set(cells) - {None}
+    outcomes = columns.outcomes(distinct, column, table.place)
+    if not (distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])):
+        outcomes = columns.with_names(outcomes, {*zip(cells, *sides, strict=True)}, table.place)
     points, by_name = outcomes.points(cells, *sides)
     for row in np.flatnonzero(np.isnan(points))[:1].tolist():
         table.fail(f"outcome {table.columns[column][row]!r}, expected {EXPECTED}", row)
