@@ -30,9 +30,10 @@ def written(path: Path, text: str) -> Path:
 
 
 def with_another(path: Path) -> list[Path]:
-    """Put a log beside another: several files go through DuckDB, however short they are."""
-    other = path.with_name("other.csv")
-    other.write_text("left,right,outcome,weight,prompt\nA,B,left,1,p\n", encoding="utf-8")
+    """Put a log beside one in Parquet: both go through DuckDB, however short they are."""
+    other = path.with_name("other.parquet")
+    columns = {"left": ["A"], "right": ["B"], "outcome": ["left"], "weight": ["1"]}
+    tables.write(other, columns | {"prompt": ["p"]})
     return [path, other]
 
 
@@ -181,7 +182,7 @@ def test_bad_outcomes_in_json(tmp_path: Path, refusal: Refusal, cell: str) -> No
     path = written(tmp_path / "x.jsonl", "\n" + "".join(rows))
     message = refusal(read_any, path)
     assert message.startswith(f"{path}:4: ")
-    assert refusal(battle_counts.read_counts, with_another(path)) == message
+    assert refusal(battle_counts.read_counts, path) == message
 
 
 @pytest.mark.parametrize(

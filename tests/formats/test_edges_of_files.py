@@ -15,7 +15,7 @@ from steelyard.core.errors import InputError
 from steelyard.demo.folder import write_files
 
 
-@pytest.mark.parametrize("form", ["long", "wide", "text", "unified"])
+@pytest.mark.parametrize("form", ["long", "text"])
 def test_scores_of_whole_systems_have_no_segments_to_write(
     tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

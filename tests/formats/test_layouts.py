@@ -187,15 +187,12 @@ def test_save_says_what_is_lost(tmp_path: Path) -> None:
         "which scores are better when lower",
     ):
         assert what in lost
-    assert "human scores" in save(es, tmp_path / "x.tsv", to="submission")
 
 
 def test_save_refuses(tmp_path: Path, refusal: Refusal) -> None:
     es = rich()
     assert "did you mean 'native'?" in refusal(save, es, tmp_path / "x.csv", to="nativ")
     assert "format" in refusal(save, es, tmp_path / "x.xlsx", to="long")
-    two = es.with_scores("BLEU", es["chrF-refA"].values)
-    assert "one score" in refusal(save, two, tmp_path / "x.csv", to="wide")
     (tmp_path / "file").write_text("")
     for form in NAMED:
         suffix = {"mtme": "", "native": ".parquet"}.get(form, ".jsonl")

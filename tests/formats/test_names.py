@@ -17,7 +17,6 @@ from steelyard import EvalSet, ScoreTable, Segments, load, save
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
 from steelyard.formats.judged import battle_counts
-from steelyard.formats.scoretables import read_wide, write_wide
 
 pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]
@@ -121,18 +120,6 @@ def test_columns_of_foreign_parquet_that_differ_in_case_keep_their_names(tmp_pat
         "X": [[2.0]],
         "x": [[1.0]],
     }
-
-
-@pytest.mark.parametrize("name", ["segment", "doc", "source", "ref", "reference", "lp", "ref:x"])
-def test_wide_table_does_not_swallow_a_system(tmp_path: Path, name: str) -> None:
-    es = EvalSet((name, "A"), Segments(("1",)), {"score": ScoreTable(np.array([[1.0], [2.0]]))})
-    path = tmp_path / "x.csv"
-    try:
-        write_wide(es, path)
-    except UsageError as error:
-        assert name in str(error)  # noqa: PT017
-    else:
-        assert read_wide(tables.read(path)).identical(es)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])

@@ -168,8 +168,8 @@ def test_human_evaluation_from_the_command_line(capsys: Any, tmp_path: Path) -> 
     assert run(["human", str(LOG), "--protocol", "esa", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert [system["system"] for system in result["systems"]] == ["sysA", "sysB"]
-    out = tmp_path / "out.jsonl"
-    command = ["data", "convert", str(LOG), str(out), "--to", "unified", "--lp", "en-de"]
+    out = tmp_path / "out.parquet"
+    command = ["data", "convert", str(LOG), str(out), "--lp", "en-de"]
     assert run([*command, "--anonymise-raters"]) == 0
     again = load(out)
     assert again.ratings["human"].raters == ("rater1", "rater2")

@@ -106,23 +106,14 @@ def test_segments_that_documents_number_anew_go_by_doc_id(tmp_path: Path) -> Non
     es = load(written(tmp_path / "x.jsonl", records))
     assert es.segments.ids == ("de-en_US_#_news_#_doc0_#_0", "de-en_US_#_news_#_doc7_#_0")
     assert any("go by doc_id" in note for note in es.notes)
-    save(es, tmp_path / "again.jsonl", to="unified")
-    assert load(tmp_path / "again.jsonl").identical(es)
 
 
-@pytest.mark.parametrize("to", ["unified", "native", "mtme"])
+@pytest.mark.parametrize("to", ["native", "mtme"])
 def test_a_unified_file_comes_back(tmp_path: Path, to: str) -> None:
     es = load(UNIFIED)
-    out = tmp_path / {"unified": "x.jsonl", "native": "x.parquet", "mtme": "x"}[to]
+    out = tmp_path / {"native": "x.parquet", "mtme": "x"}[to]
     assert save(es, out, to=to) == []
     assert load(out).identical(es)
-
-
-def test_what_a_unified_file_has_no_place_for_is_named(tmp_path: Path) -> None:
-    lost = save(load(OLDER), tmp_path / "x.jsonl", to="unified")
-    assert lost == ["scores that are no means of ratings"]
-    again = load(tmp_path / "x.jsonl")
-    assert again.ratings["human"].identical(load(OLDER).ratings["human"])
 
 
 def test_judgements_without_an_annotator_are_of_several_people(tmp_path: Path) -> None:
@@ -176,55 +167,18 @@ def test_languages_of_standalone_ratings_are_chosen(tmp_path: Path, refusal: Ref
     assert len(load(path, where={"lp": "de-fr", "rater_id": "rater2"}).ratings["human"]) == 1
 
 
-def test_standalone_ratings_come_back(tmp_path: Path) -> None:
-    es = load(STANDALONE)
-    assert save(es, tmp_path / "x.jsonl", to="standalone") == []
-    assert load(tmp_path / "x.jsonl").identical(es)
-    assert rows(tmp_path / "x.jsonl") == sorted(
-        rows(STANDALONE), key=lambda r: (r["system_id"], r["segment_id"])
-    )
-
-
-def test_one_of_several_ratings_is_written(tmp_path: Path, refusal: Refusal) -> None:
-    es = load(STANDALONE)
-    own = es.ratings["human"]
-    both = EvalSet(
-        es.systems,
-        es.segments,
-        {},
-        es.outputs,
-        {"mqm.r1": own.take(own.rater == 0), "mqm.r2": own.take(own.rater == 1), "esa": own},
-        language_pair="de-en",
-    )
-    out = tmp_path / "x.jsonl"
-    message = refusal(save, both, out, to="standalone")
-    assert message.endswith("(esa, mqm.r1, mqm.r2): choose with human=NAME")
-    assert "no ratings 'x'" in refusal(save, both, out, to="standalone", human="x")
-    save(both, out, to="standalone", human="mqm.r2")
-    assert load(out).ratings["human"].raters == ("rater2",)
-    save(both, out, to="standalone", human="mqm")  # raters together
-    assert load(out).ratings["human"].identical(own)
-
-
-def test_standalone_ratings_need_ratings_and_texts(tmp_path: Path, refusal: Refusal) -> None:
-    es = load(STANDALONE)
-    bare = EvalSet(es.systems, es.segments, ratings=es.ratings)
-    assert "no texts" in refusal(save, bare, tmp_path / "x", to="standalone")
-    bare = EvalSet(es.systems, es.segments, outputs=es.outputs)
-    assert "no ratings to write" in refusal(save, bare, tmp_path / "x", to="standalone")
-
-
 # Anonymous raters.
 
 
 def test_raters_are_made_anonymous_whatever_the_target(tmp_path: Path) -> None:
     es = load(UNIFIED)
-    for to in ("unified", "standalone", "native"):
-        out = tmp_path / ("x.parquet" if to == "native" else f"{to}.jsonl")
-        save(es, out, to=to, anonymise_raters=True)
-        (ratings,) = load(out).ratings.values()
-        assert ratings.raters == tuple(f"rater{n}" for n in range(1, 8))
-        assert b"engcze" not in out.read_bytes()
+    names = tuple(f"rater{n}" for n in range(1, 8))
+    native, table = tmp_path / "x.parquet", tmp_path / "x.jsonl"
+    save(es, native, anonymise_raters=True)
+    assert load(native).ratings["ESA"].raters == names
+    save(es, table, to="errors", anonymise_raters=True)
+    assert {row["rater"] for row in rows(table)} == set(names)
+    assert b"engcze" not in native.read_bytes() + table.read_bytes()
 
 
 def test_the_key_to_raters_tells_who_is_who() -> None:
@@ -258,12 +212,12 @@ def test_rankings_are_made_anonymous_and_battles_have_no_raters(refusal: Refusal
 
 def test_convert_makes_raters_anonymous(tmp_path: Path, capsys: Any) -> None:
     out, key = tmp_path / "x.jsonl", tmp_path / "key.json"
-    command = ["data", "convert", str(UNIFIED), str(out), "--to", "standalone"]
+    command = ["data", "convert", str(UNIFIED), str(out), "--to", "errors"]
     assert run([*command, "--rater-key", str(key)]) == 2
     assert "--rater-key goes with --anonymise-raters" in capsys.readouterr().err
     assert run([*command, "--anonymise-raters", "--rater-key", str(key)]) == 0
-    assert "has no place for: domains, scores, values and times" in capsys.readouterr().err
-    assert {row["rater_id"] for row in rows(out)} == {f"rater{n}" for n in range(1, 8)}
+    assert "has no place for: texts, scores" in capsys.readouterr().err
+    assert {row["rater"] for row in rows(out)} == {f"rater{n}" for n in range(1, 8)}
     assert json.loads(key.read_text())["rater2"] == "engcze01"
     assert run([*command, "--anonymise-raters", "--force"]) == 0
     assert run([*command, "--anonymise-raters", "--rater-key", str(key)]) == 2

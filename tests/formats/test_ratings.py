@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from steelyard import Rankings, Ratings, load, save
+from steelyard import Ratings, load, save
 from steelyard.core.errors import InputError
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.load import read as read_inputs
@@ -293,29 +293,3 @@ def test_bad_ranks(tmp_path: Path, refusal: Refusal, rank: str) -> None:
 def test_rankings_need_a_segment(tmp_path: Path, refusal: Refusal) -> None:
     path = written(tmp_path / "x.csv", "system1Id,system1rank,system2Id,system2rank\nA,1,B,2\n")
     assert "segment" in refusal(read_any, path)
-
-
-@st.composite
-def some_rankings(draw: st.DrawFn) -> Rankings:
-    n, k = draw(st.integers(1, 5)), draw(st.integers(2, 4))
-    pool = ["A", "b c", "007", "1"]
-    places = [[draw(st.sampled_from([*pool, None])) for _ in range(k)] for _ in range(n)]
-    places[0][0] = "A"
-    systems = tuple(sorted({name for row in places for name in row if name}))
-    codes = np.array([[systems.index(p) if p else -1 for p in row] for row in places], np.int32)
-    ranks = np.array([[float(draw(st.integers(1, 5))) for _ in range(k)] for _ in range(n)])
-    ranks[codes < 0] = nan
-    segments, raters = ("1", "a b"), ("j 1", "j2")
-    segment = np.array([i % 2 for i in range(n)], np.int32)
-    rater = np.array([i % 2 for i in range(n)], np.int32)
-    some = 1 + (n > 1)
-    return Rankings(systems, segments[:some], raters[:some], segment, rater, codes, ranks)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
-@settings(max_examples=30)
-@given(made=some_rankings())
-def test_rankings_come_back(fresh: Fresh, suffix: str, made: Rankings) -> None:
-    path = fresh() / f"x.{suffix}"
-    save(made, path)
-    assert read(path).identical(made)

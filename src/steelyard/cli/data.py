@@ -335,9 +335,8 @@ class ConvertOptions(Options):
 
     to: str | None = text(
         None,
-        "native, mtme, long, wide, system, text, submission, submission-sys, unified or "
-        "standalone; errors, ratings, rankings, battles or entities for judgements; by default "
-        "OUT's suffix decides.",
+        "native, mtme, long, system or text; errors, ratings, battles or entities for "
+        "judgements; by default OUT's suffix decides.",
         metavar="FORMAT",
     )
     force: bool = flag("Overwrite what is there.")

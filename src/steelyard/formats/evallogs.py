@@ -25,11 +25,6 @@ from steelyard.formats.scoretables import LONG
 from steelyard.formats.view import FileView, Record, Start, document, records, within
 
 
-def _note_judges(log: Log, judges: list[str]) -> None:
-    if judges:
-        log.note(f"scores that a model gave: {listed(judges, 6)}")
-
-
 def _dotted(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return {f"{prefix}.{name}": value for name, value in values.items()}
 
@@ -204,7 +199,6 @@ def inspect_log(log: Log) -> Iterator[Row]:
     others = [str(r) for r in reducers if r != "mean"] if isinstance(reducers, list) else []
     if others:
         log.note(f"Inspect reduced epochs by {listed(others)}; here scores are means over epochs")
-    _note_judges(log, list(_inspect_judges(run.get("scorers"))))
 
 
 def _inspect_scores(scorers: Record) -> dict[str, Any]:
@@ -214,18 +208,6 @@ def _inspect_scores(scorers: Record) -> dict[str, Any]:
         value = scorers.object(name).get("value")
         scores |= _dotted(name, value) if isinstance(value, dict) else {name: value}
     return scores
-
-
-def _inspect_judges(scorers: object) -> Iterator[str]:
-    """Yield the scorers with the models that graded, as far as the header names them."""
-    for scorer in scorers if isinstance(scorers, list) else ():
-        options = scorer.get("options") if isinstance(scorer, dict) else None
-        models = options.get("model") if isinstance(options, dict) else None
-        several = models if isinstance(models, list) else [models]
-        plain = [model.get("model") if isinstance(model, dict) else model for model in several]
-        names = [name for name in plain if isinstance(name, str)]
-        if names:
-            yield f"'{scorer.get('name')}' by {listed(names)}"
 
 
 # lm-evaluation-harness ----------------------------------------------------------------------------
@@ -377,7 +359,6 @@ class _Result:
     output: str | None
     scores: Mapping[str, Any]
     problem: str = ""  # "error" or "unasserted" if nothing was measured
-    judges: frozenset[str] = frozenset()
 
 
 def _is_table(view: FileView) -> bool:
@@ -442,7 +423,6 @@ def _result(record: Record) -> _Result:
             record.get("score"), record.get("success"), record.inner("namedScores").values
         ),
         problem=_problem(record, assertions),
-        judges=frozenset(_promptfoo_judges(assertions)),
     )
 
 
@@ -453,17 +433,6 @@ def _problem(record: Record, assertions: object) -> str:
         return "error"
     parts = record.if_object("gradingResult").get("componentResults")
     return "" if parts or assertions else "unasserted"
-
-
-def _promptfoo_judges(assertions: object) -> Iterator[str]:
-    """Yield the models that assertions ask, each with what it judges."""
-    for assertion in assertions if isinstance(assertions, list) else ():
-        judge = assertion.get("provider") if isinstance(assertion, dict) else None
-        judge = judge.get("id") if isinstance(judge, dict) else judge
-        if isinstance(judge, str) and judge.strip():
-            metric = assertion.get("metric")
-            has_name = isinstance(metric, str) and metric.strip()
-            yield f"'{metric if has_name else assertion.get('type')}' by {judge}"
 
 
 def _csv_results(view: FileView) -> Iterator[_Result]:
@@ -596,7 +565,6 @@ def promptfoo_results(log: Log) -> Iterator[Row]:
     problems = Counter(result.problem for result in results)
     log.note("results are errors of the provider: their scores are missing", problems["error"])
     log.note("results assert nothing: their scores are missing", problems["unasserted"])
-    _note_judges(log, sorted({judge for result in results for judge in result.judges}))
 
 
 # DeepEval -----------------------------------------------------------------------------------------
@@ -662,7 +630,6 @@ def deepeval_run(log: Log) -> Iterator[Row]:
     system = log.system(system or identifier, "folder", why)
     seen: Counter[str] = Counter()
     sources: dict[str, str | None] = {}
-    judges: dict[str, str] = {}
     n_errors = 0
     cases = (
         pair
@@ -681,9 +648,6 @@ def deepeval_run(log: Log) -> Iterator[Row]:
             name = metric.name("name")
             if name in scores:
                 case.fail(f"case '{item}' has two metrics named '{name}'")
-            judge = metric.words("evaluationModel")
-            if judge is not None:
-                judges[name] = judge
             if metric.get("error") is not None:
                 scores[name], n_errors = None, n_errors + 1
                 continue
@@ -704,7 +668,6 @@ def deepeval_run(log: Log) -> Iterator[Row]:
         )
     if n_errors:
         log.note(f"{plural(n_errors, 'score')} missing, since the metric failed")
-    _note_judges(log, [f"'{name}' by {model}" for name, model in judges.items()])
 
 
 FORMATS = (inspect_log, lm_eval_samples, promptfoo_results, deepeval_run)

@@ -31,7 +31,6 @@ class Format:
     to: str | None = None  # what ``save(to=...)`` calls it
     suits: Callable[[Any, Path], bool] = lambda _value, _path: False  # if nobody says ``to``
     drops: tuple[str, ...] = ()  # what it has no place for, as in save.LOSSES
-    takes: tuple[str, ...] = ()  # arguments of ``save`` that ``write`` takes
     folder: bool = False
 
 

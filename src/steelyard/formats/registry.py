@@ -73,7 +73,6 @@ FORMATS: tuple[Format, ...] = (
     scoretables.SYSTEM_TABLE,
     scoretables.TEXT,
     submission.FORMAT,
-    submission.SYSTEM_FORMAT,
 )
 
 _DEPTH = 5  # folders in folders that are looked into

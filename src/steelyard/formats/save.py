@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_choice, check_flag, check_instance
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -17,7 +15,6 @@ from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.format import Format
 from steelyard.formats.judged import battles
 from steelyard.formats.judged import ratings as directassessment
-from steelyard.formats.judged.builder import means
 from steelyard.formats.registry import FORMATS
 
 Saved = EvalSet | Ratings | Rankings | BattleLog | EntityAnnotations
@@ -30,27 +27,11 @@ def _any(test: Callable[[ScoreTable], bool]) -> Callable[[EvalSet], bool]:
     return lambda es: any(test(table) for table in es.scores.values())
 
 
-def _any_rating(test: Callable[[Ratings], bool]) -> Callable[[EvalSet], bool]:
-    return lambda es: any(test(ratings) for ratings in es.ratings.values())
-
-
-def _other_scores(es: EvalSet) -> bool:
-    """Tell whether there is a score that the mean of its ratings does not give again."""
-    systems = {name: i for i, name in enumerate(es.systems)}
-    segments = {name: i for i, name in enumerate(es.segments.ids)}
-    return any(
-        name not in es.ratings
-        or not np.allclose(means(es.ratings[name], systems, segments), table.values, equal_nan=True)
-        for name, table in es.scores.items()
-    )
-
-
 #: What a format may have no place for, and how to tell whether a set has it.
 LOSSES: dict[str, Callable[[EvalSet], bool]] = {
     "texts": lambda es: bool(es.segments.sources or es.segments.references or es.outputs),
     "scores": lambda es: bool(es.scores),
     "segment scores": _any(lambda t: t.has_segments),
-    "human scores": lambda es: bool(es.human),
     "official system scores": _any(lambda t: t.system_scores is not None),
     "stored domain and document scores": _any(
         lambda t: t.domain_scores is not None or t.document_scores is not None
@@ -59,29 +40,12 @@ LOSSES: dict[str, Callable[[EvalSet], bool]] = {
     "ratings": lambda es: bool(es.ratings),
     "which scores are human": lambda es: bool(es.human),
     "scores without any value": _any(lambda t: not t.has_segments and t.system_scores is None),
-    "segment ids": lambda es: es.segments.ids != tuple(str(i) for i in range(es.n_segments)),
-    "names of metrics that do not say what they see": lambda es: any(
-        not es[n].uses or not n.endswith("-" + ".".join(es[n].uses)) for n in es.metrics
-    ),
     "statistics of corpus scores": _any(lambda t: t.statistics is not None),
-    "domains": lambda es: es.segments.domains is not None,
-    "references": lambda es: bool(es.segments.references),
-    "scores that are no means of ratings": _other_scores,
-    "values and times of ratings": _any_rating(
-        lambda r: not np.isnan(r.value).all() or r.seconds is not None
-    ),
-    "segment ids that begin with their document": lambda es: any(
-        document and segment.startswith(f"{document}_#_")
-        for segment, document in zip(es.segments.ids, es.segments.documents or (), strict=False)
-    ),
-    "batches and controls of ratings": _any_rating(
-        lambda r: r.unit is not None or not r.is_item("system").all()
-    ),
 }
 
 
 #: What a format that has no place for scores of whole systems drops.
-_SYSTEM_SCORES = {"scores", "official system scores", "scores that are no means of ratings"}
+_SYSTEM_SCORES = {"scores", "official system scores"}
 
 
 def save(
@@ -95,12 +59,10 @@ def save(
 ) -> list[str]:
     """Write a set or judgements, whole or not at all; gives back what the format had no place for.
 
-    ``to`` is one of ``native mtme long wide system text submission submission-sys unified
-    standalone`` for sets, or of ``errors ratings rankings battles entities`` for
-    judgements; by default the suffix decides: a folder is mt-metrics-eval, ``.parquet`` native,
-    other tables are long. ``human`` names the ratings to write, where a format
-    holds those of one name and the set has several. With ``anonymise_raters`` raters are called
-    rater1, rater2, ...
+    ``to`` is one of ``native mtme long system text`` for sets, or of ``errors ratings battles
+    entities`` for judgements; by default the suffix decides: a folder is mt-metrics-eval,
+    ``.parquet`` native, other tables are long. ``human`` names the ratings to write, where a set
+    has several. With ``anonymise_raters`` raters are called rater1, rater2, ...
     """
     check_instance((str, Path), "a path", path=path)
     saved = tuple({form.gives for form in FORMATS})
@@ -111,13 +73,9 @@ def save(
     path = Path(path)
     if anonymise_raters:
         value, _ = anonymous(value)
-    if to is None:
-        fitting = (form for form in FORMATS if isinstance(value, form.gives))
-        form = next(form for form in fitting if form.suits(value, path))
-        held: Saved = value
-    else:
-        form = NAMED[to]
-        held = _held(value, form, human)
+    fitting = (form for form in FORMATS if isinstance(value, form.gives))
+    form = NAMED[to] if to else next((f for f in fitting if f.suits(value, path)), battles.FORMAT)
+    held = _held(value, form, human)
     assert form.write is not None  # only these are named, or suit
     if isinstance(held, EvalSet) and not held.n_segments and _SYSTEM_SCORES & {*form.drops}:
         raise UsageError(
@@ -125,7 +83,6 @@ def save(
             f'{form.to} holds segments; to="system" holds these scores'
         )
     more: dict[str, Any] = {"overwrite": overwrite} if form.folder else {}
-    more |= {"human": human} if "human" in form.takes else {}
     form.write(held, path, **more)
     if isinstance(held, Ratings):
         lost = held.errors is not None and form is directassessment.FORMAT

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import UsageError
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, encode
@@ -267,17 +266,6 @@ def read_wide(table: RawTable, score: str = "score") -> EvalSet:
     return EvalSet(names, segments, scores=scores, language_pair=languages)
 
 
-def write_wide(es: EvalSet, path: Path, score: str | None = None) -> None:
-    """Write one score of a set (the only one, or the one that is named)."""
-    if score is None:
-        if len(es.scores) != 1:
-            raise UsageError(f"a wide table holds one score, the set has {len(es.scores)}")
-        score = next(iter(es.scores))
-    roles.check_free(es.systems, "system")
-    systems = dict(zip(es.systems, es[score].values, strict=True))
-    tables.write(path, {"segment": es.segments.ids, **systems}, names=("segment",))
-
-
 def read_texts(table: RawTable) -> EvalSet:
     """Read texts, documents and domains; a system without a text for a segment has None there."""
     languages, table = roles.language_pair(table)
@@ -371,9 +359,6 @@ WIDE = TableFormat(
     of_scores=True,
     prepare=_prepared_wide,
     read=read_wide,
-    write=write_wide,
-    to="wide",
-    drops=("texts", "official system scores", *_DETAILS),
 )
 SYSTEM_TABLE = TableFormat(
     name="system table",

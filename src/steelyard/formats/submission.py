@@ -9,19 +9,16 @@ such a folder.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
-import numpy as np
-
-from steelyard.core.errors import InputError, UsageError
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.core.errors import InputError
+from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.formats import files
 from steelyard.formats.cells import parse_number
-from steelyard.formats.format import Format, SetFormat
+from steelyard.formats.format import SetFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.scoretables import read_long, read_system
 
@@ -103,42 +100,6 @@ def _one_metric(table: RawTable, metric: str, ref: str) -> EvalSet:
     return replace(es, scores=scores, name=f"{table.path}: '{name}'")  # what a warning calls it
 
 
-def write(es: EvalSet, path: Path, *, level: str = "seg") -> None:
-    """Write the metrics of a set, at level ``seg`` (nine columns) or ``sys`` (seven)."""
-    if es.language_pair is None:
-        raise UsageError("a submission names its language pair: say lp=SRC-TGT")
-    lines = []
-    for name in es.metrics:
-        table = es.scores[name]
-        ref = ".".join(table.uses) or "src"
-        head = (name.removesuffix(f"-{ref}"), es.language_pair, es.name or "unknown")
-        rows = _segment_rows(es, table, ref) if level == "seg" else _system_rows(es, table, ref)
-        lines += ["\t".join((*head, *row)) for row in rows]
-    width = len(SEGMENT_COLUMNS if level == "seg" else SYSTEM_COLUMNS)
-    for line in lines:
-        if line.count("\t") != width - 1 or "\n" in line:
-            raise UsageError("a name holds a tab or a line end, which a submission can't")
-    files.write_text(path, "".join(f"{line}\n" for line in lines))
-
-
-def _segment_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[str, ...]]:
-    unknown = (None,) * es.n_segments
-    domains, documents = es.segments.domains or unknown, es.segments.documents or unknown
-    for system, values in zip(es.systems, table.values.tolist(), strict=True):
-        for i, value in enumerate(values):
-            if not np.isnan(value):
-                groups = (domains[i] or "all", documents[i] or "all")
-                yield (*groups, ref, system, str(i + 1), repr(value))
-
-
-def _system_rows(es: EvalSet, table: ScoreTable, ref: str) -> Iterator[tuple[str, ...]]:
-    for system, value in zip(es.systems, table.system_means().tolist(), strict=True):
-        if not np.isnan(value):
-            yield ("all", ref, system, repr(value))
-
-
-_DROPS = ("names of metrics that do not say what they see",)
-_STORED = ("stored domain and document scores", "ratings")
 FORMAT = SetFormat(
     name="submission",
     gives=EvalSet,
@@ -148,15 +109,4 @@ FORMAT = SetFormat(
     recognise=lambda view: recognise(view.path),
     read=lambda view, lp, where: read(view.path, lp=lp, where=where),
     columns=frozenset(SEGMENT_COLUMNS),
-    write=write,
-    to="submission",
-    drops=("texts", "human scores", "segment ids", *_DROPS, "official system scores", *_STORED),
-)
-SYSTEM_FORMAT = Format(
-    name="submission of system scores",
-    gives=EvalSet,
-    known_by="written only; read as submission",
-    write=partial(write, level="sys"),
-    to="submission-sys",
-    drops=("texts", "human scores", "segment scores", *_DROPS, *_STORED),
 )

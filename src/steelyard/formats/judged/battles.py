@@ -371,21 +371,6 @@ def unfolded(rankings: Rankings) -> BattleLog:
     )
 
 
-def write_rankings(rankings: Rankings, path: Path) -> None:
-    """Write the columns that :func:`read_rankings` reads."""
-    columns: dict[str, object] = {
-        "segmentId": [rankings.segments[code] for code in rankings.segment],
-        "judgeId": [rankings.raters[code] for code in rankings.rater],
-    }
-    for k in range(rankings.system.shape[1]):
-        codes = rankings.system[:, k]
-        columns[f"system{k + 1}Id"] = [rankings.systems[c] if c >= 0 else None for c in codes]
-        columns[f"system{k + 1}rank"] = [
-            None if np.isnan(r) else int(r) for r in rankings.rank[:, k]
-        ]
-    tables.write(path, columns)
-
-
 def _used_of_rankings(table: RawTable) -> list[str]:
     places = roles.places(table.columns)
     ranked = [f"system{rank_of}{what}" for rank_of in places for what in ("Id", "rank")]
@@ -420,7 +405,4 @@ RANKINGS = TableFormat(
     marks=("places",),
     prepare=lambda table: noting_unused(table, _used_of_rankings(table)),
     read=read_rankings,
-    write=write_rankings,
-    to="rankings",
-    suits=lambda _value, _path: True,
 )

@@ -293,19 +293,6 @@ def in_characters(text: str, *units: int) -> tuple[int, ...]:
     )
 
 
-def to_included(error: ErrorSpan) -> dict[str, object]:
-    """Return an error with the last character of its span, the inverse of :func:`included`."""
-    placed = error.start is not None and error.end is not None
-    value: dict[str, object] = {
-        "start_i": error.start if placed else MISSING,
-        "end_i": (error.end or 0) - 1 if placed else MISSING,
-        "severity": error.severity or None,
-        "error_type": error.category or None,
-    }
-    score = {} if error.score is None else {"score": error.score}
-    return value | score | ({"is_source_error": True} if error.in_source else {})
-
-
 def prepare(table: RawTable) -> RawTable:
     """Name segments by their documents where needed; note which columns are not used."""
     table = within_documents(table)

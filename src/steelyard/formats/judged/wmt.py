@@ -18,13 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.table import dumps
+from steelyard.core.errors import InputError
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.judgements import Ratings
 from steelyard.formats import files
-from steelyard.formats.folders.mtme_writer import owner_of
 from steelyard.formats.foreign import Log, Row, foreign
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errors
@@ -186,76 +183,6 @@ def _seconds(judged: Record, key: str) -> float:
     return took
 
 
-def _write_unified(es: EvalSet, path: Path) -> None:
-    """Write all segments with outputs and ratings, as lists; control items are left out.
-
-    Times begin at 0, since a set keeps how long a rating took and not when.
-    """
-    if es.language_pair is None:
-        raise UsageError("doc_id names the language pair: say lp=SRC-TGT")
-    judged = _judgements(es)
-    rows = []
-    for i, segment in enumerate(es.segments.ids):
-        sources = es.segments.sources
-        row: dict[str, Any] = {
-            "doc_id": _doc_id(es, i),
-            "src_text": None if sources is None else sources[i],
-            "tgt_text": {
-                name: texts[i] for name, texts in es.outputs.items() if texts[i] is not None
-            },
-            "scores": {system: judged.get((system, segment), []) for system in es.systems},
-        }
-        rows.append(dumps(row, indent=None) + "\n")
-    files.write_text(path, "".join(rows))
-
-
-def _doc_id(es: EvalSet, i: int) -> str:
-    """Name a segment, whose id may be such a name already, or begin with its document."""
-    unknown = (None,) * es.n_segments
-    lp, segment = str(es.language_pair), es.segments.ids[i]
-    if segment.startswith(f"{lp}{_MARK}") and segment.count(_MARK) >= 3:
-        return segment
-    domain = (es.segments.domains or unknown)[i] or "all"
-    document = (es.segments.documents or unknown)[i] or "all"
-    segment = segment.removeprefix(f"{document}{_MARK}")
-    for name in (lp, domain, segment):
-        if _MARK in name:
-            raise UsageError(f"'{name}' holds {_MARK}, which parts the names in doc_id")
-    return _MARK.join((lp, domain, document, segment))
-
-
-def _judgements(es: EvalSet) -> dict[tuple[str, str], list[dict[str, Any]]]:
-    by_cell: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for name, ratings in es.ratings.items():
-        waves = np.array(ratings.wave or [0] * len(ratings), dtype=np.int64)
-        rows = np.flatnonzero(ratings.is_item("system", "repeat"))
-        protocol = {} if name == HUMAN else {"protocol": name}
-        written: Counter[tuple[str, str]] = Counter()
-        for row in rows[np.argsort(waves[rows], kind="stable")].tolist():
-            cell = (ratings.systems[ratings.system[row]], ratings.segments[ratings.segment[row]])
-            judged = by_cell.setdefault(cell, [])
-            # A reader tells the wave by the position in the list.
-            for _ in range(int(waves[row]) - 1 - written[cell]):
-                judged.append({"score": None, **protocol})
-                written[cell] += 1
-            judged.append({**_judgement(ratings, row), **protocol})
-            written[cell] += 1
-    return by_cell
-
-
-def _judgement(ratings: Ratings, row: int) -> dict[str, Any]:
-    value: dict[str, Any] = {
-        "score": float(ratings.value[row]),
-        "annotator": ratings.raters[ratings.rater[row]],
-    }
-    marked = None if ratings.errors is None else ratings.errors[row]
-    if marked is not None:
-        value["errors"] = [errors.to_included(error) for error in marked]
-    if ratings.seconds is not None and not np.isnan(ratings.seconds[row]):
-        value["times"] = [0, float(ratings.seconds[row])]
-    return value
-
-
 UNIFIED = SetFormat(
     name="WMT unified",
     gives=EvalSet,
@@ -267,20 +194,11 @@ UNIFIED = SetFormat(
     keys=("doc_id", "src_text", "tgt_text"),
     read=_read_unified,
     columns=_UNIFIED_COLUMNS,
-    write=_write_unified,
-    to="unified",
-    drops=(
-        "references",
-        "scores that are no means of ratings",
-        "batches and controls of ratings",
-        "segment ids that begin with their document",
-    ),
 )
 
 
 # Standalone ratings.
 
-_COUNTED = re.compile("0|[1-9][0-9]{0,8}")
 _STANDALONE_COLUMNS = frozenset(
     ("lp", "document_id", "system_id", "rater_id", "src_lang", "tgt_lang")
 )
@@ -348,55 +266,6 @@ def _segments(rows: list[Record]) -> list[str]:
     return [f"{document}/{segment}" if document else segment for segment, document in pairs]
 
 
-def _write_standalone(es: EvalSet, path: Path, *, human: str | None = None) -> None:
-    """Write one kind of ratings: ``human``, and those whose names begin with it and a dot."""
-    chosen = [
-        ratings
-        for name, ratings in es.ratings.items()
-        if human is None or owner_of(name, [human]) == human
-    ]
-    if not es.ratings:
-        raise UsageError(f"{path}: the set has no ratings to write")
-    if human is None and len(chosen) > 1:
-        names = listed(list(es.ratings), 8)
-        raise UsageError(f"{path}: the set has several ratings ({names}): choose with human=NAME")
-    if not chosen:
-        raise UsageError(f"{path}: no ratings '{human}'; {hint(str(human), es.ratings)}")
-    if not es.outputs:
-        raise UsageError(f"{path}: the set has no texts, which standalone ratings hold")
-    lines = [line for ratings in chosen for line in _lines(es, ratings)]
-    files.write_text(path, "".join(f"{line}\n" for line in lines))
-
-
-def _lines(es: EvalSet, ratings: Ratings) -> list[str]:
-    segments = es.segments
-    index = {name: i for i, name in enumerate(segments.ids)}
-    unknown = (None,) * es.n_segments
-    source, _, target = (es.language_pair or "").partition("-")
-    lines = []
-    for row in np.flatnonzero(ratings.is_item("system", "repeat")).tolist():
-        marked = None if ratings.errors is None else ratings.errors[row]
-        if marked is None:
-            continue  # nobody was asked for errors
-        system, rater = ratings.systems[ratings.system[row]], ratings.raters[ratings.rater[row]]
-        name = ratings.segments[ratings.segment[row]]
-        i = index[name]
-        document = None if ratings.document is None else ratings.document[row] or None
-        value: dict[str, Any] = {
-            "source": (segments.sources or unknown)[i],
-            "hypothesis": es.outputs.get(system, unknown)[i],
-            "errors": [error.to_dict() for error in marked],
-            "document_id": (segments.documents or unknown)[i] or document,
-            "segment_id": int(name) if _COUNTED.fullmatch(name) else name,
-            "system_id": system,
-            "rater_id": None if rater == NOBODY else rater,
-            "src_lang": source or None,
-            "tgt_lang": target or None,
-        }
-        lines.append(dumps(value, indent=None))
-    return lines
-
-
 def _is_standalone(view: FileView) -> bool:
     """Tell ratings from tables that count errors, or have them beside a system."""
     return isinstance((view.record or {}).get("errors"), list) and not view.has("system")
@@ -415,16 +284,6 @@ STANDALONE = SetFormat(
     recognise=_is_standalone,
     read=_read_standalone,
     columns=_STANDALONE_COLUMNS,
-    write=_write_standalone,
-    to="standalone",
-    takes=("human",),
-    drops=(
-        "domains",
-        "references",
-        "scores",
-        "values and times of ratings",
-        "batches and controls of ratings",
-    ),
 )
 
 
