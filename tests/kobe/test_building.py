@@ -17,9 +17,9 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base import build as building
 from steelyard.kobe.base import index
 from steelyard.kobe.base.build import Limits, build
-from steelyard.kobe.base.index import script
+from steelyard.kobe.base.codec import script
 from steelyard.kobe.base.knowledge import Base, KnowledgeBase
-from steelyard.kobe.base.records import Entity, Flag, Name
+from steelyard.kobe.base.codec import Entity, Flag, Name
 from steelyard.kobe.linking.wordforms import fold
 
 

@@ -15,7 +15,7 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.knowledge import Base, KnowledgeBase
 from steelyard.kobe.base.layers import Layers, add
-from steelyard.kobe.base.records import Entity, Flag, Name
+from steelyard.kobe.base.codec import Entity, Flag, Name
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.options import LinkOptions
 

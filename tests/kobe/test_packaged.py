@@ -12,7 +12,7 @@ from steelyard.core.errors import InputError
 from steelyard.kobe.base import packaged
 from steelyard.kobe.base.build import Limits, build
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import default, embedded, packages
+from steelyard.kobe.base.knowledge import default, embedded, packages
 from steelyard.kobe.languages import known
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.wordforms import fold

@@ -20,8 +20,8 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.base.own import TERM_PRIOR, AliasTable, Terms
-from steelyard.kobe.base.public import ParaNames, Wikidata, Wordnets, classes
-from steelyard.kobe.base.records import CONCEPT, CORE, Entity, Name, Source
+from steelyard.kobe.base.sources import ParaNames, Wikidata, Wordnets, classes
+from steelyard.kobe.base.codec import CONCEPT, CORE, Entity, Name, Source
 from steelyard.kobe.languages import known, normalise
 
 LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})
@@ -360,7 +360,7 @@ def test_the_dump_of_the_benchmark(tmp_path):
 
 
 def test_the_class_map_is_well_formed():
-    from steelyard.kobe.base.records import CATEGORIES
+    from steelyard.kobe.base.codec import CATEGORIES
 
     assert len(classes()) > 100
     assert set(classes().values()) <= {*CATEGORIES, "-"}

@@ -12,8 +12,8 @@ from steelyard.kobe.base import spelling as spelling_module
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.index import steps
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.records import Entity, Flag, Name
-from steelyard.kobe.base.spelling import spelling, spelt
+from steelyard.kobe.base.codec import Entity, Flag, Name
+from steelyard.kobe.base.codec import spelling, spelt
 from steelyard.kobe.linking.wordforms import fold
 
 ODD = (

@@ -16,7 +16,7 @@ from make_base.states import is_taken as is_state
 from make_base.states import matched
 from make_base.tables import table
 from steelyard.core.errors import InputError
-from steelyard.kobe.base.records import Flag, Name
+from steelyard.kobe.base.codec import Flag, Name
 
 # -- names of people, organisations, products and works
 

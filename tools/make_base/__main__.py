@@ -18,7 +18,7 @@ from make_base.names import ORIGINS, Names, choose, given_names, read
 from make_base.places import cities
 from make_base.states import StateItems, States, Subdivisions, subdivisions
 from steelyard.kobe.base.build import build
-from steelyard.kobe.base.records import UNSTATED, Source
+from steelyard.kobe.base.codec import UNSTATED, Source
 from steelyard.kobe.linking.wordforms import fold
 
 HOME = Path(__file__).parents[2] / "src" / "steelyard" / "kobe" / "base" / "embedded"

@@ -19,8 +19,7 @@ from typing import Any
 from make_base.dictionary import mostly_ordinary, ordinary, ordinary_somewhere
 from make_base.places import cities, city_entity
 from steelyard.core.errors import InputError
-from steelyard.kobe.base.index import script
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name, script
 from steelyard.kobe.languages import known, primary
 from steelyard.kobe.linking.wordforms import fold
 

@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from make_base.places import country, people, zone_city
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name, population_prior
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name, population_prior
 from steelyard.kobe.languages import primary
 
 _PLACEHOLDER = re.compile(r"^[A-Z]+[0-9]*$|^\d+$")

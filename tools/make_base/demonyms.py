@@ -20,7 +20,7 @@ from make_base.cldr import at, entity, fresh_data, locales
 from make_base.inflection import RULES, forms, lemma
 from make_base.places import countries, people
 from make_base.tables import table
-from steelyard.kobe.base.records import Entity, Flag, Name
+from steelyard.kobe.base.codec import Entity, Flag, Name
 from steelyard.kobe.linking.lexicon import UNSPACED
 from steelyard.kobe.linking.wordforms import stop_words
 

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from make_base.cldr import entity
 from make_base.tables import table
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name
 
 _LABEL = int(Flag.LABEL)
 _FAMILIAR = 6.5  # 10^6.5 people: abbreviations that newspapers don't explain

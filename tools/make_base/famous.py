@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from make_base.tables import HERE, table
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name
 
 _LABEL = int(Flag.LABEL)
 _FAMILIAR = 6.5  # 10^6.5 people: names that newspapers don't explain

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from make_base.choice import CATEGORIES, Candidate, is_taken
 from make_base.dictionary import all_ordinary, words
-from steelyard.kobe.base.index import script
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name, sitelinks_prior
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name, script, sitelinks_prior
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
 

@@ -18,8 +18,7 @@ from make_base.dictionary import mostly_ordinary, ordinary, words
 from make_base.names import Row
 from make_base.places import cities, people
 from steelyard.core.errors import InputError
-from steelyard.kobe.base.index import script
-from steelyard.kobe.base.records import Entity, Flag, Name, population_prior
+from steelyard.kobe.base.codec import Entity, Flag, Name, population_prior, script
 from steelyard.kobe.languages import known, primary
 from steelyard.kobe.linking.wordforms import fold
 

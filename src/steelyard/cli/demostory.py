@@ -199,7 +199,7 @@ def _bracketed(text: str, errors: Sequence[ErrorSpan]) -> str:
 
 def _names(es: EvalSet) -> tuple[KobeReport | None, tuple[str, ...]]:
     """Look up names and numbers in the embedded knowledge, if what reads it is installed."""
-    from steelyard.kobe.base.packaged import default
+    from steelyard.kobe.base.knowledge import default
     from steelyard.kobe.run import kobe_metric
 
     named = zip(es.segments.ids, es.segments.documents or (), strict=True)

@@ -22,12 +22,11 @@ from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
     from steelyard.kobe.base.build import Limits
+    from steelyard.kobe.base.codec import Progress, Source
     from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.base.records import Progress, Source
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
-    "omw": "nouns of wordnets: those that the library wn has, or a WN-LMF file",
     "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
     "paranames": "the ParaNames table of names",
     "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
@@ -55,8 +54,7 @@ def kb() -> None:
 
 _BUILD_HELP = """Build a knowledge base from a source.
 
-INPUT is the file of the source. Memory stays bounded however large it is, and a build that was
-interrupted goes on where it stopped when the command is given again, unless the input has changed.
+INPUT is the file of the source, of any size: it is sorted on disk.
 """
 
 
@@ -128,18 +126,14 @@ def build(  # noqa: D103 - its help is above
 
 
 def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
-    from steelyard.kobe.base.own import AliasTable
-    from steelyard.kobe.base.packaged import packages
-    from steelyard.kobe.base.public import ParaNames, Wikidata, Wordnets
+    from steelyard.kobe.base.sources import AliasTable, ParaNames, Wikidata
 
     if name not in SOURCES:
         raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
     if name == "default":
         if path is not None:
             raise UsageError(f"the source 'default' takes no input, found '{path}'")
-        return packages()
-    if name == "omw":
-        return [Wordnets(path)]
+        return [_base("default")]
     if path is None:
         raise UsageError(f"the source '{name}' needs an input: {SOURCES[name]}")
     skip = wanted.skip_broken
@@ -173,28 +167,31 @@ def add(
 
     FILE is a CSV or TBX. A CSV has one column for each language (en, de, German, term_de, ...;
     several names of one thing divided by |), or the columns lang and alias; id, category, prior and
-    same_as may be there too. The base that it is added to stays as it is: the terms lie upon it.
-    Adding a file of the same name again replaces what it said before.
+    same_as may be there too. Names whose status is deprecated or forbidden are kept as such, and
+    never linked. Adding a file of the same name again replaces what it said before.
     """
-    from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.base.layers import EMBEDDED
-    from steelyard.kobe.base.layers import add as add_terms
-    from steelyard.kobe.base.own import Terms
+    from steelyard.kobe.base.glossary import add as add_terms
+    from steelyard.kobe.base.glossary import counted, read_glossary
+    from steelyard.kobe.base.knowledge import EMBEDDED
 
     if (to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
-    terms = Terms(path, lp=lp)
+    glossary = read_glossary(path, lp=lp)
     target = to or output.out
     assert target is not None
     if to is not None:
         if not to.exists():
             raise UsageError(f"--to {to}: no such knowledge base; --out {to} makes one")
-        add_terms(terms, target)
+        base = add_terms(glossary, target)
     else:
-        add_terms(terms, target, upon=EMBEDDED if onto == "default" else onto, force=force)
-    found = KnowledgeBase.open(target)
-    result = {**facts(found), "added": terms.counted()}
-    words = [f"Added {terms.said()}.", _said(result)]
+        upon = EMBEDDED if onto == "default" else onto
+        base = add_terms(glossary, target, upon=upon, force=force)
+    added = counted(glossary)
+    result = {**facts(base), "added": added}
+    langs = ", ".join(f"{lang} {n:,}" for lang, n in added["languages"].items())
+    banned = f"; {plural(added['forbidden'], 'forbidden name')}" if added["forbidden"] else ""
+    what = f"Added {plural(added['terms'], 'term')} of {Path(path).name}: {langs}{banned}."
+    words = [what, _said(result)]
     then = following.command("kb", "info", str(target))
     emit(result, [_table(result)], replace(output, out=None), words=words, then=then)
 
@@ -208,7 +205,7 @@ def _base(name: str) -> Source:
 def located(name: str | None) -> Path:
     """Give the folder of a base that the user named; 'default' is the embedded one."""
     if name in (None, "default"):
-        from steelyard.kobe.base.packaged import embedded
+        from steelyard.kobe.base.knowledge import embedded
 
         return embedded()
     return Path(str(name))
@@ -231,7 +228,6 @@ def _build(
         limits=limits,
         force=force,
         progress=_progress(output),
-        note=partial(note, output=output),
     )
     result = facts(KnowledgeBase.open(target))
     then = following.command("kb", "info", str(target))
@@ -304,7 +300,6 @@ def facts(base: KnowledgeBase) -> dict[str, Any]:
             sorted(zip(manifest["categories"], map(int, counts), strict=True), key=_most)
         ),
         "languages": dict(sorted(manifest["languages"].items(), key=_most)),
-        "layers": manifest.get("layers", []),
         "sources": manifest["sources"],
         "warnings": manifest["warnings"],
     }
@@ -328,13 +323,7 @@ def _table(result: dict[str, Any]) -> Table:
         ("categories", counted(result["categories"])),
         ("languages", f"{len(result['languages'])}: {counted(result['languages'])}"),
     )
-    layers = [
-        f"{layer['path']}: {layer['entities']:,} entities, {layer['names']:,} names of "
-        + listed(layer["sources"], 4)
-        for layer in result["layers"]
-    ]
-    shown = tuple(("upon" if i else "layer", text) for i, text in enumerate(reversed(layers)))
-    return Table("", (Column("what"), Column("value")), (*rows, *shown))
+    return Table("", (Column("what"), Column("value")), rows)
 
 
 def _source_table(result: dict[str, Any]) -> Table:
@@ -355,7 +344,7 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     number = base.entity(id_)
     if number is None:
         raise UsageError(f"no entity '{id_}' in {base.path}")
-    from steelyard.kobe.base.records import TIERS
+    from steelyard.kobe.base.codec import TIERS
 
     names = sorted(base.names(number))
     result: dict[str, Any] = {

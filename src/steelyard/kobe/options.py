@@ -18,7 +18,7 @@ from steelyard.core.options import (
     text,
     whole,
 )
-from steelyard.kobe.base.records import TIERS
+from steelyard.kobe.base.codec import TIERS
 
 if TYPE_CHECKING:
     from steelyard.kobe.mention import Linker

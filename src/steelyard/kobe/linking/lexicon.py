@@ -11,8 +11,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+from steelyard.kobe.base.codec import TIERS, UNSTATED, Flag
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
 from steelyard.kobe.languages import CASELESS
 from steelyard.kobe.linking.phrases import Phrases
 from steelyard.kobe.linking.tokens import in_word

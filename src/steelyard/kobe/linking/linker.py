@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import default
+from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.context import Found, parts_of_names, small_places
 from steelyard.kobe.linking.detection import detect, dotted, inflected, joined, phrases, surnames

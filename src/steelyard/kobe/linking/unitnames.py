@@ -15,7 +15,7 @@ from importlib.resources import files
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from steelyard.kobe.base.records import UNSTATED
+from steelyard.kobe.base.codec import UNSTATED
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
 from steelyard.kobe.linking.wordforms import base_forms, fold, fold_text
 from steelyard.kobe.linking.written import LETTERS
