@@ -509,7 +509,8 @@ class TermBase(KnowledgeBase):
         self.__dict__.update(base.__dict__)  # the same memory maps
         self.path, self._spoken, self._n = path, {}, len(base)
         self._new: list[Entity] = []
-        self._owner_of: dict[str, int] = {}
+        #: Ids that terms have or claim: the entity's number, and the id of the first such term.
+        self._claims: dict[str, tuple[int, str]] = {}
         self._also: dict[int, list[str]] = defaultdict(list)
         self._terms: dict[int, list[Name]] = defaultdict(list)
         self._forbidden: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -534,18 +535,23 @@ class TermBase(KnowledgeBase):
         """Give the entity that a term is, as a build would merge them, or a new one."""
         number = self.owner(entity.id)
         if number is None:
-            space = entity.id.partition(":")[0]
-            owners = {n for id_ in entity.same_as if (n := self.owner(id_)) is not None}
-            ids = {self.external_id(n): n for n in owners}
+            owners: dict[str, int] = {}
+            for id_ in entity.same_as:
+                if (owner := super().owner(id_)) is not None:
+                    owners[self.external_id(owner)] = owner
+                elif id_ in self._claims:
+                    owner, claimant = self._claims[id_]
+                    owners[claimant] = owner
             # Two ids of the same source are never one thing.
-            apart = [id_ for id_ in ids if id_.partition(":")[0] != space]
+            space = entity.id.partition(":")[0]
+            apart = [id_ for id_ in owners if id_.partition(":")[0] != space]
             if apart:
-                number = ids[min(apart, key=lambda id_: (rank(id_), id_))]
+                number = owners[min(apart, key=lambda id_: (rank(id_), id_))]
             else:
                 number = self._n + len(self._new)
                 self._new.append(entity)
         for id_ in (entity.id, *entity.same_as):
-            self._owner_of.setdefault(id_, number)
+            self._claims.setdefault(id_, (number, entity.id))
             self._also[number].append(id_)
         return number
 
@@ -644,16 +650,15 @@ class TermBase(KnowledgeBase):
     def entity(self, external_id: str) -> int | None:
         """Give the number of the entity with this id, or None."""
         number = super().entity(external_id)
-        if number is None:
-            number = self._owner_of.get(external_id)
-            if number is not None and self.external_id(number) != external_id:
-                return None
+        if number is None and external_id in self._claims:
+            owner = self._claims[external_id][0]
+            return owner if self.external_id(owner) == external_id else None
         return number
 
     def owner(self, external_id: str) -> int | None:
         """Give the number of the entity that has this id, or claims it as another of its own."""
         number = super().owner(external_id)
-        return self._owner_of.get(external_id) if number is None else number
+        return self._claims.get(external_id, (None,))[0] if number is None else number
 
     def stated(self, *parts: str) -> Bools:
         """Tell for each entity whether it has a name that is stated to be in a language."""
