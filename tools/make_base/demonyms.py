@@ -44,11 +44,6 @@ class _Demonyms:
     name: str
     version: str
     licence: str
-    position = 0
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version}"
 
     def words(self) -> Iterator[tuple[str, str, str]]:
         """Yield (id, language, first form)."""

@@ -19,11 +19,6 @@ class Everyday:
     name = "everyday"
     version = "1"
     licence = "Apache-2.0"
-    position = 0
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {hash_of()}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each entity with its names."""

@@ -6,7 +6,6 @@ scripts without capitals, where nothing else tells that a word is a name.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 
 from make_base.tables import HERE, table
@@ -25,12 +24,6 @@ class _Table:
     file: str
     version = "1"
     licence = "Apache-2.0"
-    position = 0
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        told = hashlib.sha256(repr(table(self.file)).encode()).hexdigest()[:12]
-        return f"{self.name} {told}"
 
     def langs(self) -> list[str]:
         """Give the titles of the columns."""

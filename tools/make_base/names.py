@@ -66,15 +66,9 @@ class Thing:
 class Names:
     """The names that one of the table's sources gives to chosen entities."""
 
-    position = 0
-
     def __init__(self, origin: str, things: Sequence[Thing]) -> None:
         self.origin, self.things = origin, things
         self.name, self.version, self.licence = ORIGINS[origin]
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version} {len(self.things)}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each entity with what this source calls it."""

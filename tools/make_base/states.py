@@ -59,14 +59,9 @@ class _OfStates:
 
     name: str
     version: str
-    position = 0
 
     def __init__(self, states: Subdivisions) -> None:
         self.states = states
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version} {len(self.states.table)}"
 
 
 class States(_OfStates):

@@ -517,12 +517,13 @@ class TermBase(KnowledgeBase):
         self._speakers: dict[str, list[int]] = defaultdict(list)
         things = _merged([row for glossary in glossaries for row in glossary.rows])
         numbers = [self._number(entity) for entity, _ in things]
-        self._weigh(base, [entity for entity, _ in things], numbers)
+        used = [i for i, (_, names) in enumerate(things) if any(map(_is_used, names))]
+        self._weigh(base, [things[i][0] for i in used], [numbers[i] for i in used])
         flags: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
         for number, (_, names) in zip(numbers, things, strict=True):
             for name in cleaned(names):
                 folded = fold(name.text, name.lang)
-                if name.flags & _FORBIDDEN:
+                if not _is_used(name):
                     self._forbidden[name.lang].append((name.text, number))
                 elif folded and "\0" not in folded:
                     self._terms[number].append(name)
@@ -701,6 +702,10 @@ class TermBase(KnowledgeBase):
         """Give all ids of an entity, its main one first."""
         ids = super().same_as(entity) if entity < self._n else []
         return list(dict.fromkeys([*ids, *self._also.get(entity, ())]))
+
+
+def _is_used(name: Name) -> bool:
+    return not name.flags & _FORBIDDEN
 
 
 def _join(pairs: dict[int, int], number: int, flag: int) -> None:
