@@ -225,6 +225,7 @@ def test_forbidden_names_are_kept_and_never_linked(tmp_path, lower):
     ]
     kb = add(terms(rows), tmp_path / "upper", upon=str(lower))
     number = kb.entity("t:1")
+    assert number is not None
     assert kb.forbidden("en") == [("portable", number), ("Vienna", kb.entity("t:2"))]
     assert kb.forbidden("de") == [("Klapp", number)]
     assert kb.forbidden("fr") == []
@@ -234,6 +235,25 @@ def test_forbidden_names_are_kept_and_never_linked(tmp_path, lower):
     assert [(m.text, linker.name(m.id)) for m in mentions] == [("laptop", "t:1"), ("Vienna", "x:1")]
     build([Base(tmp_path / "upper")], tmp_path / "whole")
     assert "portable" not in texts(tmp_path / "whole")
+
+
+@pytest.mark.parametrize(
+    ("lang", "term", "text", "expected"),
+    [
+        ("de", "Klausel", "die Klauselart der Klauseln", ["Klausel", "Klauseln"]),
+        ("de", "bedarfsorientiert", "bedarfsorientierte Planung", ["bedarfsorientierte"]),
+        ("de", "jährlicher Bericht", "des jährlichen Berichts", ["jährlichen Berichts"]),
+        ("ru", "тип", "типа, типов", ["типа", "типов"]),
+        ("de", "Bericht", "Berichterstatter", ["Bericht"]),
+        ("de", "Rat", "der Ratte", []),
+    ],
+)
+def test_terms_in_other_forms(tmp_path, lang, term, text, expected):
+    rows = [(Entity("t:1", "term", 0, 9.0), [Name(lang, term, 16), Name("en", "x y", 16)])]
+    build([Rows([row("x:1", "Wien", lang), row("x:1", "Vienna")])], tmp_path / "lower")
+    kb = add(terms(rows), tmp_path / "upper", upon=str(tmp_path / "lower"))
+    (mentions,) = DictionaryLinker(kb).link([text], lang, "en")
+    assert [mention.text for mention in mentions] == expected
 
 
 @pytest.mark.parametrize(

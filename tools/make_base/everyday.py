@@ -39,10 +39,3 @@ def _labelled(names: Sequence[Name]) -> list[Name]:
     }
     every = dict.fromkeys([*firsts.values(), *names])
     return [n._replace(flags=_LABEL) if firsts.get(n.lang) == n else n for n in every]
-
-
-def hash_of() -> str:
-    """Give a short hash of the table."""
-    import hashlib
-
-    return hashlib.sha256(repr(table("everyday.tsv")).encode()).hexdigest()[:12]

@@ -586,8 +586,10 @@ class TermBase(KnowledgeBase):
         self._tries = [*self._tries, (names, keys)]
 
         def before(key: int) -> dict[int, int]:
-            pairs = base.postings(key) if key < keys else ((), ())
-            return dict(zip(*map(list, pairs), strict=True))
+            if key >= keys:
+                return {}
+            entities, flags = base.postings(key)
+            return dict(zip(entities.tolist(), flags.tolist(), strict=True))
 
         changed: dict[int, dict[int, int]] = {}
         for (lang, folded), more in flags.items():

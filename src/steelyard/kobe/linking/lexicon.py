@@ -48,6 +48,7 @@ _LARGE = 5.5  # a city of 300,000 is meant by its name alone
 _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
 _NEED_NUMBER = frozenset({"unit"})
+_SHORTEST_STEM = 3  # characters of a term's stem
 _KEPT = 200_000  # of words, pairs of words and entities each that were looked up
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
@@ -442,6 +443,17 @@ class Lexicon:
                     if self.lang == "de" and folded == name + "er":  # Hamburger, Radeberger
                         entry = entry._replace(doubtful=entry.category in PLACES)
                     return key, entry
+        return self._term(folded) if self.phrases.terms else None
+
+    def _term(self, folded: str) -> Form | None:
+        """Find a term of one word with the same stem, for forms that no dictionary has."""
+        stem = self.stems[folded]
+        if len(stem) < _SHORTEST_STEM:
+            return None
+        for name, key in islice(self.kb.starting(self.lang, stem), _READINGS):
+            entry = self.entry(key, name) if self.stems[name] == stem else None
+            if entry is not None and entry.category == "term":
+                return key, entry
         return None
 
     def _is_rare(self, entity: int) -> bool:
