@@ -106,7 +106,7 @@ def test_what_was_added_is_shown(base, tmp_path, capsys):
         (["build", "table", "NAMES", "--out", "o", "--onto", "NOWHERE"], "no such knowledge base"),
         (["build", "table", "BAD", "--out", "OUT"], "BAD:3: 2 fields, expected 3"),
         (["build", "wikidata", "BAD", "--out", "OUT"], "BAD:1: not valid JSON"),
-        (["build", "paranames", "BAD", "--out", "OUT"], "BAD:1: column 'wikidata_id' is missing"),
+        (["build", "paranames", "BAD", "--out", "OUT"], "BAD:1: column 'type' is missing"),
         (["add", "NAMES"], "expected --to DIR (add in place) or --out DIR"),
         (["add", "NAMES", "--to", "NOWHERE"], "NOWHERE: no such knowledge base; --out "),
         (["add", "BAD", "--to", "BASE"], "BAD:3: 2 fields, expected 3"),

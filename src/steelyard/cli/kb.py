@@ -344,7 +344,7 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     number = base.entity(id_)
     if number is None:
         raise UsageError(f"no entity '{id_}' in {base.path}")
-    from steelyard.kobe.base.codec import TIERS
+    from steelyard.kobe.options import TIERS
 
     names = sorted(base.names(number))
     result: dict[str, Any] = {

@@ -36,7 +36,6 @@ from steelyard.kobe.base.codec import (
     NAMESPACES,
     NO_PLACE,
     SPELLINGS,
-    TIERS,
     UNSTATED,
     Entity,
     Flag,
@@ -53,6 +52,7 @@ from steelyard.kobe.base.codec import (
 )
 from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, folding_version, trie_name
 from steelyard.kobe.linking.wordforms import fold
+from steelyard.kobe.options import TIERS
 
 _MEMORY = "1GB"
 #: Names in one trie; building one takes some 120 bytes of memory for each of them.

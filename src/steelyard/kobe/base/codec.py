@@ -66,8 +66,7 @@ KEPT_IF_ANY = Flag.LABEL | Flag.UNSTATED
 Progress = Callable[[str, int, int | None], None]
 
 UNSTATED = "mul"
-CORE, CONCEPT = 0, 1
-TIERS = ("core", "concept")
+CORE, CONCEPT = 0, 1  # numbers of tiers
 
 #: Whose id an entity keeps when sources are merged; others come after these.
 NAMESPACES = ["wd", "iso", "gn", "cur", "lang", "wn"]

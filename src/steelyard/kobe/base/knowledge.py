@@ -39,7 +39,6 @@ from steelyard.kobe.base.codec import (
     MAIN,
     NO_PLACE,
     STATED,
-    TIERS,
     UNSTATED,
     Entity,
     Flag,
@@ -57,6 +56,7 @@ from steelyard.kobe.base.codec import (
 )
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
+from steelyard.kobe.options import TIERS
 
 FORMAT = 2
 MANIFEST = "manifest.json"

@@ -20,7 +20,6 @@ from steelyard.kobe.base.build import check_id
 from steelyard.kobe.base.codec import (
     CONCEPT,
     CORE,
-    TIERS,
     Entity,
     Flag,
     Name,
@@ -29,6 +28,7 @@ from steelyard.kobe.base.codec import (
     sitelinks_prior,
 )
 from steelyard.kobe.languages import primary
+from steelyard.kobe.options import TIERS
 
 _GZIP, _BZIP2, _ZSTD = b"\x1f\x8b", b"BZh", b"\x28\xb5\x2f\xfd"
 _QID = re.compile(r"Q[1-9]\d*")
@@ -307,7 +307,7 @@ class AliasTable(LineSource):
                 ours = [self.also.get(cell, cell) for cell in cells]
                 header = [c if o in cells else o for c, o in zip(cells, ours, strict=True)]
                 for name in self.needed:
-                    if name not in header:
+                    if self.also.get(name, name) not in header:
                         what = f"column '{name}' is missing; found: {', '.join(cells[:12])}"
                         raise InputError(what, path=self.path, line=number)
             elif text and len(cells) != len(header):
@@ -325,7 +325,7 @@ class ParaNames(AliasTable):
 
     name = "paranames"
     licence = "CC-BY-4.0"
-    needed = (*AliasTable.needed, "type")
+    needed = ("wikidata_id", "label", "language", "type")
     also: ClassVar[dict[str, str]] = {
         "wikidata_id": "id", "label": "alias", "language": "lang",
     }  # fmt: skip

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
-from steelyard.kobe.base.codec import TIERS, UNSTATED, Flag
+from steelyard.kobe.base.codec import UNSTATED, Flag
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.languages import CASELESS
 from steelyard.kobe.linking.phrases import Phrases
@@ -25,7 +25,7 @@ from steelyard.kobe.linking.wordforms import (
     stem,
     stop_words,
 )
-from steelyard.kobe.options import LinkOptions
+from steelyard.kobe.options import TIERS, LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
 _LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
