@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError, UsageError
@@ -118,7 +118,7 @@ def linked(kb):
 
 
 @given(LOWER, UPPER)
-@settings(max_examples=15)
+@settings(max_examples=15, phases=[Phase.explicit, Phase.generate])  # to shrink takes minutes
 def test_added_terms_are_as_a_base_built_whole(tmp_path_factory, below, above):
     folder = tmp_path_factory.mktemp("layers") / str(next(folders))
     below, above = list(of_lower(below)), list(of_upper(above))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base.build import Limits, build
-from steelyard.kobe.base.codec import Entity, Flag, Name, script
+from steelyard.kobe.base.codec import Entity, Flag, Name, script, spelling, spelt
 from steelyard.kobe.base.knowledge import Base, KnowledgeBase
 from steelyard.kobe.linking.wordforms import fold
 
@@ -188,22 +188,6 @@ def test_flags(tmp_path):
     assert flags("en", "kg") == Flag.SYMBOL
 
 
-def test_explanations(tmp_path):
-    names = [Name("en", "Germany", Flag.LABEL), Name("en", "FRG"), Name("de", "Deutschland", 16)]
-    build([Rows([(e("wd:Q183"), names)])], tmp_path / "kb")
-    kb = KnowledgeBase.open(tmp_path / "kb")
-    assert (kb.label(0, "de"), kb.label(0, "en"), kb.label(0, "ja")) == (
-        "Deutschland",
-        "Germany",
-        "Germany",
-    )
-    assert kb.names(0) == [names[2], *names[:2]]  # by language
-    assert kb.languages == ("de", "en")
-    assert len(kb) == 1
-    with pytest.raises(UsageError, match="no names in language 'xx'; known: de, en"):
-        kb.check_language("xx")
-
-
 def test_limits(tmp_path):
     rows = [
         (e("x:1", 5.0), [Name("de", "Wien"), Name("en", "Vienna"), Name("mul", "Вена")]),
@@ -227,6 +211,8 @@ def test_a_base_upon_a_base(tmp_path):
     assert kb.category_name(0) == "city"
     assert [part["name"] for part in kb.manifest["sources"]] == ["rows", "more"]
     assert kb.names(0) == [Name("de", "Wien", Flag.LABEL), Name("en", "Vienna")]
+    with pytest.raises(UsageError, match="no names in language 'xx'; known: de, en"):
+        kb.check_language("xx")
     build([Base(tmp_path / "two")], tmp_path / "same")
     assert KnowledgeBase.open(tmp_path / "same").signature == kb.signature
 
@@ -310,3 +296,85 @@ def test_a_file_that_is_not_ours(tmp_path, damage):
                                         else "{}")  # fmt: skip
     with pytest.raises(InputError, match="build it again"):
         KnowledgeBase.open(base)
+
+
+# -- spellings
+
+ODD = (
+    "McDonald's",
+    "İstanbul",
+    "STRASSE",
+    "straße",
+    "ǅ",
+    "ﬁne",
+    "Ⅳ",
+    "o'Neil",
+    "\x01a",
+    "ΌΣΟΣ",
+    "Ё",
+)
+
+
+@given(st.one_of(st.text(max_size=12), st.sampled_from(ODD)), st.sampled_from(["en", "tr", "mul"]))
+def test_every_spelling_comes_back(text, lang):
+    clean = " ".join(text.split())
+    folded = fold(clean, lang)
+    assert spelt(spelling(clean, folded), folded) == clean
+    assert not {"\n", "\t"} & set(spelling(clean, folded))
+
+
+def test_many_blocks(tmp_path):
+    # One block holds 4,096 names.
+    names = [
+        [Name("en", f"{word} {n}") for word in ("mcX", "Mcx", "plain", "eTa")] for n in range(1500)
+    ]
+    build([Rows([(Entity(f"x:{n}", "term"), own) for n, own in enumerate(names)])], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    for n, own in list(enumerate(names))[::70]:
+        entity = kb.entity(f"x:{n}")
+        assert entity is not None
+        assert set(kb.names(entity)) == set(own)
+        assert kb.label(entity) == kb.label(entity, "xx") == f"mcX {n}"  # the first that was read
+
+
+def test_labels(tmp_path):
+    label = int(Flag.LABEL)
+    rows = [
+        (
+            Entity("x:1", "city"),
+            [Name("de", "Wien", label), Name("en", "Wien"), Name("mul", "VIE")],
+        ),
+        (Entity("x:1", "city"), [Name("en", "Vienna", label), Name("mul", "Vienna")]),
+        (Entity("x:2", "city"), [Name("fr", "Linz"), Name("de", "Linz an der Donau", label)]),
+        (Entity("x:3", "city"), [Name("mul", "ZZ"), Name("mul", "Aa"), Name("ru", "Яя", label)]),
+    ]
+    build([Rows(rows)], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert [kb.label(n, "en") for n in range(3)] == ["Vienna", "Linz an der Donau", "ZZ"]
+    assert [kb.label(n, "de") for n in range(3)] == ["Wien", "Linz an der Donau", "ZZ"]
+    assert [kb.label(n, "ru") for n in range(3)] == ["Vienna", "Linz an der Donau", "Яя"]
+
+
+def asked(folder):
+    kb = KnowledgeBase.open(folder)
+    return kb.names(0), kb.label(0), kb.entity("x:1")
+
+
+@pytest.mark.parametrize(
+    "name", ["labels.npy", "cases.npy", "spellings.npy", "ids.bin", "extra.npy"]
+)
+@pytest.mark.parametrize("how", ["missing", "damaged"])
+def test_damaged_files(tmp_path, name, how):
+    build([Rows([(Entity("x:1", "city"), [Name("de", "McWien")])])], tmp_path / "kb")
+    path = tmp_path / "kb" / name
+    path.unlink() if how == "missing" else path.write_bytes(b"")
+    with pytest.raises(InputError, match=f"{name}: is {how}.*again"):
+        asked(tmp_path / "kb")
+
+
+def test_damaged_blocks(tmp_path):
+    build([Rows([(Entity("x:1", "city"), [Name("de", "McWien")])])], tmp_path / "kb")
+    path = tmp_path / "kb" / "spellings.bin"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"spellings.bin: is damaged \(.*again"):
+        KnowledgeBase.open(tmp_path / "kb").names(0)

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from steelyard.kobe.base.build import Limits, build
-from steelyard.kobe.base.knowledge import Base, KnowledgeBase, default, embedded
+from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.languages import known
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.wordforms import fold
@@ -125,15 +124,3 @@ def test_labels_are_what_people_say(kb):
         entity = kb.entity(item)
         assert entity is not None
         assert kb.label(entity, "en") == name
-
-
-def test_another_base_upon_it(tmp_path):
-    manifest = build(
-        [Base(embedded())], tmp_path / "kb", limits=Limits(frozenset({"fi"}), min_prior=6.5)
-    )
-    assert {"cldr", "geonames"} <= {source["name"] for source in manifest["sources"]}
-    kb = KnowledgeBase.open(tmp_path / "kb")
-    assert kb.languages == ("fi",)
-    germany = kb.entity("wd:Q183")
-    assert germany is not None
-    assert kb.label(germany, "fi") == "Saksa"

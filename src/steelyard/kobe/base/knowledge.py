@@ -511,6 +511,7 @@ class TermBase(KnowledgeBase):
         self._new: list[Entity] = []
         #: Ids that terms have or claim: the entity's number, and the id of the first such term.
         self._claims: dict[str, tuple[int, str]] = {}
+        self._priors: dict[int, float] = {}
         self._also: dict[int, list[str]] = defaultdict(list)
         self._terms: dict[int, list[Name]] = defaultdict(list)
         self._forbidden: dict[str, list[tuple[str, int]]] = defaultdict(list)
@@ -547,14 +548,23 @@ class TermBase(KnowledgeBase):
             space = entity.id.partition(":")[0]
             apart = [id_ for id_ in owners if id_.partition(":")[0] != space]
             if apart:
-                number = owners[min(apart, key=lambda id_: (rank(id_), id_))]
+                number = owners[min(apart, key=lambda id_: self._order(id_, owners[id_]))]
             else:
                 number = self._n + len(self._new)
                 self._new.append(entity)
         for id_ in (entity.id, *entity.same_as):
             self._claims.setdefault(id_, (number, entity.id))
             self._also[number].append(id_)
+        if self.external_id(number) == entity.id:
+            self._priors[number] = max(entity.prior, self._prior(number))
         return number
+
+    def _prior(self, number: int) -> float:
+        """Give the prior of an entity while terms are numbered."""
+        return self._priors.get(number, float(self.prior[number]) if number < self._n else 0.0)
+
+    def _order(self, id_: str, number: int) -> tuple[int, str, float, str]:
+        return rank(id_), id_.partition(":")[0], -self._prior(number), id_
 
     def _weigh(self, base: KnowledgeBase, entities: list[Entity], numbers: list[int]) -> None:
         """Set prior, tier and category of all entities."""
