@@ -24,8 +24,7 @@ from quality.linkspeed import TIMED, link_rates, texts_of
 from steelyard.core.table import Column, Table
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.formats import files
-from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import default
+from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.options import KobeOptions
 from steelyard.kobe.run import kobe_metric

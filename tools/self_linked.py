@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from steelyard.kobe.base.records import Flag
+from steelyard.kobe.base.codec import Flag
 from steelyard.kobe.linking.linker import DictionaryLinker
 
 KINDS = ("country", "language", "month", "weekday")

@@ -19,8 +19,8 @@ from quality.measuring import Context, linker, percent, table, text_rows
 from steelyard.core.table import Table
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments
+from steelyard.kobe.base.codec import Flag
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.records import Flag
 from steelyard.kobe.linking.linker import DictionaryLinker, link_set
 from steelyard.kobe.mention import GROUP
 from steelyard.kobe.options import KobeOptions

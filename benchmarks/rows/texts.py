@@ -112,7 +112,7 @@ def _english(setting: Setting) -> list[str]:
 @cache
 def _lexicon() -> tuple[Any, list[str]]:
     """The dictionary of the embedded base; there is no public name for it."""
-    from steelyard.kobe.base.packaged import default
+    from steelyard.kobe.base.knowledge import default
     from steelyard.kobe.linking.lexicon import Lexicon
     from steelyard.kobe.linking.linker import DictionaryLinker
 

@@ -72,20 +72,18 @@ def test_add_in_place_and_again(base, tmp_path, capsys):
     assert answer(capsys, "kb", "add", str(terms), "--onto", base, "--out", new)["entities"] == 3
 
 
-def test_what_was_added_and_layers_are_shown(base, tmp_path, capsys):
+def test_what_was_added_is_shown(base, tmp_path, capsys):
     terms, new = tmp_path / "terms.csv", str(tmp_path / "new")
-    terms.write_text("source,target\nSled|sledge,Schlitten\n")
+    terms.write_text("source,target,status\nSled|sledge,Schlitten,\n,Rodel,forbidden\n")
     command = ["kb", "add", str(terms), "--lp", "en-de", "--onto", base, "--out", new]
     assert run(command) == 0
     shown = capsys.readouterr()
-    assert shown.out.startswith("Added 1 term of terms.csv: de 1, en 2.\n")
-    assert f"layer       {new}: 1 entities, 3 names of terms terms.csv" in shown.out
-    assert f"upon        {base}: 2 entities, 4 names of table" in shown.out
+    assert shown.out.startswith("Added 1 term of terms.csv: de 1, en 2; 1 forbidden name.\n")
     assert run(command) == 2
     assert "exists already; --force replaces it" in capsys.readouterr().err
     added = answer(capsys, *command, "--force")
     assert added["added"]["languages"] == {"de": 1, "en": 2}
-    assert [layer["names"] for layer in added["layers"]] == [4, 3]
+    assert [source["names"] for source in added["sources"]] == [4, 4]
     linked = answer(capsys, "kb", "link", "The Sledge of Linz", "--lang", "en", "--kb", new)
     assert [found["text"] for found in linked["mentions"]] == ["Sledge", "Linz"]
 
@@ -108,7 +106,7 @@ def test_what_was_added_and_layers_are_shown(base, tmp_path, capsys):
         (["build", "table", "NAMES", "--out", "o", "--onto", "NOWHERE"], "no such knowledge base"),
         (["build", "table", "BAD", "--out", "OUT"], "BAD:3: 2 fields, expected 3"),
         (["build", "wikidata", "BAD", "--out", "OUT"], "BAD:1: not valid JSON"),
-        (["build", "paranames", "BAD", "--out", "OUT"], "BAD:1: column 'wikidata_id' is missing"),
+        (["build", "paranames", "BAD", "--out", "OUT"], "BAD:1: column 'type' is missing"),
         (["add", "NAMES"], "expected --to DIR (add in place) or --out DIR"),
         (["add", "NAMES", "--to", "NOWHERE"], "NOWHERE: no such knowledge base; --out "),
         (["add", "BAD", "--to", "BASE"], "BAD:3: 2 fields, expected 3"),

@@ -11,8 +11,7 @@ import pytest
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.kobe.annotations import read_annotations
 from steelyard.kobe.base.build import Limits, build
-from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import packages
+from steelyard.kobe.base.knowledge import Base, KnowledgeBase, embedded
 
 SMALL = frozenset({"cs", "de", "en", "fi", "fr", "he", "ja", "ru", "uk", "zh"})
 
@@ -27,7 +26,7 @@ def ru_en(shared: Path) -> EntityAnnotations:
 def small_kb(tmp_path_factory: pytest.TempPathFactory) -> KnowledgeBase:
     """The embedded base in ten languages, without what concerns few people."""
     folder = tmp_path_factory.mktemp("small") / "kb"
-    build(packages(), folder, limits=Limits(SMALL, min_prior=4.9))
+    build([Base(embedded())], folder, limits=Limits(SMALL, min_prior=4.9))
     return KnowledgeBase.open(folder)
 
 

@@ -14,12 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError, UsageError
-from steelyard.kobe.base import build as building
-from steelyard.kobe.base import index
 from steelyard.kobe.base.build import Limits, build
-from steelyard.kobe.base.index import script
+from steelyard.kobe.base.codec import Entity, Flag, Name, script, spelling, spelt
 from steelyard.kobe.base.knowledge import Base, KnowledgeBase
-from steelyard.kobe.base.records import Entity, Flag, Name
 from steelyard.kobe.linking.wordforms import fold
 
 
@@ -29,18 +26,13 @@ class Rows:
     name, version, licence = "rows", "1", "none"
 
     def __init__(self, rows, stop_at=None):
-        self.data, self.stop_at, self.position = rows, stop_at, 0
-
-    def fingerprint(self):
-        return "rows"
+        self.data, self.stop_at = rows, stop_at
 
     def rows(self):
         for number, row in enumerate(self.data, 1):
-            if number > self.position:
-                if number == self.stop_at:
-                    raise KeyboardInterrupt
-                self.position = number
-                yield row
+            if number == self.stop_at:
+                raise KeyboardInterrupt
+            yield row
 
 
 def e(id_, prior=1.0, category="city", tier=0, same_as=()):
@@ -115,15 +107,14 @@ def many(n=500):
         yield e(f"x:{i % 400}", rng.randint(0, 40) / 8), names
 
 
-def test_order_of_rows_size_of_runs_and_shards_do_not_matter(tmp_path, monkeypatch):
+def test_order_of_rows_and_number_of_tries_do_not_matter(tmp_path):
     rows = list(many())
     build([Rows(rows)], tmp_path / "a")
     random.Random(2).shuffle(rows)
     build([Rows(rows)], tmp_path / "b")
     a, b = (KnowledgeBase.open(tmp_path / name) for name in "ab")
     assert a.signature == b.signature
-    monkeypatch.setattr(index, "SHARD", 50)
-    build([Rows(rows)], tmp_path / "c")
+    build([Rows(rows)], tmp_path / "c", names_per_trie=50)
     c = KnowledgeBase.open(tmp_path / "c")
     assert len(c.manifest["tries"]) > 5
     for lang in LANGS:
@@ -135,34 +126,13 @@ def test_order_of_rows_size_of_runs_and_shards_do_not_matter(tmp_path, monkeypat
             assert sorted(one) == sorted(two)
 
 
-def test_same_rows_same_bytes_even_if_interrupted(tmp_path, monkeypatch):
-    monkeypatch.setattr(building, "CHECKPOINT", 40)
+def test_same_rows_same_bytes_and_nothing_is_left_of_an_interrupted_build(tmp_path):
     rows = list(many())
     build([Rows(rows)], tmp_path / "a")
     with pytest.raises(KeyboardInterrupt):
         build([Rows(rows, stop_at=333)], tmp_path / "b")
-    assert not (tmp_path / "b").exists()
-    again = Rows(rows)
-    steps = []
-    build([again], tmp_path / "b", progress=lambda *step: steps.append(step))
-    assert steps[0][1] == 360  # went on from 320
-    assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
-
-
-def test_interrupted_while_indexing(tmp_path, monkeypatch):
-    rows = list(many(100))
-    build([Rows(rows)], tmp_path / "a")
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(building, "_manifest", stop)
-        with pytest.raises(KeyboardInterrupt):
-            build([Rows(rows)], tmp_path / "b")
-    never_read = Rows(rows, stop_at=1)
-    build([never_read], tmp_path / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    build([Rows(rows)], tmp_path / "b")
     assert files_of(tmp_path / "a") == files_of(tmp_path / "b")
 
 
@@ -218,22 +188,6 @@ def test_flags(tmp_path):
     assert flags("en", "kg") == Flag.SYMBOL
 
 
-def test_explanations(tmp_path):
-    names = [Name("en", "Germany", Flag.LABEL), Name("en", "FRG"), Name("de", "Deutschland", 16)]
-    build([Rows([(e("wd:Q183"), names)])], tmp_path / "kb")
-    kb = KnowledgeBase.open(tmp_path / "kb")
-    assert (kb.label(0, "de"), kb.label(0, "en"), kb.label(0, "ja")) == (
-        "Deutschland",
-        "Germany",
-        "Germany",
-    )
-    assert kb.names(0) == [names[2], *names[:2]]  # by language
-    assert kb.languages == ("de", "en")
-    assert len(kb) == 1
-    with pytest.raises(UsageError, match="no names in language 'xx'; known: de, en"):
-        kb.check_language("xx")
-
-
 def test_limits(tmp_path):
     rows = [
         (e("x:1", 5.0), [Name("de", "Wien"), Name("en", "Vienna"), Name("mul", "Вена")]),
@@ -257,6 +211,8 @@ def test_a_base_upon_a_base(tmp_path):
     assert kb.category_name(0) == "city"
     assert [part["name"] for part in kb.manifest["sources"]] == ["rows", "more"]
     assert kb.names(0) == [Name("de", "Wien", Flag.LABEL), Name("en", "Vienna")]
+    with pytest.raises(UsageError, match="no names in language 'xx'; known: de, en"):
+        kb.check_language("xx")
     build([Base(tmp_path / "two")], tmp_path / "same")
     assert KnowledgeBase.open(tmp_path / "same").signature == kb.signature
 
@@ -272,7 +228,7 @@ def test_refusals(tmp_path):
         build([Rows(rows)], tmp_path / "precious", force=True)
     with pytest.raises(InputError, match="no names were found"):
         build([Rows([(e("x:1"), [Name("de", "  ")])])], tmp_path / "none")
-    with pytest.raises(InputError, match=r"rows:1: 'Q1' is no id"):
+    with pytest.raises(InputError, match=r"rows: 'Q1' is no id"):
         build([Rows([(e("Q1"), [Name("de", "Wien")])])], tmp_path / "none")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kb", "precious"]
     with pytest.raises(InputError, match="no such knowledge base"):
@@ -340,3 +296,85 @@ def test_a_file_that_is_not_ours(tmp_path, damage):
                                         else "{}")  # fmt: skip
     with pytest.raises(InputError, match="build it again"):
         KnowledgeBase.open(base)
+
+
+# -- spellings
+
+ODD = (
+    "McDonald's",
+    "İstanbul",
+    "STRASSE",
+    "straße",
+    "ǅ",
+    "ﬁne",
+    "Ⅳ",
+    "o'Neil",
+    "\x01a",
+    "ΌΣΟΣ",
+    "Ё",
+)
+
+
+@given(st.one_of(st.text(max_size=12), st.sampled_from(ODD)), st.sampled_from(["en", "tr", "mul"]))
+def test_every_spelling_comes_back(text, lang):
+    clean = " ".join(text.split())
+    folded = fold(clean, lang)
+    assert spelt(spelling(clean, folded), folded) == clean
+    assert not {"\n", "\t"} & set(spelling(clean, folded))
+
+
+def test_many_blocks(tmp_path):
+    # One block holds 4,096 names.
+    names = [
+        [Name("en", f"{word} {n}") for word in ("mcX", "Mcx", "plain", "eTa")] for n in range(1500)
+    ]
+    build([Rows([(Entity(f"x:{n}", "term"), own) for n, own in enumerate(names)])], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    for n, own in list(enumerate(names))[::70]:
+        entity = kb.entity(f"x:{n}")
+        assert entity is not None
+        assert set(kb.names(entity)) == set(own)
+        assert kb.label(entity) == kb.label(entity, "xx") == f"mcX {n}"  # the first that was read
+
+
+def test_labels(tmp_path):
+    label = int(Flag.LABEL)
+    rows = [
+        (
+            Entity("x:1", "city"),
+            [Name("de", "Wien", label), Name("en", "Wien"), Name("mul", "VIE")],
+        ),
+        (Entity("x:1", "city"), [Name("en", "Vienna", label), Name("mul", "Vienna")]),
+        (Entity("x:2", "city"), [Name("fr", "Linz"), Name("de", "Linz an der Donau", label)]),
+        (Entity("x:3", "city"), [Name("mul", "ZZ"), Name("mul", "Aa"), Name("ru", "Яя", label)]),
+    ]
+    build([Rows(rows)], tmp_path / "kb")
+    kb = KnowledgeBase.open(tmp_path / "kb")
+    assert [kb.label(n, "en") for n in range(3)] == ["Vienna", "Linz an der Donau", "ZZ"]
+    assert [kb.label(n, "de") for n in range(3)] == ["Wien", "Linz an der Donau", "ZZ"]
+    assert [kb.label(n, "ru") for n in range(3)] == ["Vienna", "Linz an der Donau", "Яя"]
+
+
+def asked(folder):
+    kb = KnowledgeBase.open(folder)
+    return kb.names(0), kb.label(0), kb.entity("x:1")
+
+
+@pytest.mark.parametrize(
+    "name", ["labels.npy", "cases.npy", "spellings.npy", "ids.bin", "extra.npy"]
+)
+@pytest.mark.parametrize("how", ["missing", "damaged"])
+def test_damaged_files(tmp_path, name, how):
+    build([Rows([(Entity("x:1", "city"), [Name("de", "McWien")])])], tmp_path / "kb")
+    path = tmp_path / "kb" / name
+    path.unlink() if how == "missing" else path.write_bytes(b"")
+    with pytest.raises(InputError, match=f"{name}: is {how}.*again"):
+        asked(tmp_path / "kb")
+
+
+def test_damaged_blocks(tmp_path):
+    build([Rows([(Entity("x:1", "city"), [Name("de", "McWien")])])], tmp_path / "kb")
+    path = tmp_path / "kb" / "spellings.bin"
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match=r"spellings.bin: is damaged \(.*again"):
+        KnowledgeBase.open(tmp_path / "kb").names(0)

@@ -8,9 +8,8 @@ import pytest
 
 from self_linked import self_linked
 from steelyard.kobe.base.build import build
-from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import default
-from steelyard.kobe.base.records import Entity, Flag, Name
+from steelyard.kobe.base.codec import Entity, Flag, Name
+from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.wordforms import tokenise
 from steelyard.kobe.mention import Mention

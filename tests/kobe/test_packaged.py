@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from steelyard.core.errors import InputError
-from steelyard.kobe.base import packaged
-from steelyard.kobe.base.build import Limits, build
-from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import default, embedded, packages
+from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.languages import known
 from steelyard.kobe.linking.linker import DictionaryLinker
 from steelyard.kobe.linking.wordforms import fold
@@ -129,27 +124,3 @@ def test_labels_are_what_people_say(kb):
         entity = kb.entity(item)
         assert entity is not None
         assert kb.label(entity, "en") == name
-
-
-def test_parts_of_names():
-    rows = gzip.decompress((embedded() / "name-parts.tsv.gz").read_bytes()).decode().splitlines()
-    assert rows[0].split("\t") == ["en", "ru", "zh", "ja", "ar", "he", "ko"]
-    parts = {row.partition("\t")[0]: row for row in rows[1:]}
-    assert len(parts) == len(rows) - 1 > 40_000
-    assert "Анна" in parts["anna"].split("\t")[1].split("|")
-
-
-def test_another_base_upon_it(tmp_path):
-    manifest = build(packages(), tmp_path / "kb", limits=Limits(frozenset({"fi"}), min_prior=6.5))
-    assert {"cldr", "geonames"} <= {source["name"] for source in manifest["sources"]}
-    kb = KnowledgeBase.open(tmp_path / "kb")
-    assert kb.languages == ("fi",)
-    germany = kb.entity("wd:Q183")
-    assert germany is not None
-    assert kb.label(germany, "fi") == "Saksa"
-
-
-def test_a_missing_base_is_said(monkeypatch, tmp_path):
-    monkeypatch.setattr(packaged, "files", lambda _: tmp_path)
-    with pytest.raises(InputError, match="the embedded knowledge base is missing: install"):
-        embedded()

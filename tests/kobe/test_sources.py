@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import bz2
-import contextlib
 import gzip
-import importlib.util
 import io
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -18,11 +15,11 @@ from make_base.everyday import Everyday
 from make_base.places import cities, city_entity, country, zone_city
 from steelyard.core.errors import InputError, UsageError
 from steelyard.kobe.base.build import build
+from steelyard.kobe.base.codec import CONCEPT, CORE, Entity, Flag, Name, Source
+from steelyard.kobe.base.glossary import TERM_PRIOR, counted, read_glossary
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.own import TERM_PRIOR, AliasTable, Terms
-from steelyard.kobe.base.public import ParaNames, Wikidata, Wordnets, classes
-from steelyard.kobe.base.records import CONCEPT, CORE, Entity, Name, Source
-from steelyard.kobe.languages import known, normalise
+from steelyard.kobe.base.sources import AliasTable, ParaNames, Wikidata
+from steelyard.kobe.languages import known
 
 LANGS = frozenset({"cs", "de", "en", "he", "ja", "ru", "zh"})
 
@@ -113,14 +110,6 @@ def test_the_shipped_codes_are_those_of_cldr():
     assert sorted(known()) == language_codes()
 
 
-def test_all_languages_of_the_small_base(small_kb):
-    assert {"cs", "de", "en", "ja", "ru", "zh"} <= set(small_kb.languages)
-    assert small_kb.shared("de", "zh").sum() > 1000
-    key = small_kb.key("de", "deutschland")
-    assert small_kb.external_id(small_kb.postings(key)[0][0]) == "wd:Q183"
-    assert small_kb.label(small_kb.entity("wd:Q183"), "cs") == "Německo"
-
-
 # -- Wikidata
 
 
@@ -208,171 +197,10 @@ def test_broken_lines(tmp_path):
         Wikidata(tmp_path / "nowhere")
 
 
-def test_broken_lines_are_remembered_when_a_build_goes_on(tmp_path, monkeypatch):
-    from steelyard.kobe.base import build as building
-
-    monkeypatch.setattr(building, "CHECKPOINT", 1)
-    path = tmp_path / "dump.json"
-    good = [json.dumps(item(f"Q{i}", {"en": f"n{i}"})) for i in range(6)]
-    path.write_text("\n".join(["{broken", *good[:3], "{broken", *good[3:]]))
-    with pytest.raises(InputError, match=r":1: not valid JSON"):
-        build([Wikidata(path)], tmp_path / "kb")
-
-    def stop(what, done, total):
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        build([Wikidata(path, skip_broken=True)], tmp_path / "kb", progress=stop)
-    manifest = build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
-    assert manifest["entities"] == 6
-    assert manifest["warnings"] == [f"{path}: 2 broken lines were left out: 1, 5"]
-
-
-def test_another_stream_does_not_continue_an_interrupted_build(tmp_path, monkeypatch):
-    from steelyard.kobe.base import build as building
-
-    monkeypatch.setattr(building, "CHECKPOINT", 100)
-
-    def pipe(word):
-        items = [item(f"Q{i}", {"en": f"{word} {i}"}) for i in range(1500)]
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(dumped(items))))
-
-    def stop(what, done, total):
-        if done == 1300:
-            raise KeyboardInterrupt
-
-    pipe("one")
-    with pytest.raises(KeyboardInterrupt):
-        build([Wikidata("-")], tmp_path / "kb", progress=stop)
-    pipe("two")
-    with pytest.raises(InputError, match="<stdin>: is not what the interrupted build was read"):
-        build([Wikidata("-")], tmp_path / "kb")
-    pipe("two")
-    assert build([Wikidata("-")], tmp_path / "kb")["entities"] == 1500
-    assert KnowledgeBase.open(tmp_path / "kb").label(0) == "two 0"
-
-
-def labels_of(folder):
-    base = KnowledgeBase.open(folder)
-    return {base.label(k) for k in range(len(base.prior))}
-
-
-@pytest.fixture
-def dump(tmp_path, monkeypatch):
-    """A file of 600 items, and how to build from it until some of them are read."""
-    from steelyard.kobe.base import build as building
-
-    monkeypatch.setattr(building, "CHECKPOINT", 100)
-    path = tmp_path / "dump.json"
-    path.write_bytes(dumped([item(f"Q{i}", {"en": f"Name {i}"}) for i in range(600)]))
-
-    def attempt(stop_at=None):
-        notes: list[str] = []
-
-        def stop(what, done, total):
-            if what.startswith("reading") and done == stop_at:
-                raise KeyboardInterrupt
-
-        with pytest.raises(KeyboardInterrupt) if stop_at else contextlib.nullcontext():
-            build([Wikidata(path)], tmp_path / "kb", progress=stop, note=notes.append)
-        return notes
-
-    return path, attempt
-
-
-def test_going_on_is_said(dump, tmp_path):
-    _, attempt = dump
-    assert attempt(stop_at=300) == []
-    there = f"going on from an interrupted build of {tmp_path / 'kb'}: 200 records are there"
-    assert attempt() == [there]
-    assert labels_of(tmp_path / "kb") == {f"Name {i}" for i in range(600)}
-
-
-@pytest.mark.parametrize("packed", [False, True])
-def test_a_build_does_not_go_on_with_what_has_changed(dump, tmp_path, packed):
-    """The same name, size and beginning: only the hash knows."""
-    path, attempt = dump
-    if packed:
-        path.write_bytes(gzip.compress(path.read_bytes(), 0, mtime=0))
-    before = path.read_bytes()
-    attempt(stop_at=400)
-    changed = gzip.decompress(before) if packed else before
-    changed = changed.replace(b"Name 250", b"Nome 250")
-    path.write_bytes(gzip.compress(changed, 0, mtime=0) if packed else changed)
-    assert len(path.read_bytes()) == len(before)
-    notes = attempt()
-    started = f"not going on from an interrupted build of {tmp_path / 'kb'}: "
-    assert notes == [f"{started}{path} has changed"]
-    assert {"Nome 250", "Name 249"} < labels_of(tmp_path / "kb")
-
-
-def test_changes_in_what_was_read_to_its_end(dump, tmp_path, monkeypatch):
-    """Interrupted while indexing, when nothing is read any more."""
-    from steelyard.kobe.base import build as building
-
-    path, attempt = dump
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    def interrupted():
-        with monkeypatch.context() as patch:
-            patch.setattr(building, "_manifest", stop)
-            with pytest.raises(KeyboardInterrupt):
-                attempt()
-
-    interrupted()
-    path.write_bytes(path.read_bytes().replace(b"Name 599", b"Nome 599"))
-    interrupted()
-    assert attempt()[0].startswith("going on")
-    assert {"Nome 599", "Name 598"} < labels_of(tmp_path / "kb")
-
-
-def test_broken_lines_of_a_source_that_is_done_are_remembered(tmp_path, monkeypatch):
-    from steelyard.kobe.base import build as building
-
-    path = tmp_path / "dump.json"
-    path.write_bytes(b"broken\n" + dumped([item("Q1", {"en": "one"})]))
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(building, "_manifest", stop)
-        with pytest.raises(KeyboardInterrupt):
-            build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
-    manifest = build([Wikidata(path, skip_broken=True)], tmp_path / "kb")
-    assert manifest["warnings"] == [f"{path}: 1 broken lines were left out: 1"]
-
-
-def test_the_dump_of_the_benchmark(tmp_path):
-    path = Path(__file__).parents[2] / "benchmarks" / "kb.py"
-    spec = importlib.util.spec_from_file_location("kb_bench", path)
-    assert spec is not None
-    assert spec.loader is not None
-    bench = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(bench)
-    bench.generate(tmp_path / "dump.gz", 300)
-    rows = list(Wikidata(tmp_path / "dump.gz").rows())
-    assert [entity.id for entity, _ in rows] == [f"wd:Q{i}" for i in range(1, 301)]
-    assert all(len(names) == 4 for _, names in rows)
-
-
-def test_the_class_map_is_well_formed():
-    from steelyard.kobe.base.records import CATEGORIES
-
-    assert len(classes()) > 100
-    assert set(classes().values()) <= {*CATEGORIES, "-"}
-
-
 class Berlin:
     """One city of GeoNames."""
 
-    name, version, licence, position = "geonames", "1", "CC-BY-4.0", 0
-
-    def fingerprint(self):
-        return self.name
+    name, version, licence = "geonames", "1", "CC-BY-4.0"
 
     def rows(self):
         (city,) = [city for city in cities() if city["geonameid"] == 2950159]
@@ -460,22 +288,6 @@ def test_a_table_that_is_not_utf8(tmp_path):
         list(AliasTable(path).rows())
 
 
-@pytest.mark.thorough
-def test_the_tables_of_concepts(shared, tmp_path):
-    with gzip.open(shared / "kb-sources" / "aliases.tsv.gz", "rt", encoding="utf-8") as file:
-        wanted = [next(file), *(line for line in file if line.startswith("wn\t"))]
-    spoken = ("\tlang\t", "\tde\t", "\tzh\t")
-    few = tmp_path / "few.tsv"
-    few.write_text("".join(line for line in wanted if any(lang in line for lang in spoken)))
-    build([AliasTable(few)], tmp_path / "kb")
-    kb = KnowledgeBase.open(tmp_path / "kb")
-    assert kb.manifest["tiers"] == {"core": 0, "concept": len(kb)}
-    keys = kb.key("de", "bank"), kb.key("zh", "银行")
-    german, chinese = ({*kb.postings(key)[0].tolist()} for key in keys if key is not None)
-    assert german & chinese
-    assert kb.shared("de", "zh").sum() > 8_000
-
-
 # -- terminologies
 
 
@@ -485,7 +297,7 @@ def test_terms_in_columns(tmp_path):
         "id,category,en,de-AT,prior\n"
         "acme:1,product,Rocket Sled|ACME Sled,Raketenschlitten,\n,brand,Anvil & Co,,4\n"
     )
-    (sled, names), (anvil, _) = Terms(path).rows()
+    (sled, names), (anvil, _) = read_glossary(path).rows
     assert sled == Entity("acme:1", "product", CORE, TERM_PRIOR)
     assert names == [
         Name("en", "Rocket Sled", 16),
@@ -498,7 +310,7 @@ def test_terms_in_columns(tmp_path):
 def test_terms_in_rows(tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_text("concept\tlanguage\tterm\n7\ten\tanvil\n7\tde\tAmboss\n")
-    rows = list(Terms(path).rows())
+    rows = read_glossary(path).rows
     assert [entity.id for entity, _ in rows] == ["term:7", "term:7"]
 
 
@@ -513,13 +325,19 @@ def test_terms_in_rows(tmp_path):
         ("lang,alias\nen,x\nxq,y\n", r":3: unknown language code 'xq'"),
         ("en,de\na,b\na\n", r":3: 1 fields, expected 2"),
         ("en,prior\na,much\n", r":2: prior 'much' is not a number"),
+        ("source,target\na,b\n", r":1: column 'source' does not say its language"),
+        ("en,en\na,b\n", r":1: column 'en' is there twice"),
+        ("en,de\na,b,c\n", r":2: 3 fields, expected 2"),
+        ("en,prior\na,nan\n", r":2: prior 'nan' is not a finite number"),
     ],
 )
-def test_bad_terms(tmp_path, text, message):
+def test_bad_glossaries(tmp_path, text, message):
     path = tmp_path / "terms.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=f"terms.csv{message}"):
-        Terms(path)
+        read_glossary(path)
+    with pytest.raises(UsageError, match="lp='en', expected two languages"):
+        read_glossary(path, lp="en")
 
 
 @pytest.mark.parametrize(
@@ -536,50 +354,25 @@ def test_bad_terms(tmp_path, text, message):
         ("Language\tTerm\nEnglish\tanvil\n", None, "en anvil"),
         ("en;de;\na;b;\n", None, "en a, de b"),
         ('en,de\n"a ""b""\nc",d\n', None, 'en a "b"\nc, de d'),
-        ("en,fr,status\na,b,Preferred\nc,d,Forbidden\n", None, "en a, fr b"),
+        ("en,fr,status\na,b,Preferred\n", None, "en a, fr b"),
         ("en,case sensitive\nApple,no\n", None, "en Apple, en apple"),
     ],
 )
 def test_glossaries_as_people_have_them(tmp_path, text, lp, expected):
     path = tmp_path / "terms.csv"
     path.write_text(text)
-    rows = list(Terms(path, lp=lp).rows())
+    rows = read_glossary(path, lp=lp).rows
     assert len(rows) == 1
     assert ", ".join(f"{name.lang} {name.text}" for name in rows[0][1]) == expected
 
 
-def test_case_sensitive_terms_are_names(tmp_path):
+def test_terms_are_counted(tmp_path):
     path = tmp_path / "terms.csv"
-    path.write_text("en,Case Sensitive\nApple,yes\nsettings,\n")
-    assert [entity.category for entity, _ in Terms(path).rows()] == ["name", "term"]
-
-
-def test_what_was_added_is_said(tmp_path):
-    path = tmp_path / "terms.csv"
-    path.write_text("en,de,status\na|b,c,\nd,,deprecated\n")
-    terms = Terms(path)
-    assert terms.said() == "1 term of terms.csv: de 1, en 2; 1 name not to be used left out"
-    assert terms.counted() == {
-        "terms": 1, "names": 3, "languages": {"de": 1, "en": 2}, "forbidden": 1,
+    path.write_text("en,de,status,case sensitive\na|b,c,,\nd,,deprecated,\nApple,,,yes\n")
+    assert [entity.category for entity, _ in read_glossary(path).rows] == ["term", "term", "name"]
+    assert counted(read_glossary(path)) == {
+        "terms": 2, "names": 4, "languages": {"de": 1, "en": 3}, "forbidden": 1,
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("source,target\na,b\n", r":1: column 'source' does not say its language"),
-        ("en,en\na,b\n", r":1: column 'en' is there twice"),
-        ("en,de\na,b,c\n", r":2: 3 fields, expected 2"),
-        ("en,prior\na,nan\n", r":2: prior 'nan' is not a finite number"),
-    ],
-)
-def test_bad_glossaries(tmp_path, text, message):
-    path = tmp_path / "terms.csv"
-    path.write_text(text)
-    with pytest.raises(InputError, match=f"terms.csv{message}"):
-        Terms(path)
-    with pytest.raises(UsageError, match="lp='en', expected two languages"):
-        Terms(path, lp="en")
 
 
 TBX2 = """<?xml version="1.0"?>
@@ -596,11 +389,11 @@ TBX3 = """<tbx style="dca" xmlns="urn:iso:std:iso:30042:ed-2"><text><body><conce
 def test_tbx(tmp_path):
     path = tmp_path / "terms.tbx"
     path.write_text(TBX2)
-    ((disk, names),) = Terms(path).rows()
+    ((disk, names),) = read_glossary(path).rows
     assert disk.id == "term:c1"
     assert names == [Name("en", "hard disk", 16), Name("en", "HDD"), Name("de", "Festplatte", 16)]
     path.write_text(TBX3)
-    ((disk, names),) = Terms(path).rows()
+    ((disk, names),) = read_glossary(path).rows
     assert (disk.id, names) == ("k:9", [Name("fr", "disque dur", 16)])
 
 
@@ -623,23 +416,25 @@ TBX_DCT = """<tbx type="TBX-Core" style="dct" xml:lang="en" xmlns="urn:iso:std:i
 
 
 @pytest.mark.parametrize(
-    ("text", "expected", "left"),
-    [(TBX_STATUS, ["laptop", "Laptop"], 2), (TBX_DCT, ["stithy"], 1)],
+    ("text", "expected", "banned"),
+    [
+        (TBX_STATUS, ["laptop", "Laptop"], ["portable", "Klapprechner"]),
+        (TBX_DCT, ["stithy"], ["anvil"]),
+    ],
 )
-def test_terms_that_are_not_to_be_used(tmp_path, text, expected, left):
+def test_forbidden_terms_of_tbx(tmp_path, text, expected, banned):
     path = tmp_path / "terms.tbx"
     path.write_text(text)
-    terms = Terms(path)
-    ((_, names),) = terms.rows()
-    assert [name.text for name in names] == expected
-    assert all(name.flags & 16 for name in names)
-    assert terms.forbidden == left
+    glossary = read_glossary(path)
+    ((_, names),) = glossary.rows
+    assert [name.text for name in names if name.flags & Flag.LABEL] == expected
+    assert [name.text for name in names if name.flags & Flag.FORBIDDEN] == banned
+    assert counted(glossary)["forbidden"] == len(banned)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TBX_DCT.replace("<termSec><term>stithy</term></termSec>", ""), r": no terms to be used"),
         (TBX2.replace("</martif>", ""), r":6: not valid XML: no element found"),
         (TBX2.replace("de-DE", "xq"), r":5: unknown language code 'xq'"),
         ('<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a/>', r":1: declares XML entities"),
@@ -650,51 +445,4 @@ def test_bad_tbx(tmp_path, text, message):
     path = tmp_path / "terms.tbx"
     path.write_text(text)
     with pytest.raises(InputError, match=f"terms.tbx{message}"):
-        Terms(path)
-
-
-# -- wordnets and language codes
-
-LMF = """<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE LexicalResource SYSTEM "http://globalwordnet.github.io/schemas/WN-LMF-1.0.dtd">
-<LexicalResource xmlns:dc="http://purl.org/dc/elements/1.1/">
-  <Lexicon id="{id}" label="t" language="{lang}" email="a@b.c" license="CC-BY" version="1">
-    <LexicalEntry id="{id}-e1"><Lemma writtenForm="{word}" partOfSpeech="n"/>
-      <Sense id="{id}-s1" synset="{id}-02084071-n"><Count>9</Count></Sense></LexicalEntry>
-    <LexicalEntry id="{id}-e2"><Lemma writtenForm="run" partOfSpeech="v"/>
-      <Sense id="{id}-s2" synset="{id}-01926311-v"/></LexicalEntry>
-    <Synset id="{id}-02084071-n" ili="i46360" partOfSpeech="n"/>
-    <Synset id="{id}-01926311-v" ili="i1" partOfSpeech="v"/>
-  </Lexicon>
-</LexicalResource>
-"""
-
-
-def test_wordnets(tmp_path):
-    for lang, word in (("en", "dog"), ("de", "Hund")):
-        (tmp_path / f"{lang}.xml").write_text(LMF.format(id=f"t{lang}", lang=lang, word=word))
-    english = Wordnets(tmp_path / "en.xml")
-    assert (english.licence, english.version) == ("CC-BY", "ten:1")
-    assert list(english.rows()) == [
-        (Entity("wn:02084071-n", "noun", CONCEPT, 4.0, ("ili:i46360",)), [Name("en", "dog")])
-    ]
-    build([english, Wordnets(tmp_path / "de.xml")], tmp_path / "kb")
-    kb = KnowledgeBase.open(tmp_path / "kb")
-    assert kb.shared("de", "en").tolist() == [True]
-    (tmp_path / "bad.xml").write_text("no")
-    with pytest.raises(InputError, match=r"bad.xml: can't be read as a wordnet"):
-        Wordnets(tmp_path / "bad.xml")
-
-
-def test_no_wordnets(tmp_path, monkeypatch):
-    import wn
-
-    monkeypatch.setattr(vars(wn)["config"], "data_directory", tmp_path)
-    with pytest.raises(UsageError, match="wn has no wordnets: run 'python -m wn download"):
-        Wordnets()
-
-
-@pytest.mark.parametrize("code", ["xq", "deutsch", "", "d", "zz"])
-def test_language_codes_nobody_knows(code):
-    with pytest.raises(UsageError, match=f"unknown language code '{code}'"):
-        normalise(code)
+        read_glossary(path)

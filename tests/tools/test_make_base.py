@@ -10,13 +10,12 @@ from make_base.choice import Candidate, is_taken
 from make_base.cities import contested, is_safe, is_told, labels, names, translations
 from make_base.demonyms import WrittenDemonyms, adjectives
 from make_base.inflection import forms
-from make_base.nameparts import lines
 from make_base.names import Row, choose, known, read
 from make_base.states import is_taken as is_state
 from make_base.states import matched
 from make_base.tables import table
 from steelyard.core.errors import InputError
-from steelyard.kobe.base.records import Flag, Name
+from steelyard.kobe.base.codec import Flag, Name
 
 # -- names of people, organisations, products and works
 
@@ -233,7 +232,3 @@ def test_tables_are_well_formed():
         given = table(name)
         assert all(len(row) == 3 and all(row) for row in given)
         assert len({tuple(row) for row in given}) == len(given)
-
-
-def test_parts_of_names_are_sorted():
-    assert list(lines({"b": {"ru": {"Б": 2}}, "a": {}})) == ["a\t\t\t\t\t\t", "b\tБ\t\t\t\t\t"]

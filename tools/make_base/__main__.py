@@ -8,7 +8,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-from make_base import nameparts
 from make_base.cities import GeoNames
 from make_base.cldr import Cldr, language_codes
 from make_base.demonyms import Currencies, Nationalities, WrittenDemonyms
@@ -18,7 +17,7 @@ from make_base.names import ORIGINS, Names, choose, given_names, read
 from make_base.places import cities
 from make_base.states import StateItems, States, Subdivisions, subdivisions
 from steelyard.kobe.base.build import build
-from steelyard.kobe.base.records import UNSTATED, Source
+from steelyard.kobe.base.codec import UNSTATED, Source
 from steelyard.kobe.linking.wordforms import fold
 
 HOME = Path(__file__).parents[2] / "src" / "steelyard" / "kobe" / "base" / "embedded"
@@ -38,7 +37,6 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=HOME, help="folder to make or to replace")
     given = parser.parse_args(argv)
     manifest = build(sources(given), given.out, force=True, progress=_say)
-    nameparts.write(given.names / "names.tsv.gz", given.out)
     codes = textwrap.fill(" ".join(language_codes()), 100)
     (HOME.parents[1] / "languages.txt").write_text(f"{codes}\n", encoding="utf-8")
     print(f"{manifest['entities']:,} entities, {manifest['names']:,} names: {given.out}")

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from make_base.dictionary import all_ordinary, mostly_ordinary, words
-from steelyard.kobe.base.index import script
+from steelyard.kobe.base.codec import script
 from steelyard.kobe.linking.wordforms import fold
 
 CATEGORIES = {"person": "person", "organisation": "organisation", "brand": "product",

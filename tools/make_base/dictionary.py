@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any
 
-from steelyard.kobe.base.index import script
+from steelyard.kobe.base.codec import script
 
 #: Latin names turn up in all of these. Dictionaries of other scripts hold names in small letters
 #: (the Russian one has all of them so), which tells nothing.

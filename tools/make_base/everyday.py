@@ -7,7 +7,7 @@ from itertools import groupby
 
 from make_base.cldr import entity
 from make_base.tables import table
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name
 
 _LABEL = int(Flag.LABEL)
 _FAMILIAR = 6.5  # 10^6.5 people: abbreviations that newspapers don't explain
@@ -19,11 +19,6 @@ class Everyday:
     name = "everyday"
     version = "1"
     licence = "Apache-2.0"
-    position = 0
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {hash_of()}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each entity with its names."""
@@ -44,10 +39,3 @@ def _labelled(names: Sequence[Name]) -> list[Name]:
     }
     every = dict.fromkeys([*firsts.values(), *names])
     return [n._replace(flags=_LABEL) if firsts.get(n.lang) == n else n for n in every]
-
-
-def hash_of() -> str:
-    """Give a short hash of the table."""
-    import hashlib
-
-    return hashlib.sha256(repr(table("everyday.tsv")).encode()).hexdigest()[:12]

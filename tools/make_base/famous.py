@@ -6,11 +6,10 @@ scripts without capitals, where nothing else tells that a word is a name.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 
 from make_base.tables import HERE, table
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name
 
 _LABEL = int(Flag.LABEL)
 _FAMILIAR = 6.5  # 10^6.5 people: names that newspapers don't explain
@@ -25,12 +24,6 @@ class _Table:
     file: str
     version = "1"
     licence = "Apache-2.0"
-    position = 0
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        told = hashlib.sha256(repr(table(self.file)).encode()).hexdigest()[:12]
-        return f"{self.name} {told}"
 
     def langs(self) -> list[str]:
         """Give the titles of the columns."""

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from make_base.choice import CATEGORIES, Candidate, is_taken
 from make_base.dictionary import all_ordinary, words
-from steelyard.kobe.base.index import script
-from steelyard.kobe.base.records import UNSTATED, Entity, Flag, Name, sitelinks_prior
+from steelyard.kobe.base.codec import UNSTATED, Entity, Flag, Name, script, sitelinks_prior
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
 
@@ -67,15 +66,9 @@ class Thing:
 class Names:
     """The names that one of the table's sources gives to chosen entities."""
 
-    position = 0
-
     def __init__(self, origin: str, things: Sequence[Thing]) -> None:
         self.origin, self.things = origin, things
         self.name, self.version, self.licence = ORIGINS[origin]
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version} {len(self.things)}"
 
     def rows(self) -> Iterator[tuple[Entity, Sequence[Name]]]:
         """Yield each entity with what this source calls it."""

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 from make_base.tables import table
-from steelyard.kobe.base.records import Entity, population_prior
+from steelyard.kobe.base.codec import Entity, population_prior
 
 _UNIONS = {"EU": "region", "UN": "organisation"}
 _UNION_PEOPLE = 4e8

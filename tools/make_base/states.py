@@ -18,8 +18,7 @@ from make_base.dictionary import mostly_ordinary, ordinary, words
 from make_base.names import Row
 from make_base.places import cities, people
 from steelyard.core.errors import InputError
-from steelyard.kobe.base.index import script
-from steelyard.kobe.base.records import Entity, Flag, Name, population_prior
+from steelyard.kobe.base.codec import Entity, Flag, Name, population_prior, script
 from steelyard.kobe.languages import known, primary
 from steelyard.kobe.linking.wordforms import fold
 
@@ -60,14 +59,9 @@ class _OfStates:
 
     name: str
     version: str
-    position = 0
 
     def __init__(self, states: Subdivisions) -> None:
         self.states = states
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"{self.name} {self.version} {len(self.states.table)}"
 
 
 class States(_OfStates):

@@ -211,7 +211,7 @@ def _bracketed(text: str, errors: Sequence[ErrorSpan]) -> str:
 def _entities(es: EvalSet) -> tuple[KobeReport | None, list[str]]:
     """Look up names and numbers in the embedded knowledge base, if its extra is installed."""
     from steelyard.core.errors import MissingDependencyError
-    from steelyard.kobe.base.packaged import default
+    from steelyard.kobe.base.knowledge import default
     from steelyard.kobe.run import kobe_metric
 
     documents = zip(es.segments.ids, es.segments.documents or (), strict=True)

@@ -37,14 +37,13 @@ from steelyard.core.text import listed, plural
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.entities import EntityAnnotations
+    from steelyard.kobe.base.codec import Progress, Source
     from steelyard.kobe.base.knowledge import KnowledgeBase
-    from steelyard.kobe.base.records import Progress, Source
     from steelyard.kobe.linking.linker import DictionaryLinker
     from steelyard.kobe.mention import EntityStatistics, Mentions
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
-    "omw": "nouns of wordnets: those that the library wn has, or a WN-LMF file",
     "wikidata": "the JSON dump: plain, .gz, .bz2, or - for standard input",
     "paranames": "the ParaNames table of names",
     "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
@@ -114,9 +113,7 @@ class BuildOptions(Options):
 def build(source: str, path: str | None, wanted: BuildOptions, output: OutputOptions) -> None:
     """Build a knowledge base from a source.
 
-    INPUT is the file of the source. Memory stays bounded however large it is, and a build that was
-    interrupted goes on where it stopped when the command is given again, unless the input has
-    changed.
+    INPUT is the file of the source, of any size: it is sorted on disk.
     """
     from steelyard.kobe.base.build import Limits
     from steelyard.kobe.base.build import build as build_base
@@ -136,24 +133,20 @@ def build(source: str, path: str | None, wanted: BuildOptions, output: OutputOpt
         limits=limits,
         force=wanted.force,
         progress=_progress(output),
-        note=partial(note, output=output),
     )
     _show_base(output.out, output)
 
 
 def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
-    from steelyard.kobe.base.own import AliasTable
-    from steelyard.kobe.base.packaged import packages
-    from steelyard.kobe.base.public import ParaNames, Wikidata, Wordnets
+    from steelyard.kobe.base.knowledge import Base
+    from steelyard.kobe.base.sources import AliasTable, ParaNames, Wikidata
 
     if name not in SOURCES:
         raise UsageError(f"no source '{name}'; {hint(name, SOURCES)}")
     if name == "default":
         if path is not None:
             raise UsageError(f"the source 'default' takes no input, found '{path}'")
-        return packages()
-    if name == "omw":
-        return [Wordnets(path)]
+        return [Base(_folder(None))]
     if path is None:
         raise UsageError(f"the source '{name}' needs an input: {SOURCES[name]}")
     skip = wanted.skip_broken
@@ -203,32 +196,36 @@ def add(path: str, how: AddOptions, output: OutputOptions) -> None:
 
     FILE is a CSV or TBX. A CSV has one column for each language (en, de, German, term_de, ...;
     several names of one thing divided by |), or the columns lang and alias; id, category, prior and
-    same_as may be there too. The base that it is added to stays as it is: the terms lie upon it.
-    Adding a file of the same name again replaces what it said before.
+    same_as may be there too. Names whose status is deprecated or forbidden are kept as such, and
+    never linked. Adding a file of the same name again replaces what it said before.
     """
-    from steelyard.kobe.base.layers import EMBEDDED
-    from steelyard.kobe.base.layers import add as add_terms
-    from steelyard.kobe.base.own import Terms
+    from steelyard.kobe.base.glossary import add as add_terms
+    from steelyard.kobe.base.glossary import counted, read_glossary
+    from steelyard.kobe.base.knowledge import EMBEDDED
 
     if (how.to is None) == (output.out is None):
         raise UsageError("expected --to DIR (add in place) or --out DIR (make a new base)")
-    terms = Terms(path, lp=how.lp)
+    glossary = read_glossary(path, lp=how.lp)
     target = Path(how.to) if how.to is not None else output.out
     assert target is not None
     if how.to is not None:
         if not target.exists():
             raise UsageError(f"--to {target}: no such knowledge base; --out {target} makes one")
-        add_terms(terms, target)
+        add_terms(glossary, target)
     else:
         upon = EMBEDDED if how.onto == "default" else how.onto
-        add_terms(terms, target, upon=upon, force=how.force)
-    _show_base(target, output, [f"Added {terms.said()}."], added=terms.counted())
+        add_terms(glossary, target, upon=upon, force=how.force)
+    added = counted(glossary)
+    langs = ", ".join(f"{lang} {n:,}" for lang, n in added["languages"].items())
+    banned = f"; {plural(added['forbidden'], 'forbidden name')}" if added["forbidden"] else ""
+    words = f"Added {plural(added['terms'], 'term')} of {Path(path).name}: {langs}{banned}."
+    _show_base(target, output, [words], added=added)
 
 
 def _folder(name: str | None) -> Path:
     """Return the folder of a base that the user named; 'default' is the embedded one."""
     if name in (None, "default"):
-        from steelyard.kobe.base.packaged import embedded
+        from steelyard.kobe.base.knowledge import embedded
 
         return embedded()
     return Path(str(name))
@@ -305,7 +302,6 @@ def _facts(base: KnowledgeBase) -> dict[str, Any]:
         "tiers": manifest["tiers"],
         "categories": sorted_counts(zip(manifest["categories"], counts, strict=True)),
         "languages": sorted_counts(manifest["languages"].items()),
-        "layers": manifest.get("layers", []),
         "sources": manifest["sources"],
         "warnings": manifest["warnings"],
     }
@@ -325,17 +321,11 @@ def _table(result: dict[str, Any]) -> Table:
         ("categories", counted(result["categories"])),
         ("languages", f"{len(result['languages'])}: {counted(result['languages'])}"),
     )
-    layers = [
-        f"{layer['path']}: {layer['entities']:,} entities, {layer['names']:,} names of "
-        + listed(layer["sources"], 4)
-        for layer in result["layers"]
-    ]
-    shown = tuple(("upon" if i else "layer", line) for i, line in enumerate(reversed(layers)))
-    return Table("", (Column("what"), Column("value")), (*rows, *shown))
+    return Table("", (Column("what"), Column("value")), rows)
 
 
 def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
-    from steelyard.kobe.base.records import TIERS
+    from steelyard.kobe.options import TIERS
 
     index = base.entity(id_)
     if index is None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from steelyard.kobe.base.codec import UNSTATED, Flag, Name
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.records import UNSTATED, Flag, Name
 from steelyard.kobe.languages import script_share, scripts
 from steelyard.kobe.mention import Linker, Mention, Mentions
 from steelyard.kobe.rivals import KINDS, NEW, can_be_new, strangers

@@ -18,7 +18,6 @@ from steelyard.core.options import (
     text,
     whole,
 )
-from steelyard.kobe.base.records import TIERS
 
 if TYPE_CHECKING:
     from steelyard.kobe.mention import Linker
@@ -27,6 +26,8 @@ Matching = Literal["strict", "candidates"]
 Measure = Literal["recall", "precision", "f"]
 MEASURES = ("recall", "precision", "f")
 FILTERS = ("sentence", "script", "off")
+#: Tiers of a knowledge base, by number: names, and common nouns.
+TIERS = ("core", "concept")
 
 
 @dataclass(frozen=True)

@@ -1,231 +1,64 @@
-"""Building a knowledge base: read, sort on disk, merge, index; whole or not at all.
+"""Building a knowledge base: read, merge, index; whole or not at all.
 
-Memory does not grow with the input: records go to a file as they are read, names and ids are sorted
-on disk, and a trie is built for some millions of names at a time. The same sources give the same
-bytes. A build that was interrupted goes on when it is called again with the same arguments, as long
-as what was read has not changed, which is known by its hash.
+Memory does not grow with the input: records, names and ids go into tables of DuckDB, which spill to
+disk where memory ends, and a trie is built for some millions of names at a time. The same sources
+give the same bytes.
 
-The file of records, the spool, holds one JSON line for each: id, category, tier, prior, other ids,
-names. The state beside it says how much of it is safe, and where in the input that was.
+Records of one id are one entity. Records of different sources become one where an id that one of
+them claims (`Entity.same_as`) is the other's, or is claimed by both. Two ids of the same source
+are never merged: of two Wikidata items that claim one GeoNames place, the better known one has it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, UsageError, need_extra
+from steelyard.core.errors import InputError, OutOfMemoryError, UsageError, need_extra
 from steelyard.core.options import check_number
 from steelyard.core.provenance import installed_version
-from steelyard.kobe.base.index import Index, index_names, named
-from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, RECORDS, folding_version
-from steelyard.kobe.base.lines import Lines, OtherInputError
-from steelyard.kobe.base.merging import Entities, Rows, merge, size, tables
-from steelyard.kobe.base.records import STATED, TIERS, UNSTATED, Name, Progress, Source
-from steelyard.kobe.base.spelling import FILES as SPELLINGS
+from steelyard.formats import duck
+from steelyard.kobe.base.codec import (
+    KEPT_IF_ANY,
+    LISTED,
+    MAIN,
+    NAMESPACES,
+    NO_PLACE,
+    SPELLINGS,
+    UNSTATED,
+    Entity,
+    Flag,
+    Name,
+    Progress,
+    Source,
+    SpellingWriter,
+    cleaned,
+    name_flags,
+    narrow,
+    script,
+    spelling,
+    written_in,
+)
+from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, folding_version, trie_name
+from steelyard.kobe.linking.wordforms import fold
+from steelyard.kobe.options import TIERS
 
-#: Something that the user should know.
-Note = Callable[[str], None]
-CHECKPOINT = 50_000
-_STATED = int(STATED)
-LONGEST = 120  # characters of a name; what is longer is a description
-_STEP = 200_000
-
-
-def build(
-    sources: Sequence[Source],
-    out: str | Path,
-    *,
-    limits: Limits | Sequence[Limits] | None = None,
-    force: bool = False,
-    progress: Progress = lambda *_: None,
-    note: Note = lambda _: None,
-    finish: Callable[[Path], dict[str, Any]] = lambda _: {},
-) -> dict[str, Any]:
-    """Build a knowledge base from sources; give its manifest.
-
-    Parameters
-    ----------
-    sources
-        Where records come from, see :class:`steelyard.kobe.base.records.Source`.
-    out
-        The folder to make. Until it is complete, all is in a hidden folder beside it.
-    limits
-        Languages and smallest prior that are wanted, for all sources or for each.
-    force
-        Replace `out` if it exists.
-    progress
-        Called with what is done, how many and of how many.
-    note
-        Called with what the user should know: whether an interrupted build goes on.
-    finish
-        Called with the folder before it is put in its place; gives more entries of the manifest.
-    """
-    need_extra("kobe", "a knowledge base", "marisa_trie", "orjson")
-    target = Path(out)
-    if (target.exists() or target.is_symlink()) and not force:
-        raise UsageError(f"{target} exists already; force=True replaces it")
-    if target.exists() and not (target / MANIFEST).exists():
-        raise UsageError(f"{target} is not a knowledge base, and is not replaced")
-    each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
-    work = target.with_name(f".{target.name}.building")
-    spool, reading = Spool(work / "spool", target, note), True
-    try:
-        work.mkdir(parents=True, exist_ok=True)
-        with _alone(work / "lock", target):
-            state = spool.fill(sources, each, progress)
-            reading = False
-            fresh = work / "base"
-            shutil.rmtree(fresh, ignore_errors=True)
-            fresh.mkdir()
-            manifest = _write(spool, state, sources, fresh, progress, finish)
-            _put(fresh, target)
-            shutil.rmtree(work)
-    except OSError as error:
-        place = error.filename or target
-        raise InputError(f"can't be written ({error.strerror or error})", path=place) from error
-    except InputError:
-        if not (reading and spool.state.exists()):  # else a later attempt goes on from here
-            shutil.rmtree(work, ignore_errors=True)
-        raise
-    return manifest
-
-
-@contextmanager
-def _alone(path: Path, target: Path) -> Iterator[None]:
-    """Refuse to build what another process is building."""
-    with path.open("w") as file:
-        try:
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except ImportError:  # Windows has no such locks
-            pass
-        except OSError:
-            raise UsageError(f"another process is building {target} now") from None
-        yield
-
-
-def _put(fresh: Path, target: Path) -> None:
-    """Put a finished base into its place; who has the old one open keeps it."""
-    old = fresh.with_name("old")
-    shutil.rmtree(old, ignore_errors=True)
-    if target.exists():
-        target.rename(old)
-    fresh.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _write(
-    spool: Spool,
-    state: State,
-    sources: Sequence[Source],
-    folder: Path,
-    progress: Progress,
-    finish: Callable[[Path], dict[str, Any]],
-) -> dict[str, Any]:
-    with tables(folder / "sorting") as db:
-        _collect(spool, db, progress, state.records)
-        if not size(db, "names"):
-            raise InputError("no names were found in it", path=", ".join(s.name for s in sources))
-        progress("merging", 0, None)
-        entities = merge(db, folder)
-        found = index_names(db, folder, progress, state.names)
-    shutil.rmtree(folder / "sorting", ignore_errors=True)
-    for name, dtype in (("prior", "<f4"), ("category", "|u1"), ("tier", "|u1")):
-        np.save(folder / f"{name}.npy", getattr(entities, name).astype(dtype))
-    more = finish(folder)
-    manifest = {**_manifest(state, sources, entities, found, folder), **more}
-    text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
-    (folder / MANIFEST).write_text(text, encoding="utf-8")
-    return manifest
-
-
-def _collect(spool: Spool, db: Any, progress: Progress, total: int) -> None:
-    records, claims, names = (Rows(db, name) for name in ("records", "claims", "names"))
-    for number, row in enumerate(spool.records()):
-        id_, category, tier, prior, same_as, own = row
-        records.extend([number], [id_], [prior], [category], [tier])
-        others = [other for other in same_as if other != id_]
-        claims.extend(others, [id_] * len(others), [prior] * len(others))
-        names.extend(*named(number, own))
-        if number % _STEP == _STEP - 1:
-            progress("sorting records", number + 1, total)
-    for rows in (records, claims, names):
-        rows.flush()
-
-
-def _manifest(
-    state: State,
-    sources: Sequence[Source],
-    entities: Entities,
-    found: Index,
-    folder: Path,
-) -> dict[str, Any]:
-    files = {path.name: _facts(path) for path in sorted(folder.iterdir())}
-    known = [facts["sha256"] for name, facts in files.items() if name not in (*SPELLINGS, RECORDS)]
-    tiers = np.bincount(entities.tier, minlength=len(TIERS))
-    return {
-        "format": FORMAT,
-        "steelyard": installed_version(),
-        "folding": folding_version(),
-        "signature": hashlib.sha256("".join(known).encode()).hexdigest()[:12],
-        "sources": _parts(sources, state),
-        "warnings": [text for s in sources for text in getattr(s, "warnings", list)()],
-        "entities": len(entities.prior),
-        "merged": entities.merged,
-        "names": found.keys,
-        "postings": found.postings,
-        "tiers": {name: int(tiers[i]) for i, name in enumerate(TIERS)},
-        "categories": entities.categories,
-        "languages": found.languages,
-        "letters": found.letters,
-        "scripts": found.scripts,
-        "speech": found.speech,
-        "tries": found.tries,
-        "files": files,
-    }
-
-
-def _parts(sources: Sequence[Source], state: State) -> list[dict[str, Any]]:
-    """List all sources, those of bases one by one."""
-    parts: list[dict[str, Any]] = []
-    for source, counts in zip(sources, state.counts, strict=True):
-        own = {"name": source.name, "version": source.version, "licence": source.licence, **counts}
-        parts += getattr(source, "parts", [own])
-    return parts
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        return {"bytes": os.fstat(file.fileno()).st_size, "sha256": digest}
-
-
-# -- reading
-
-
-@dataclass
-class State:
-    """How far reading has come."""
-
-    plan: list[str]
-    source: int = 0
-    position: int = 0
-    size: int = 0
-    records: int = 0
-    names: int = 0
-    counts: list[dict[str, int]] = field(default_factory=list)
-    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+_MEMORY = "1GB"
+#: Names in one trie; building one takes some 120 bytes of memory for each of them.
+NAMES_PER_TRIE = 4_000_000
+_BATCH = 200_000  # rows that are handed over at a time
+_STEP = 50_000  # records between two calls of progress
 
 
 @dataclass(frozen=True)
@@ -238,135 +71,491 @@ class Limits:
     def __post_init__(self) -> None:
         check_number(min_prior=self.min_prior)
 
-    def __str__(self) -> str:
-        """Give the limits as text, the same in every process."""
-        return f"{sorted(self.langs) if self.langs is not None else 'all'} {self.min_prior}"
 
-    def names(self, names: Sequence[Name]) -> list[tuple[str, str, int]]:
-        """Clean names, and leave out what is not wanted."""
-        kept = []
-        for lang, text, flags in names:
-            if self.langs is None or lang in self.langs or lang == UNSTATED:
-                clean = " ".join(text.split())
-                if 0 < len(clean) <= LONGEST:
-                    kept.append((lang, clean, flags & _STATED))
-        return kept
+def build(
+    sources: Sequence[Source],
+    out: str | Path,
+    *,
+    limits: Limits | Sequence[Limits] | None = None,
+    force: bool = False,
+    progress: Progress = lambda *_: None,
+    names_per_trie: int = NAMES_PER_TRIE,
+) -> dict[str, Any]:
+    """Build a knowledge base from sources; give its manifest.
+
+    Parameters
+    ----------
+    sources
+        Where records come from, see :class:`steelyard.kobe.base.codec.Source`.
+    out
+        The folder to make. Until it is complete, all is in a hidden folder beside it.
+    limits
+        Languages and smallest prior that are wanted, for all sources or for each.
+    force
+        Replace `out` if it exists.
+    progress
+        Called with what is done, how many and of how many.
+    names_per_trie
+        Names that one trie holds at most, or little more: its memory while it is built.
+    """
+    need_extra("kobe", "a knowledge base", "marisa_trie")
+    each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
+    with replaced_folder(Path(out), force=force) as fresh:
+        with _tables(fresh.with_name("sorting")) as db:
+            counts = _collect(db, sources, each, progress)
+            if not _size(db, "names"):
+                names = ", ".join(source.name for source in sources)
+                raise InputError("no names were found in it", path=names)
+            facts = _merge(db, fresh, progress) | _index(db, fresh, progress, names_per_trie)
+        manifest = _manifest(fresh, sources, counts, facts)
+        text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
+        (fresh / MANIFEST).write_text(text, encoding="utf-8")
+    return manifest
 
 
-class Spool:
-    """The file of records in a folder of work."""
+@contextmanager
+def replaced_folder(target: Path, *, force: bool) -> Iterator[Path]:
+    """Give a folder to write a base to, which takes its place when all went well."""
+    if (target.exists() or target.is_symlink()) and not force:
+        raise UsageError(f"{target} exists already; force=True replaces it")
+    if target.exists() and not (target / MANIFEST).exists():
+        raise UsageError(f"{target} is not a knowledge base, and is not replaced")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            dir=target.parent, prefix=f".{target.name}.", ignore_cleanup_errors=True
+        ) as work:
+            fresh = Path(work, "base")
+            fresh.mkdir()
+            yield fresh
+            if target.exists():  # who has the old one open keeps it
+                target.rename(Path(work, "old"))
+            fresh.rename(target)
+    except OSError as error:
+        path = error.filename or target
+        raise InputError(f"can't be written ({error.strerror or error})", path=path) from error
 
-    def __init__(self, folder: Path, target: Path, note: Note) -> None:
-        self.folder, self.target, self.note = folder, target, note
-        self.path = folder / "records.spool"
-        self.state = folder / "state.json"
-        self._sources: Sequence[Source] = ()
 
-    def fill(self, sources: Sequence[Source], limits: list[Limits], progress: Progress) -> State:
-        """Read all sources, or what an earlier attempt has left of them."""
-        self._sources = sources
-        wanted = zip(sources, limits, strict=True)
-        plan = [f"{source.fingerprint()} {limit}" for source, limit in wanted]
-        state = self._resume([installed_version(), *plan])
-        with self.path.open("r+b" if state.size else "wb") as file:
-            file.truncate(state.size)
-            file.seek(state.size)
-            while state.source < len(sources):
-                source = sources[state.source]
-                source.position = state.position
-                if len(state.counts) == state.source:
-                    state.counts.append({"records": 0, "names": 0})
-                try:
-                    self._read(source, limits[state.source], state, file, progress)
-                except OtherInputError:
-                    self.state.unlink(missing_ok=True)
-                    raise
-                state.source, state.position = state.source + 1, 0
-                self._save(state, file)
-        return state
+def _manifest(
+    folder: Path,
+    sources: Sequence[Source],
+    counts: Sequence[dict[str, int]],
+    facts: dict[str, Any],
+) -> dict[str, Any]:
+    files = {path.name: _file(path) for path in sorted(folder.iterdir())}
+    linking = [file["sha256"] for name, file in files.items() if name not in SPELLINGS]
+    parts: list[dict[str, Any]] = []
+    for source, count in zip(sources, counts, strict=True):
+        told = {"name": source.name, "version": source.version, "licence": source.licence, **count}
+        parts += getattr(source, "parts", [told])  # a base lists what it was made of
+    return {
+        "format": FORMAT,
+        "steelyard": installed_version(),
+        "folding": folding_version(),
+        "signature": hashlib.sha256("".join(linking).encode()).hexdigest()[:12],
+        "sources": parts,
+        "warnings": [text for s in sources for text in getattr(s, "warnings", list)()],
+        **facts,
+        "files": files,
+    }
 
-    def _read(
-        self, source: Source, limits: Limits, state: State, file: Any, progress: Progress
-    ) -> None:
-        import orjson
 
-        counts = state.counts[state.source]
-        for entity, names in source.rows():
-            kept = limits.names(names)
-            if not kept or entity.prior < limits.min_prior:
-                continue
-            if ":" not in entity.id or any(char < " " for char in entity.id):
-                what = f"'{entity.id}' is no id: expected something like wd:Q183"
-                raise InputError(what, path=source.name, line=source.position or None)
-            prior = round(entity.prior, 4)
-            row = (entity.id, entity.category, entity.tier, prior, entity.same_as, kept)
-            file.write(orjson.dumps(row) + b"\n")
-            state.records += 1
-            state.names += len(kept)
-            counts["records"] += 1
-            counts["names"] += len(kept)
-            if state.records % CHECKPOINT == 0:
-                progress(f"reading {source.name}", state.records, None)
-                if source.position:
-                    state.position = source.position
-                    self._save(state, file)
-        progress(f"reading {source.name}", state.records, None)
+def _file(path: Path) -> dict[str, Any]:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"bytes": path.stat().st_size, "sha256": digest}
 
-    def _save(self, state: State, file: Any) -> None:
-        for _, name, lines in self._lines(state.source + 1):
-            state.inputs[name] = lines.state()
-        file.flush()
-        os.fsync(file.fileno())
-        state.size = file.tell()
-        temporary = self.state.with_suffix(".new")
-        temporary.write_text(json.dumps(asdict(state)), encoding="utf-8")
-        temporary.replace(self.state)
 
-    def _resume(self, plan: list[str]) -> State:
+# -- tables of what was read
+
+_TABLES = {
+    "records": {"record": "u4", "id": "O", "prior": "f8", "category": "O", "tier": "u1"},
+    "claims": {"claimed": "O", "node": "O", "prior": "f8"},
+    "names": {
+        "lang": "O", "name": "O", "record": "u4", "flags": "u1", "spelling": "O", "place": "u8",
+    },
+}  # fmt: skip
+_TYPES = {"u1": "UTINYINT", "u4": "UINTEGER", "u8": "UBIGINT", "f8": "DOUBLE", "O": "VARCHAR"}
+
+
+@contextmanager
+def _tables(folder: Path) -> Iterator[Any]:
+    """Open empty tables for records, claims and names; what memory can't hold goes to `folder`."""
+    import duckdb
+
+    with duck.connect() as db:
+        db.execute(f"SET memory_limit = '{_MEMORY}'")
+        db.execute("SET preserve_insertion_order = false")  # every query that matters has an order
+        db.execute(f"SET temp_directory = {duck.literal(str(folder))}")
+        for name, columns in _TABLES.items():
+            types = ", ".join(f"{column} {_TYPES[kind]}" for column, kind in columns.items())
+            db.execute(f"CREATE TABLE {name} ({types})")
         try:
-            found = State(**json.loads(self.state.read_bytes()))
-        except (OSError, ValueError, TypeError):
-            found = State([])
-        complete = self.path.exists() and self.path.stat().st_size >= found.size
-        if found.plan and complete:
-            if found.plan != plan:
-                why = "it had other sources, limits or another version"
-            elif changed := self._changed(found):
-                why = f"{changed} has changed"
-            else:
-                n = f"{found.records:,} records are there"
-                self.note(f"going on from an interrupted build of {self.target}: {n}")
-                return found
-            self.note(f"not going on from an interrupted build of {self.target}: {why}")
-            for _, _, lines in self._lines():
-                lines.forget()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir(parents=True)
-        return State(plan)
+            yield db
+        except duckdb.OutOfMemoryException as error:
+            raise OutOfMemoryError.at(folder) from error
+        except duckdb.Error as error:  # a full disk, most likely
+            raise InputError(f"can't be written ({duck.said(error)})", path=folder) from error
 
-    def _changed(self, state: State) -> str | None:
-        """Let sources remember what was read of them; name one that is not the same any more."""
-        for k, name, lines in self._lines(state.source + 1):
-            if name not in state.inputs:
-                return lines.path
-            try:
-                lines.restore(state.inputs[name])
-                if not lines.is_still(whole=k < state.source):
-                    return lines.path
-            except OtherInputError:
-                self.state.unlink(missing_ok=True)
-                raise
-        return None
 
-    def _lines(self, end: int | None = None) -> list[tuple[int, str, Lines]]:
-        """Give the number, name and input of the first sources that are read line by line."""
-        first = enumerate(self._sources[:end])
-        return [(k, s.name, s.lines) for k, s in first if hasattr(s, "lines")]
+def _size(db: Any, table: str) -> int:
+    [(n,)] = db.execute(f"SELECT count(*) FROM {table}").fetchall()
+    return int(n)
 
-    def records(self) -> Iterator[list[Any]]:
-        """Give all records."""
-        import orjson
 
-        with self.path.open("rb", buffering=1 << 20) as file:
-            for line in file:
-                yield orjson.loads(line)
+class _Table:
+    """Collects rows of a table as columns, and hands them over in batches.
+
+    Millions of tuples would keep Python's garbage collector busy.
+    """
+
+    def __init__(self, db: Any, name: str) -> None:
+        self.db, self.name, self.kinds = db, name, _TABLES[name]
+        self.columns: list[list[Any]] = [[] for _ in self.kinds]
+
+    def extend(self, *columns: Sequence[Any]) -> None:
+        for column, more in zip(self.columns, columns, strict=True):
+            column.extend(more)
+        if len(self.columns[0]) >= _BATCH:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.columns[0]:
+            columns = zip(self.kinds.items(), self.columns, strict=True)
+            batch = {name: np.array(column, kind) for (name, kind), column in columns}
+            self.db.register("batch", batch)
+            self.db.execute(f"INSERT INTO {self.name} SELECT * FROM batch")
+            self.db.unregister("batch")
+        for column in self.columns:
+            column.clear()
+
+
+def _collect(
+    db: Any, sources: Sequence[Source], limits: Sequence[Limits], progress: Progress
+) -> list[dict[str, int]]:
+    """Read all sources into the tables; count the records and names of each."""
+    records, claims, names = tables = [_Table(db, name) for name in _TABLES]
+    number, counts = 0, []
+    for source, limit in zip(sources, limits, strict=True):
+        count = {"records": 0, "names": 0}
+        counts.append(count)
+        for entity, every in source.rows():
+            kept = [n for n in cleaned(every, limit.langs) if not n.flags & Flag.FORBIDDEN]
+            if not kept or entity.prior < limit.min_prior:
+                continue
+            check_id(entity, source.name)
+            prior = round(entity.prior, 4)
+            records.extend([number], [entity.id], [prior], [entity.category], [entity.tier])
+            others = [other for other in entity.same_as if other != entity.id]
+            claims.extend(others, [entity.id] * len(others), [prior] * len(others))
+            names.extend(*_named(number, kept))
+            number += 1
+            count["records"] += 1
+            count["names"] += len(kept)
+            if number % _STEP == 0:
+                progress(f"reading {source.name}", number, None)
+        progress(f"reading {source.name}", number, None)
+    for table in tables:
+        table.flush()
+    return counts
+
+
+def check_id(entity: Entity, path: str, line: int | None = None) -> None:
+    """Refuse an id without a namespace, or with control characters."""
+    if ":" not in entity.id or any(char < " " for char in entity.id):
+        what = f"'{entity.id}' is no id: expected something like wd:Q183"
+        raise InputError(what, path=path, line=line)
+
+
+def _named(record: int, names: Sequence[Name]) -> tuple[list[Any], ...]:
+    """Give the names of a record as columns of the table ``names``."""
+    rows = []
+    for number, name in enumerate(names):
+        folded = fold(name.text, name.lang)
+        if folded and "\0" not in folded:  # tries end names there
+            place = record << 16 | min(number, 0xFFFF)
+            how = spelling(name.text, folded)
+            rows.append((name.lang, folded, record, name_flags(name), how, place))
+    return tuple(map(list, zip(*rows, strict=True))) or ([],) * len(_TABLES["names"])
+
+
+# -- entities
+
+#: Per claimed id those who may be meant by it: who claims it, and who has it. All go by the best of
+#: them that are of other sources; who has several chances takes the best.
+_PARENTS = f"""
+CREATE TABLE parents AS
+WITH nodes AS (
+    SELECT claimed, node, greatest(max(prior), 0) AS prior FROM claims GROUP BY claimed, node
+    UNION ALL
+    SELECT id, id, max(prior) FROM records WHERE id IN (SELECT claimed FROM claims) GROUP BY id
+), ranked AS (
+    SELECT *, split_part(node, ':', 1) AS space,
+        coalesce(list_position({NAMESPACES}, space), {len(NAMESPACES) + 1}) AS rank FROM nodes
+), won AS (
+    SELECT node, space, first_value({{'rank': rank, 'space': space, 'prior': prior, 'node': node}})
+        OVER (PARTITION BY claimed ORDER BY rank, space, prior DESC, node) AS best FROM ranked
+)
+SELECT node, best.node AS parent FROM won WHERE space <> best.space
+QUALIFY row_number() OVER (
+    PARTITION BY node ORDER BY best.rank, best.space, best.prior DESC, best.node
+) = 1
+"""
+#: Parents of parents; namespaces only get better on the way, so that it ends.
+_ROOTS = "UPDATE parents SET parent = up.parent FROM parents up WHERE parents.parent = up.node"
+_ENTITIES = """
+CREATE TABLE entities AS
+SELECT (row_number() OVER (ORDER BY home) - 1)::UINTEGER AS entity, home AS id,
+    prior, tier, category
+FROM (
+    SELECT coalesce(parent, id) AS home, max(prior)::FLOAT AS prior, min(tier) AS tier,
+        arg_min(category, record) FILTER (parent IS NULL) AS category
+    FROM records LEFT JOIN parents ON id = node GROUP BY home
+)
+"""
+_OWNERS = """
+CREATE TABLE owners AS
+SELECT record, entity FROM records LEFT JOIN parents ON id = node
+JOIN entities ON entities.id = coalesce(parent, records.id)
+"""
+#: Further ids of entities: of records that were merged into them, then those that they claim. Of
+#: several who claim an id the best comes first.
+_OTHERS = f"""
+CREATE TABLE others AS
+WITH ids AS (
+    SELECT records.id, entity, true AS has FROM records JOIN owners USING (record)
+    UNION ALL
+    SELECT claimed, entity, false FROM claims JOIN records ON id = node JOIN owners USING (record)
+)
+SELECT ids.id, entity, max(has) AS has, any_value(prior) AS prior,
+    coalesce(list_position({NAMESPACES}, split_part(any_value(entities.id), ':', 1)),
+        {len(NAMESPACES) + 1}) AS rank
+FROM ids JOIN entities USING (entity) WHERE ids.id <> entities.id GROUP BY ids.id, entity
+"""
+_CATEGORIES = """
+CREATE TABLE categories AS
+SELECT category, row_number() OVER (ORDER BY min(entity)) - 1 AS code
+FROM entities GROUP BY category
+"""
+
+
+def _merge(db: Any, folder: Path, progress: Progress) -> dict[str, Any]:
+    """Number the entities, and write what is known of them; give what the manifest says."""
+    progress("merging", 0, None)
+    db.execute(_PARENTS)
+    while db.execute(_ROOTS).fetchone()[0]:
+        pass
+    for table in (_ENTITIES, _OWNERS, _CATEGORIES, _OTHERS):
+        db.execute(table)
+    rows = db.execute("SELECT category FROM categories ORDER BY code").fetchall()
+    categories = [category for (category,) in rows]
+    if len(categories) > 256:
+        raise InputError(f"'{categories[256]}' is category 257, expected 256 at most")
+    columns = db.execute(
+        "SELECT prior, code AS category, tier FROM entities JOIN categories USING (category)"
+        " ORDER BY entity"
+    ).fetchnumpy()
+    for name, dtype in (("prior", "<f4"), ("category", "|u1"), ("tier", "|u1")):
+        np.save(folder / f"{name}.npy", columns[name].astype(dtype))
+    _write_ids(db, folder, "ids", "entities ORDER BY entity")
+    order = "others ORDER BY id, has DESC, rank, prior DESC, entity"
+    _write_ids(db, folder, "others", order)
+    np.save(folder / "owners.npy", db.execute(f"SELECT entity FROM {order}").fetchnumpy()["entity"])
+    tiers = np.bincount(columns["tier"], minlength=len(TIERS))
+    return {
+        "entities": len(columns["prior"]),
+        "merged": _size(db, "parents"),
+        "tiers": {name: int(tiers[i]) for i, name in enumerate(TIERS)},
+        "categories": categories,
+    }
+
+
+def _write_ids(db: Any, folder: Path, name: str, rows: str) -> None:
+    lengths = db.execute(f"SELECT strlen(id) AS n FROM {rows}").fetchnumpy()["n"]
+    np.save(folder / f"{name}.npy", narrow(np.concatenate(([0], np.cumsum(lengths)))))
+    ids = db.execute(f"SELECT id FROM {rows}")
+    with (folder / f"{name}.bin").open("wb") as file:
+        while batch := ids.fetchmany(_BATCH):
+            file.write("".join([id_ for (id_,) in batch]).encode())
+
+
+# -- names
+
+#: One row for each spelling of each name of each entity, whatever records it has it from.
+_SPELT = """
+CREATE TABLE spelt AS
+SELECT lang, name, left(name, 1) AS first, entity, spelling,
+    bit_and(flags) AS each_flag, bit_or(flags) AS any_flag, min(place) AS place
+FROM names JOIN owners USING (record) GROUP BY lang, name, entity, spelling
+"""
+#: The name of each entity that was read first, in each language.
+_MAINS = "CREATE TABLE mains AS SELECT lang, entity, min(place) AS place FROM spelt GROUP BY ALL"
+_POSTINGS = f"""
+CREATE TABLE postings AS
+SELECT lang, name, first, entity, count(*) AS spellings,
+    bit_and(each_flag) | (bit_or(any_flag) & {int(KEPT_IF_ANY)}) AS flags
+FROM spelt GROUP BY lang, name, first, entity
+"""
+_KEYS = "CREATE TABLE keys AS SELECT lang, name, first, count(*) AS n FROM postings GROUP BY ALL"
+#: In which language an entity is rather called by its main name.
+_LANGUAGE = f"CASE lang WHEN 'en' THEN 0 WHEN '{UNSTATED}' THEN 1 ELSE 2 END::UTINYINT"
+_LETTERS = "SELECT lang, first, count(*) FROM keys GROUP BY lang, first ORDER BY lang, first"
+_IN_SHARD = "JOIN letters USING (lang, first) WHERE shard = ? ORDER BY lang, name"
+_SPEECH = """
+CREATE TABLE speech AS SELECT DISTINCT part, entity FROM postings JOIN letters USING (lang, first)
+"""
+
+
+def _index(db: Any, folder: Path, progress: Progress, names_per_trie: int) -> dict[str, Any]:
+    """Write tries, postings and the languages of entities; give what the manifest says."""
+    total = _size(db, "names")
+    progress("indexing names", 0, total)
+    for table in (_SPELT, "DROP TABLE names", _MAINS, _POSTINGS, _KEYS):
+        db.execute(table)
+    letters = _letters(db, names_per_trie)
+    labels = _Labels(_size(db, "entities"))
+    extra, numbers, flags = [np.zeros(1, "<u4")], [np.empty(0, "<u4")], [np.empty(0, "|u1")]
+    tries: list[dict[str, Any]] = []
+    n_keys = n_pairs = 0
+    with SpellingWriter(folder) as spellings:
+        for shard in range(letters[-1].shard + 1):
+            ids, counts = _trie(db, shard, folder)
+            rows = db.execute(
+                f"SELECT entity, flags, spellings, {_LANGUAGE} AS rank"
+                " FROM postings JOIN entities USING (entity)"
+                f" {_IN_SHARD}, prior DESC, entity",
+                (shard,),
+            ).fetchnumpy()
+            order = np.argsort(np.repeat(ids, counts), kind="stable")
+            lengths = np.empty(len(ids), np.int64)
+            lengths[ids] = counts
+            extra.append((np.cumsum(lengths - 1) + n_pairs - n_keys).astype("<u4"))
+            numbers.append(rows["entity"][order].astype("<u4"))
+            flags.append(rows["flags"][order].astype("|u1"))
+            cases, lines = _spellings(db, shard, rows["spellings"], order)
+            spellings.write(cases, lines)
+            labels.see(numbers[-1], flags[-1], cases, rows["rank"][order], n_pairs)
+            first = next(f"{row.lang}\t{row.first}" for row in letters if row.shard == shard)
+            tries.append({"first": first, "base": n_keys, "keys": len(ids)})
+            n_keys, n_pairs = n_keys + len(ids), n_pairs + len(order)
+            progress("indexing names", n_pairs, total)
+    for name, parts in (("extra", extra), ("entities", numbers), ("flags", flags)):
+        np.save(folder / f"{name}.npy", np.concatenate(parts))
+    np.save(folder / "labels.npy", labels.pair.astype("<u4"))
+    scripts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row in letters:
+        scripts[row.lang][script(row.first)] += row.names
+    return {
+        "names": n_keys,
+        "postings": n_pairs,
+        "languages": {lang: counts.total() for lang, counts in scripts.items()},
+        "letters": {lang: dict(sorted(counts.items())) for lang, counts in scripts.items()},
+        "scripts": {lang: written_in(counts) for lang, counts in scripts.items()},
+        "speech": _write_speech(db, folder),
+        "tries": tries,
+    }
+
+
+class _Letter(NamedTuple):
+    """Names of a language that share their first letter: which trie they are in, and how many.
+
+    ``part`` is the language, or the script where the language is not stated.
+    """
+
+    lang: str
+    first: str
+    part: str
+    shard: int
+    names: int
+
+
+def _letters(db: Any, names_per_trie: int) -> list[_Letter]:
+    """List first letters in order; tries are cut between them, where there are enough names."""
+    letters: list[_Letter] = []
+    shard = n = 0
+    for lang, first, names in db.execute(_LETTERS).fetchall():
+        if n >= names_per_trie:
+            shard, n = shard + 1, 0
+        n += names
+        part = f"{lang}-{script(first)}" if lang == UNSTATED else lang
+        letters.append(_Letter(lang, first, part, shard, names))
+    columns = zip(_Letter._fields, zip(*letters, strict=True), "OOOii", strict=True)
+    db.register("letters", {name: np.array(column, kind) for name, column, kind in columns})
+    return letters
+
+
+def _trie(db: Any, shard: int, folder: Path) -> tuple[Any, Any]:
+    """Build and write one trie; give per sorted key its id and how many entities it has."""
+    import marisa_trie
+
+    rows = db.execute(f"SELECT lang || chr(9) || name AS key, n FROM keys {_IN_SHARD}", (shard,))
+    columns = rows.fetchnumpy()
+    names = marisa_trie.Trie(iter(columns["key"]))
+    names.save(str(folder / trie_name(shard)))
+    ids = np.fromiter(map(names.key_id, columns["key"]), np.int64, count=len(names))
+    return ids, columns["n"]
+
+
+class _Labels:
+    """Finds the main name of each entity: in English, else of no stated language, else in any."""
+
+    def __init__(self, entities: int) -> None:
+        self.pair = np.full(entities, NO_PLACE, np.int64)
+        self._rank = np.full(entities, 255, np.uint8)
+
+    def see(
+        self,
+        entities: NDArray[np.uint32],
+        flags: NDArray[np.uint8],
+        cases: NDArray[np.uint8],
+        languages: NDArray[np.uint8],
+        start: int,
+    ) -> None:
+        """Look at further pairs, numbered from `start`; of two as good the first stays."""
+        ranks = languages * 4 + (flags & int(Flag.LABEL) == 0) * 2 + (cases & MAIN == 0)
+        order = np.lexsort((np.arange(len(ranks)), ranks, entities))
+        _, first = np.unique(entities[order], return_index=True)
+        best = order[first]
+        best = best[ranks[best] < self._rank[entities[best]]]
+        self._rank[entities[best]] = ranks[best]
+        self.pair[entities[best]] = best + start
+
+
+def _spellings(
+    db: Any, shard: int, counts: NDArray[np.int64], order: NDArray[np.int64]
+) -> tuple[NDArray[np.uint8], list[str]]:
+    """Give the bytes of all postings of a shard in their order, and the lines of those listed."""
+    rows = db.execute(
+        "SELECT spelling, mains.place IS NOT NULL AS main FROM spelt JOIN entities USING (entity)"
+        f" LEFT JOIN mains USING (lang, entity, place) {_IN_SHARD}, prior DESC, entity, place",
+        (shard,),
+    ).fetchnumpy()
+    texts, ends = rows["spelling"].tolist(), np.cumsum(counts)
+    starts = ends - counts
+    main = np.logical_or.reduceat(rows["main"], starts)
+    spans = list(zip(starts.tolist(), ends.tolist(), strict=True))
+    codes = [ord(texts[i]) - 48 if k - i == 1 and len(texts[i]) == 1 else LISTED for i, k in spans]
+    cases = (np.array(codes, np.uint8) | main * np.uint8(MAIN))[order]
+    listed = order[cases & 7 == LISTED]
+    return cases, ["\t".join(texts[slice(*spans[i])]) for i in listed.tolist()]
+
+
+def _write_speech(db: Any, folder: Path) -> dict[str, tuple[int, int]]:
+    """Write which entities have names in which language; names in unstated ones by their script."""
+    db.execute(_SPEECH)
+    sizes = db.execute("SELECT part, count(*) FROM speech GROUP BY part ORDER BY part").fetchall()
+    entities = db.execute("SELECT entity FROM speech ORDER BY part, entity").fetchnumpy()["entity"]
+    ends = pairwise(accumulate((n for _, n in sizes), initial=0))
+    parts = [_steps(entities[start:end]) for start, end in ends]
+    np.save(folder / "speech.npy", np.concatenate(parts))
+    spans = pairwise(accumulate(map(len, parts), initial=0))
+    return {part: span for (part, _), span in zip(sizes, spans, strict=True)}
+
+
+def _steps(numbers: NDArray[np.uint32]) -> NDArray[np.uint8]:
+    """Give rising numbers as the steps from one to the next; 255 is a part of a longer one."""
+    wide = np.diff(numbers.astype(np.int64), prepend=0)
+    longer, rest = np.divmod(wide, 255)
+    steps = np.full(len(wide) + int(longer.sum()), 255, np.uint8)
+    steps[np.cumsum(longer + 1) - 1] = rest
+    return steps

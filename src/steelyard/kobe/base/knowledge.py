@@ -6,47 +6,66 @@ It is one folder, written once by :func:`~steelyard.kobe.base.build.build` and o
 - ``aliases*.marisa``: tries of ``language TAB folded name``; several if there are many names
 - ``extra.npy``: for each name how many more entities than names stand before it in the next three
 - ``entities.npy``: entity numbers, most probable first
-- ``flags.npy``: what is known of the name for that entity (`records.Flag`)
-- ``cases.npy``, ``spellings.*``: how the name is spelt for that entity (`spelling`): read only to
+- ``flags.npy``: what is known of the name for that entity (`codec.Flag`)
+- ``cases.npy``, ``spellings.*``: how the name is spelt for that entity (`codec`): read only to
   explain, or to build upon
 - ``prior.npy``, ``category.npy``, ``tier.npy``: one value for each entity
 - ``ids.*``: ids of entities, sorted, and where each starts
 - ``others.*``, ``owners.npy``: further ids, sorted, and the entities that have or claim them
 - ``speech.npy``: entity numbers that have a name in a language, as steps from one to the next,
   languages one after the other
-
-What lies upon another base (`layers`) is a base too, and its manifest names the other.
+- ``terms.jsonl``: terms that were added, one line for each glossary. A folder may hold nothing but
+  these and a manifest that names the base they are ``upon``.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Collection, Iterator
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.kobe.base.mapped import Ids, array, trie
-from steelyard.kobe.base.records import STATED, UNSTATED, Entity, Flag, Name, rank
-from steelyard.kobe.base.spelling import MAIN, NO_PLACE, Spellings, spelt
+from steelyard.core.errors import InputError, UsageError, hint, need_extra
+from steelyard.kobe.base.codec import (
+    KEPT_IF_ANY,
+    MAIN,
+    NO_PLACE,
+    STATED,
+    UNSTATED,
+    Entity,
+    Flag,
+    Ids,
+    Name,
+    Spellings,
+    array,
+    cleaned,
+    name_flags,
+    rank,
+    script,
+    spelt,
+    trie,
+    written_in,
+)
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
+from steelyard.kobe.options import TIERS
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+#: Glossaries that were added, one in a line.
+TERMS = "terms.jsonl"
+EMBEDDED = "embedded"
 _HASHED = 1 << 18  # bytes up to which a file is hashed when a base is opened
-#: The folder inside a base where what was added to it in place lies.
-ADDED = "added"
-#: What was added, file by file (`layers`).
-RECORDS = "added.jsonl"
-_STATED = int(STATED)
-_UNSTATED, _LABEL = int(Flag.UNSTATED), int(Flag.LABEL)
+_STATED, _KEPT_IF_ANY = int(STATED), int(KEPT_IF_ANY)
+_UNSTATED, _LABEL, _FORBIDDEN = int(Flag.UNSTATED), int(Flag.LABEL), int(Flag.FORBIDDEN)
 _FEW = 20  # entities that are looked for one by one; for more of them all names are sorted
 _PROBES = (
     "Stra\u00dfe \u0401\u043b\u043a\u0430 \u0130stanbul \uff29\uff22\uff2d C\u00f4te d\u2019Ivoire",
@@ -60,7 +79,7 @@ _PROBES = (
 
 @cache
 def folding_version() -> str:
-    """Give a short hash of how names are folded: bases folded otherwise would not be found in."""
+    """Return a short hash of how names are folded: a base must be folded as texts are."""
     folded = [fold(probe, lang) for probe in _PROBES for lang in ("en", "tr", "mul")]
     return hashlib.sha256(repr(folded).encode()).hexdigest()[:12]
 
@@ -83,13 +102,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         raise InputError(what, path=folder) from None
     except (OSError, ValueError) as error:
         raise InputError(f"can't be read ({error})", path=path) from None
-    found = manifest.get("format") if isinstance(manifest, dict) else None
-    if found != FORMAT:
-        raise InputError(f"is of format {found}, expected {FORMAT}: build it again", path=folder)
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if version != FORMAT:
+        raise InputError(f"is of format {version}, expected {FORMAT}: build it again", path=folder)
     upon = manifest.get("upon", {"base": ""})
     if not (isinstance(upon, dict) and isinstance(upon.get("base"), str)):
         raise InputError(f"{MANIFEST} has a damaged 'upon': build it again", path=folder)
-    if manifest.get("folding") != folding_version():
+    if "upon" not in manifest and manifest.get("folding") != folding_version():
         raise InputError("was built with other rules of folding: build it again", path=folder)
     return manifest
 
@@ -100,7 +119,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
     To hash the large ones would take longer than most commands do.
     """
     try:
-        facts = [(n, int(own["bytes"]), str(own["sha256"])) for n, own in manifest["files"].items()]
+        facts = [(n, int(f["bytes"]), str(f["sha256"])) for n, f in manifest["files"].items()]
     except (AttributeError, KeyError, TypeError, ValueError):
         raise InputError(f"{MANIFEST} has damaged 'files': build it again", path=folder) from None
     for name, size, digest in facts:
@@ -117,6 +136,7 @@ def check_files(folder: Path, manifest: dict[str, Any]) -> None:
 
 Bools = NDArray[np.bool_]
 Finder = Callable[[str], list[tuple[int, int]]]
+Rows = list[tuple[Entity, list[Name]]]
 
 
 class KnowledgeBase:
@@ -127,6 +147,8 @@ class KnowledgeBase:
 
     Attributes
     ----------
+    path : pathlib.Path
+        The folder that was opened.
     manifest : dict
         What the base holds and where that is from.
     prior, category, tier : numpy.ndarray
@@ -134,7 +156,8 @@ class KnowledgeBase:
     """
 
     def __init__(self, path: Path, manifest: dict[str, Any]) -> None:
-        self.path, self.manifest = path, manifest
+        self.path = self._folder = path
+        self.manifest = manifest
         check_files(path, manifest)
         self._extra: NDArray[np.uint32] = array(path, "extra", np.uint32)
         self._entities: NDArray[np.uint32] = array(path, "entities", np.uint32)
@@ -144,34 +167,34 @@ class KnowledgeBase:
         self.tier: NDArray[np.uint8] = array(path, "tier", np.uint8)
         self._ids = Ids(path, "ids")
         self._speech: NDArray[np.uint8] = array(path, "speech", np.uint8)
-        self._tries = [trie(path / trie_name(i)) for i in range(len(manifest["tries"]))]
-        self._firsts = [trie["first"] for trie in manifest["tries"]]
-        self._bases = [trie["base"] for trie in manifest["tries"]]
+        self._firsts = [part["first"] for part in manifest["tries"]]
+        #: Tries, each with its first key; that of added terms comes last.
+        self._tries = [
+            (trie(path / trie_name(i)), int(part["base"]))
+            for i, part in enumerate(manifest["tries"])
+        ]
         self._spoken: dict[str, Bools] = {}
         self._asked = 0  # entities whose names were asked for
 
     @classmethod
     def open(cls, path: str | Path) -> KnowledgeBase:
-        """Open a base, with what it lies upon; of a whole one nothing but the manifest is read."""
+        """Open a base, with the terms that were added; of files without them nothing is read."""
         folder = Path(path)
-        manifest = read_manifest(folder)
-        added = folder / ADDED
-        if "upon" not in manifest and not (added / MANIFEST).exists():
-            return cls(folder, manifest)
-        from steelyard.kobe.base.layers import open_layers
-
-        return open_layers(folder, manifest)
+        manifest, layers = read_manifest(folder), [folder]
+        while "upon" in manifest:
+            layers.append(below(layers[-1], manifest["upon"]))
+            if layers[-1] in layers[:-1]:
+                raise InputError("lies upon itself: build it again", path=folder)
+            manifest = read_manifest(layers[-1])
+        base = KnowledgeBase(layers[-1], manifest)
+        glossaries = [glossary for layer in reversed(layers) for glossary in read_terms(layer)]
+        return TermBase(folder, base, glossaries) if glossaries else base
 
     def __len__(self) -> int:
         return len(self.prior)
 
     def __repr__(self) -> str:
         return f"KnowledgeBase({str(self.path)!r}, {len(self):,} entities)"
-
-    @property
-    def n_keys(self) -> int:
-        """How many keys there are."""
-        return len(self._extra) - 1
 
     @property
     def signature(self) -> str:
@@ -185,6 +208,13 @@ class KnowledgeBase:
 
     # -- names to entities
 
+    def _tries_of(self, start: str) -> list[tuple[Any, int]]:
+        """Give the tries that may hold names with this language and first letter."""
+        n = len(self._firsts)
+        if n == 1:
+            return self._tries
+        return [self._tries[max(0, bisect_right(self._firsts, start) - 1)], *self._tries[n:]]
+
     def finder(self, lang: str) -> Finder:
         """Give a function that finds all names at the start of a folded text.
 
@@ -194,28 +224,25 @@ class KnowledgeBase:
         prefixes = (f"{lang}\t", f"{UNSTATED}\t")
 
         def find(text: str) -> list[tuple[int, int]]:
-            found = []
+            pairs = []
             for prefix in prefixes:
-                shard = self._shard(prefix + text[:1])
-                base, cut = self._bases[shard], len(prefix)
-                pairs = self._tries[shard].iter_prefixes_with_ids(prefix + text)
-                found += [(len(k) - cut, base + i) for k, i in pairs]
-            return sorted(found)
+                cut = len(prefix)
+                for names, base in self._tries_of(prefix + text[:1]):
+                    keys = names.iter_prefixes_with_ids(prefix + text)
+                    pairs += [(len(name) - cut, base + i) for name, i in keys]
+            return sorted(pairs)
 
         return find
 
     def continues(self, lang: str) -> Callable[[str], bool]:
-        """Give a function that tells whether any name begins with a folded text.
-
-        As in `finder`, names in the language and those whose language is not known.
-        """
+        """Give a function that tells whether any name begins with a folded text; as `finder`."""
         prefixes = (f"{lang}\t", f"{UNSTATED}\t")
 
         def begins(text: str) -> bool:
             for prefix in prefixes:
-                last = self._shard(prefix + text[:1])
-                if next(self._tries[last].iterkeys(prefix + text), None) is not None:
-                    return True
+                for names, _ in self._tries_of(prefix + text[:1]):
+                    if next(names.iterkeys(prefix + text), None) is not None:
+                        return True
             return False
 
         return begins
@@ -223,29 +250,24 @@ class KnowledgeBase:
     def starting(self, lang: str, folded: str) -> Iterator[tuple[str, int]]:
         """Give the names that begin with a folded text, and their keys; as in `finder`."""
         for prefix in (f"{lang}\t", f"{UNSTATED}\t"):
-            shard = self._shard(prefix + folded[:1])
-            base, cut = self._bases[shard], len(prefix)
-            for key, number in self._tries[shard].iteritems(prefix + folded):
-                yield key[cut:], base + number
+            # Added terms go first: who takes only some names must not miss them.
+            for names, base in reversed(self._tries_of(prefix + folded[:1])):
+                for name, number in names.iteritems(prefix + folded):
+                    yield name[len(prefix) :], base + number
 
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
-        text = f"{lang}\t{folded}"
-        shard = self._shard(f"{lang}\t{folded[:1]}")
-        found = self._tries[shard].get(text)
-        return None if found is None else self._bases[shard] + found
+        for names, base in self._tries_of(f"{lang}\t{folded[:1]}"):
+            number = names.get(f"{lang}\t{folded}")
+            if number is not None:
+                return int(base + number)
+        return None
 
-    def _shard(self, start: str) -> int:
-        return max(0, bisect_right(self._firsts, start) - 1)
-
-    def names_in(self, lang: str) -> Iterator[tuple[str, int]]:
-        """Give all names that are stated to be in a language, folded, each with its key."""
-        prefix = f"{lang}\t"
-        after = bisect_left(self._firsts, f"{lang}\n")  # a line's end follows a tab
-        for shard in range(self._shard(prefix), max(after, 1)):
-            base = self._bases[shard]
-            for text, key in self._tries[shard].iteritems(prefix):
-                yield text[len(prefix) :], base + key
+    def restored(self, key: int) -> tuple[str, str]:
+        """Give the language and the folded name of a key."""
+        names, base = self._tries[bisect_right(self._tries, key, key=lambda pair: pair[1]) - 1]
+        lang, _, folded = names.restore_key(key - base).partition("\t")
+        return lang, folded
 
     def postings(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
         """Give the entities of a key, most probable first, and the flags of the name for each."""
@@ -268,10 +290,10 @@ class KnowledgeBase:
 
     def owner(self, external_id: str) -> int | None:
         """Give the number of the entity that has this id, or claims it as another of its own."""
-        found = self.entity(external_id)
-        if found is None and (at := self._others.find(external_id.encode())) is not None:
-            found = int(self._owners[at])
-        return found
+        number = self.entity(external_id)
+        if number is None and (at := self._others.find(external_id.encode())) is not None:
+            number = int(self._owners[at])
+        return number
 
     def category_name(self, entity: int) -> str:
         """Give the category of an entity."""
@@ -312,13 +334,14 @@ class KnowledgeBase:
 
     @cached_property
     def _others(self) -> Ids:
-        return Ids(self.path, "others")
+        return Ids(self._folder, "others")
 
     @cached_property
     def _owners(self) -> NDArray[np.uint32]:
-        return (
-            array(self.path, "owners", np.uint32) if len(self._others) else np.empty(0, np.uint32)
-        )
+        if not len(self._others):
+            return np.empty(0, np.uint32)
+        owners: NDArray[np.uint32] = array(self._folder, "owners", np.uint32)
+        return owners
 
     @cached_property
     def _owned(self) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
@@ -327,114 +350,416 @@ class KnowledgeBase:
 
     @cached_property
     def _spellings(self) -> Spellings:
-        cases, spellings = (
-            array(self.path, "cases", np.uint8),
-            array(self.path, "spellings", np.uint32),
-        )
-        return Spellings(self.path, cases, spellings)
+        return Spellings(self._folder)
 
     @cached_property
     def _starts(self) -> NDArray[np.uint32]:
-        """The place of each key's first entity."""
+        """The number of each key's first pair of a name and an entity."""
         return np.arange(len(self._extra), dtype=np.uint32) + self._extra
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Places of all entities in their order, and where those of each start."""
+        """All pairs in the order of their entities, and where those of each entity start."""
         order = np.argsort(self._entities, kind="stable")
         counts = np.bincount(self._entities, minlength=len(self))
         return order, np.concatenate(([0], np.cumsum(counts)))
 
-    def _named(self, entity: int) -> Iterator[tuple[int, str, str]]:
-        """Give the place, language and folded form of each name of an entity."""
+    def _named(self, entity: int) -> Iterator[tuple[int, int, str, str]]:
+        """Give the pair, key, language and folded form of each name of an entity."""
         self._asked += 1
         if self._asked <= _FEW:
-            places = np.flatnonzero(self._entities == entity)
+            pairs = np.flatnonzero(self._entities == entity)
         else:
             order, starts = self._sorted
-            places = order[starts[entity] : starts[entity + 1]]
+            pairs = order[starts[entity] : starts[entity + 1]]
         # Of another type, all would be copied.
-        keys = np.searchsorted(self._starts, places.astype(np.uint32), "right") - 1
-        for place, key in zip(places.tolist(), keys.tolist(), strict=True):
-            yield place, *self.restored(key)
+        keys = np.searchsorted(self._starts, pairs.astype(np.uint32), "right") - 1
+        for pair, key in zip(pairs.tolist(), keys.tolist(), strict=True):
+            yield pair, key, *self.restored(key)
 
     def names(self, entity: int, langs: Collection[str] | None = None) -> list[Name]:
         """Give all names of an entity by language, the one that was read first before others.
 
         Of some languages alone, where ``langs`` are named: how others are spelt is not read.
         """
-        found = []
-        for place, lang, folded in self._named(entity):
+        rows = []
+        for pair, _, lang, folded in self._named(entity):
             if langs is not None and lang not in langs:
                 continue
-            flags = int(self._flags[place]) & _STATED
-            rest = not self._spellings.cases[place] & MAIN
-            for number, how in enumerate(self._spellings[place]):
+            flags = int(self._flags[pair]) & _STATED
+            rest = not self._spellings.cases[pair] & MAIN
+            for number, how in enumerate(self._spellings[pair]):
                 name = Name(lang, spelt(how, folded), flags)
-                found.append((lang, rest, not flags & _LABEL, number, name))
-        return [name for *_, name in sorted(found)]
+                rows.append((lang, rest, not flags & _LABEL, number, name))
+        return [name for *_, name in sorted(rows)]
 
-    def restored(self, key: int) -> tuple[str, str]:
-        """Give the language and the folded name of a key."""
-        shard = bisect_right(self._bases, key) - 1
-        lang, _, folded = self._tries[shard].restore_key(key - self._bases[shard]).partition("\t")
-        return lang, folded
+    def forbidden(self, lang: str) -> list[tuple[str, int]]:  # noqa: ARG002 - a base has none
+        """Give the names in a language that no text should use, each with its entity."""
+        return []
 
     def same_as(self, entity: int) -> list[str]:
-        """Give all ids of an entity, its own first."""
+        """Give all ids of an entity, its main one first."""
         order, owners = self._owned
         # Of another type, all would be copied.
-        own = slice(*np.searchsorted(owners, np.array([entity, entity + 1], owners.dtype)))
-        others = [self._others[i].decode() for i in order[own].tolist()]
+        part = slice(*np.searchsorted(owners, np.array([entity, entity + 1], owners.dtype)))
+        others = [self._others[i].decode() for i in order[part].tolist()]
         return [self.external_id(entity), *sorted(others, key=lambda id_: (rank(id_), id_))]
 
     def label(self, entity: int, lang: str = "en") -> str:
         """Give the main name of an entity in a language, else in English, else in any."""
         if lang == "en":
-            place = int(self._labels[entity])
-            if place == NO_PLACE:
+            pair = int(self._labels[entity])
+            if pair == NO_PLACE:
                 return self.external_id(entity)
-            key = bisect_right(range(self.n_keys), place, key=self._start_of) - 1
-            return spelt(self._spellings[place][0], self.restored(key)[1])
+            key = bisect_right(range(len(self._extra) - 1), pair, key=self._start_of) - 1
+            return spelt(self._spellings[pair][0], self.restored(key)[1])
         wanted = {UNSTATED: 2, "en": 1, lang: 0}
-        rows = [(wanted.get(own, 3), place, name) for place, own, name in self._named(entity)]
 
-        def order(row: tuple[int, int, str]) -> tuple[int, bool, bool, str]:
-            rank, place, name = row
-            rest = not self._spellings.cases[place] & MAIN
-            return rank, not self._flags[place] & _LABEL, rest, name
+        def order(row: tuple[int, int, str, str]) -> tuple[int, bool, bool, str]:
+            pair, _, spoken, name = row
+            rest = not self._spellings.cases[pair] & MAIN
+            return wanted.get(spoken, 3), not self._flags[pair] & _LABEL, rest, name
 
-        if not rows:
+        best = min(self._named(entity), key=order, default=None)
+        if best is None:
             return self.external_id(entity)
-        _, place, name = min(rows, key=order)
-        return spelt(self._spellings[place][0], name)
+        return spelt(self._spellings[best[0]][0], best[3])
 
     def _start_of(self, key: int) -> int:
         return key + int(self._extra[key])
 
     @cached_property
     def _labels(self) -> NDArray[np.uint32]:
-        """The place of each entity's main name in English, or else in any language."""
-        found: NDArray[np.uint32] = array(self.path, "labels", np.uint32)
-        return found
+        """The pair of each entity's main name in English, or else in any language."""
+        labels: NDArray[np.uint32] = array(self._folder, "labels", np.uint32)
+        return labels
+
+
+# -- terms that were added
+
+
+class Glossary(NamedTuple):
+    """The terms of a file, in the order in which they were read."""
+
+    name: str
+    version: str
+    licence: str
+    rows: Rows
+
+
+def read_terms(folder: Path) -> list[Glossary]:
+    """Read the glossaries that were added to a base."""
+    path = folder / TERMS
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        return [_glossary(json.loads(line)) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"is damaged ({error}): add all files again", path=path) from None
+
+
+def _glossary(line: dict[str, Any]) -> Glossary:
+    rows = [
+        (
+            Entity(str(id_), str(category), int(tier), float(prior), tuple(map(str, same_as))),
+            [Name(str(lang), str(text), int(flags)) for lang, text, flags in names],
+        )
+        for (id_, category, tier, prior, same_as), names in line["rows"]
+    ]
+    return Glossary(str(line["name"]), str(line["version"]), str(line["licence"]), rows)
+
+
+def below(folder: Path, upon: Mapping[str, Any]) -> Path:
+    """Give the folder that terms lie upon: where it was, or is if both were moved together."""
+    if upon["base"] == EMBEDDED:
+        return embedded()
+    for path in (Path(upon["base"]), folder / str(upon.get("relative", ""))):
+        if (path / MANIFEST).exists():
+            return path
+    what = (
+        f"lies upon the knowledge base {upon['base']}, which is not there: put it back, or make"
+        " this one again ('steelyard kb add' of its files onto a base)"
+    )
+    raise InputError(what, path=folder)
+
+
+def _merged(rows: Rows) -> list[tuple[Entity, list[Name]]]:
+    """Join rows of one id; who keeps its id when things are merged comes first."""
+    things: dict[str, tuple[Entity, list[Name]]] = {}
+    for entity, names in rows:
+        first, before = things.get(entity.id, (entity, []))
+        prior, tier = max(first.prior, entity.prior), min(first.tier, entity.tier)
+        same = tuple(dict.fromkeys(first.same_as + entity.same_as))
+        things[entity.id] = first._replace(prior=prior, tier=tier, same_as=same), before + names
+
+    def order(thing: tuple[Entity, list[Name]]) -> tuple[int, str, float, str]:
+        id_ = thing[0].id
+        return rank(id_), id_.partition(":")[0], -thing[0].prior, id_
+
+    return sorted(things.values(), key=order)
+
+
+class TermBase(KnowledgeBase):
+    """A base with the terms of glossaries beside it: what either knows of a name is joined.
+
+    Entities and keys of the base keep their numbers, and new ones follow. A term whose id, or
+    another id that it states, is the base's is that entity.
+    """
+
+    def __init__(self, path: Path, base: KnowledgeBase, glossaries: Sequence[Glossary]) -> None:
+        self.__dict__.update(base.__dict__)  # the same memory maps
+        self.path, self._spoken, self._n = path, {}, len(base)
+        self._new: list[Entity] = []
+        #: Ids that terms have or claim: the entity's number, and the id of the first such term.
+        self._claims: dict[str, tuple[int, str]] = {}
+        self._priors: dict[int, float] = {}
+        self._also: dict[int, list[str]] = defaultdict(list)
+        self._terms: dict[int, list[Name]] = defaultdict(list)
+        self._forbidden: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        self._speakers: dict[str, list[int]] = defaultdict(list)
+        things = _merged([row for glossary in glossaries for row in glossary.rows])
+        numbers = [self._number(entity) for entity, _ in things]
+        used = [i for i, (_, names) in enumerate(things) if any(map(_is_used, names))]
+        self._weigh(base, [things[i][0] for i in used], [numbers[i] for i in used])
+        flags: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
+        for number, (_, names) in zip(numbers, things, strict=True):
+            for name in cleaned(names):
+                folded = fold(name.text, name.lang)
+                if not _is_used(name):
+                    self._forbidden[name.lang].append((name.text, number))
+                elif folded and "\0" not in folded:
+                    self._terms[number].append(name)
+                    _join(flags[name.lang, folded], number, name_flags(name))
+        fresh = [name for name in flags if base.key(*name) is None]
+        self._index(base, flags, fresh)
+        self.manifest = self._described(base, glossaries, fresh)
+
+    def _number(self, entity: Entity) -> int:
+        """Give the entity that a term is, as a build would merge them, or a new one."""
+        number = self.owner(entity.id)
+        if number is None:
+            owners: dict[str, int] = {}
+            for id_ in entity.same_as:
+                if (owner := super().owner(id_)) is not None:
+                    owners[self.external_id(owner)] = owner
+                elif id_ in self._claims:
+                    owner, claimant = self._claims[id_]
+                    owners[claimant] = owner
+            # Two ids of the same source are never one thing.
+            space = entity.id.partition(":")[0]
+            apart = [id_ for id_ in owners if id_.partition(":")[0] != space]
+            if apart:
+                number = owners[min(apart, key=lambda id_: self._order(id_, owners[id_]))]
+            else:
+                number = self._n + len(self._new)
+                self._new.append(entity)
+        for id_ in (entity.id, *entity.same_as):
+            self._claims.setdefault(id_, (number, entity.id))
+            self._also[number].append(id_)
+        if self.external_id(number) == entity.id:
+            self._priors[number] = max(entity.prior, self._prior(number))
+        return number
+
+    def _prior(self, number: int) -> float:
+        """Give the prior of an entity while terms are numbered."""
+        return self._priors.get(number, float(self.prior[number]) if number < self._n else 0.0)
+
+    def _order(self, id_: str, number: int) -> tuple[int, str, float, str]:
+        return rank(id_), id_.partition(":")[0], -self._prior(number), id_
+
+    def _weigh(self, base: KnowledgeBase, entities: list[Entity], numbers: list[int]) -> None:
+        """Set prior, tier and category of all entities."""
+        categories = list(base.manifest["categories"])
+        categories += dict.fromkeys(e.category for e in self._new if e.category not in categories)
+        if len(categories) > 256:
+            raise InputError("has more than 256 categories", path=self.path)
+        self._categories = categories
+        new = [categories.index(entity.category) for entity in self._new]
+        self.category = np.concatenate((base.category, np.array(new, np.uint8)))
+        size = len(self._new)
+        self.prior = np.concatenate((base.prior, np.zeros(size, np.float32)))
+        self.tier = np.concatenate((base.tier, np.full(size, len(TIERS) - 1, np.uint8)))
+        priors = np.array([round(entity.prior, 4) for entity in entities], np.float32)
+        np.maximum.at(self.prior, numbers, priors)
+        np.minimum.at(self.tier, numbers, np.array([e.tier for e in entities], np.uint8))
+
+    def _index(
+        self,
+        base: KnowledgeBase,
+        flags: Mapping[tuple[str, str], Mapping[int, int]],
+        fresh: Sequence[tuple[str, str]],
+    ) -> None:
+        """Make the trie of new names, and the postings of all names that terms change."""
+        import marisa_trie
+
+        keys = len(self._extra) - 1
+        names = marisa_trie.Trie([f"{lang}\t{folded}" for lang, folded in fresh])
+        self._tries = [*self._tries, (names, keys)]
+
+        def before(key: int) -> dict[int, int]:
+            if key >= keys:
+                return {}
+            entities, flags = base.postings(key)
+            return dict(zip(entities.tolist(), flags.tolist(), strict=True))
+
+        changed: dict[int, dict[int, int]] = {}
+        for (lang, folded), more in flags.items():
+            key = self.key(lang, folded)
+            assert key is not None
+            changed[key] = before(key)
+            for number, flag in more.items():
+                _join(changed[key], number, flag)
+            part = f"{UNSTATED}-{script(folded[:1])}" if lang == UNSTATED else lang
+            self._speakers[part] += more
+        # An entity that is better known now may come first wherever it shares a name.
+        for number in np.flatnonzero(self.prior[: self._n] != base.prior).tolist():
+            for _, key, _, _ in self._named(number):
+                changed.setdefault(key, before(key))
+        self._changed = {}
+        for key, pairs in changed.items():
+            order = sorted(pairs, key=lambda n: (-self.prior[n], self.external_id(n)))
+            ranked = np.array([pairs[n] for n in order], np.uint8)
+            self._changed[key] = np.array(order, np.uint32), ranked
+
+    def _described(
+        self, base: KnowledgeBase, glossaries: Sequence[Glossary], fresh: Sequence[tuple[str, str]]
+    ) -> dict[str, Any]:
+        """Make the manifest of both."""
+        whole = base.manifest
+        letters = {lang: Counter(counts) for lang, counts in whole["letters"].items()}
+        for lang, folded in fresh:
+            letters.setdefault(lang, Counter())[script(folded[:1])] += 1
+        sources = [
+            {
+                "name": glossary.name,
+                "version": glossary.version,
+                "licence": glossary.licence,
+                "records": len(glossary.rows),
+                "names": sum(len(names) for _, names in glossary.rows),
+            }
+            for glossary in glossaries
+        ]
+        tiers = np.bincount(self.tier, minlength=len(TIERS))
+        digest = hashlib.sha256(f"{base.signature} {glossaries}".encode()).hexdigest()
+        return {
+            **whole,
+            "signature": digest[:12],
+            "sources": whole["sources"] + sources,
+            "entities": len(self.prior),
+            "names": whole["names"] + len(fresh),
+            "categories": self._categories,
+            "languages": {lang: counts.total() for lang, counts in sorted(letters.items())},
+            "scripts": {lang: written_in(counts) for lang, counts in letters.items()},
+            "tiers": {name: int(tiers[i]) for i, name in enumerate(TIERS)},
+        }
+
+    def postings(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+        """Give the entities of a key, most probable first, and the flags of the name for each."""
+        return self._changed[key] if key in self._changed else super().postings(key)
+
+    def external_id(self, entity: int) -> str:
+        """Give the id of an entity, such as ``wd:Q183``."""
+        return super().external_id(entity) if entity < self._n else self._new[entity - self._n].id
+
+    def entity(self, external_id: str) -> int | None:
+        """Give the number of the entity with this id, or None."""
+        number = super().entity(external_id)
+        if number is None and external_id in self._claims:
+            owner = self._claims[external_id][0]
+            return owner if self.external_id(owner) == external_id else None
+        return number
+
+    def owner(self, external_id: str) -> int | None:
+        """Give the number of the entity that has this id, or claims it as another of its own."""
+        number = super().owner(external_id)
+        return self._claims.get(external_id, (None,))[0] if number is None else number
+
+    def stated(self, *parts: str) -> Bools:
+        """Tell for each entity whether it has a name that is stated to be in a language."""
+        has = super().stated(*parts)
+        for part in parts:
+            has[self._speakers.get(part, [])] = True
+        return has
+
+    def names(self, entity: int, langs: Collection[str] | None = None) -> list[Name]:
+        """Give all names of an entity by language, the one that was read first before others."""
+        names = super().names(entity, langs) if entity < self._n else []
+        if entity not in self._terms:
+            return names
+        names += [n for n in self._terms[entity] if langs is None or n.lang in langs]
+        texts = dict.fromkeys((name.lang, name.text) for name in names)
+        joined = [Name(lang, text, self._flag(entity, lang, text)) for lang, text in texts]
+        return sorted(joined, key=lambda name: name.lang)
+
+    def _flag(self, entity: int, lang: str, text: str) -> int:
+        key = self.key(lang, fold(text, lang))
+        entities, flags = self.postings(-1 if key is None else key)
+        return int(flags[entities == entity][0]) & _STATED
+
+    def forbidden(self, lang: str) -> list[tuple[str, int]]:
+        """Give the names in a language that no text should use, each with its entity."""
+        return list(self._forbidden.get(lang, ()))
+
+    def label(self, entity: int, lang: str = "en") -> str:
+        """Give the main name of an entity in a language, else in English, else in any."""
+        terms = self._terms.get(entity, [])
+        if entity < self._n:
+            added = any(name.lang == lang for name in terms)
+            if not added or lang in {spoken for _, _, spoken, _ in self._named(entity)}:
+                return super().label(entity, lang)
+        wanted = {UNSTATED: 2, "en": 1, lang: 0}
+        order = [(wanted.get(n.lang, 3), not n.flags & _LABEL, i) for i, n in enumerate(terms)]
+        return terms[min(order)[2]].text if order else self.external_id(entity)
+
+    def same_as(self, entity: int) -> list[str]:
+        """Give all ids of an entity, its main one first."""
+        ids = super().same_as(entity) if entity < self._n else []
+        return list(dict.fromkeys([*ids, *self._also.get(entity, ())]))
+
+
+def _is_used(name: Name) -> bool:
+    return not name.flags & _FORBIDDEN
+
+
+def _join(pairs: dict[int, int], number: int, flag: int) -> None:
+    """Note the flags of a name for an entity, beside those that another source gives."""
+    other = pairs.get(number, flag)
+    pairs[number] = (flag & other) | ((flag | other) & _KEPT_IF_ANY)
+
+
+# -- the embedded base, and a base as a source
+
+
+@cache
+def default() -> KnowledgeBase:
+    """Open the embedded knowledge base, once.
+
+    It is made by ``tools/make_base`` from CLDR, GeoNames, cuts of Wikidata and other open
+    registers, which ``NOTICE`` names with their licences.
+    """
+    return KnowledgeBase.open(embedded())
+
+
+def embedded() -> Path:
+    """Give the folder of the embedded knowledge base."""
+    need_extra("kobe", "the embedded knowledge base")
+    folder = Path(str(files("steelyard.kobe.base"))) / EMBEDDED
+    if not (folder / MANIFEST).exists():
+        what = "the embedded knowledge base is missing: install the package, or run tools/make_base"
+        raise InputError(what, path=folder)
+    return folder
 
 
 class Base:
     """A base as a source, to build another one upon it; its entities come as they were merged."""
 
+    name = "base"
+
     def __init__(self, path: str | Path) -> None:
         self._base = KnowledgeBase.open(path)
-        manifest = self._base.manifest
         #: The sources that the base was made of, for the manifest of the new one.
-        self.parts: list[dict[str, Any]] = list(manifest["sources"])
-        self.name = "base"
+        self.parts: list[dict[str, Any]] = list(self._base.manifest["sources"])
         self.version = self._base.signature
         self.licence = ", ".join(dict.fromkeys(part["licence"] for part in self.parts))
-        self.position = 0
-
-    def fingerprint(self) -> str:
-        """Tell this input from all others."""
-        return f"base {self.version}"
 
     def rows(self) -> Iterator[tuple[Entity, list[Name]]]:
         """Yield each entity once, with all its names."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
+from steelyard.kobe.base.codec import UNSTATED, Flag
 from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.records import TIERS, UNSTATED, Flag
 from steelyard.kobe.languages import CASELESS
 from steelyard.kobe.linking.wordforms import (
     Token,
@@ -26,7 +26,7 @@ from steelyard.kobe.linking.wordforms import (
     stem,
     stop_words,
 )
-from steelyard.kobe.options import LinkOptions
+from steelyard.kobe.options import TIERS, LinkOptions
 
 _CASED, _UPPER = int(Flag.CASED), int(Flag.UPPER)
 _LABEL, _DEMONYM = int(Flag.LABEL), int(Flag.DEMONYM)
@@ -48,6 +48,7 @@ _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
 #: spelling of the main name, any other alternate name.
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
+_SHORTEST_STEM = 3  # characters of a term's stem
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
 _NATIONAL = dict(
@@ -395,6 +396,17 @@ class Lexicon:
                     if self.lang == "de" and folded == name + "er":  # Hamburger, Radeberger
                         entry = entry._replace(doubtful=entry.category in PLACES)
                     return key, entry
+        return self._term(folded) if self.phrases.terms else None
+
+    def _term(self, folded: str) -> Form | None:
+        """Find a term of one word with the same stem, for forms that no dictionary has."""
+        stem = self.stems[folded]
+        if len(stem) < _SHORTEST_STEM:
+            return None
+        for name, key in islice(self.kb.starting(self.lang, stem), _READINGS):
+            entry = self.entry(key, name) if self.stems[name] == stem else None
+            if entry is not None and entry.category == "term":
+                return key, entry
         return None
 
     def _is_rare(self, entity: int) -> bool:

@@ -17,8 +17,7 @@ from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entities import SIDES
 from steelyard.kobe.annotations import AnnotatedLinker
-from steelyard.kobe.base.knowledge import KnowledgeBase
-from steelyard.kobe.base.packaged import default
+from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.languages import LanguageFilter, normalise
 from steelyard.kobe.linking.context import NameSpan, parts_of_names, small_places
 from steelyard.kobe.linking.dates import Value

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from steelyard.kobe.base.records import UNSTATED
+from steelyard.kobe.base.codec import UNSTATED
 from steelyard.kobe.linking.dates import Value
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
 from steelyard.kobe.linking.wordforms import base_forms, fold, fold_text
