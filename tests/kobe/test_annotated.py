@@ -23,11 +23,9 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.entities import write as write_lines
 from steelyard.kobe.annotations import AnnotatedLinker, read_annotations
-from steelyard.kobe.explaining import explain
 from steelyard.kobe.linking import foreign
-from steelyard.kobe.mention import Mention
+from steelyard.kobe.metric import kobe_metric
 from steelyard.kobe.options import KobeOptions
-from steelyard.kobe.run import kobe_metric
 
 DEMO = str(files("steelyard.demo") / "entities.jsonl")
 
@@ -156,14 +154,6 @@ def test_summaries_of_one_language(small_kb, tmp_path: Path, capsys) -> None:
     assert "most often added" in capsys.readouterr().out.lower()
     assert run([*call, "--set", "kobe.measure=f1"]) == 2
     assert "measure" in capsys.readouterr().err
-
-
-def test_a_form_that_stands_there_is_no_copy_in_one_language() -> None:
-    name = Mention(0, 5, "Bonns", "Q586", "city")
-    (found,) = explain((name,), "Bonns Rathaus", (), copies_count=True)
-    assert found.kind == "found"
-    (found,) = explain((name,), "Bonns Rathaus", ())
-    assert found.kind == "copied"
 
 
 def test_links_are_those_of_the_place_not_of_the_text() -> None:

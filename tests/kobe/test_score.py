@@ -27,8 +27,8 @@ from steelyard.kobe.matching import (
     statistics,
 )
 from steelyard.kobe.mention import Mention
+from steelyard.kobe.metric import match_all
 from steelyard.kobe.options import KobeOptions
-from steelyard.kobe.run import match_all
 
 SIDES = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=6)
 
@@ -65,7 +65,7 @@ def test_clipping_and_segments_without_entities():
         [mentions("aab"), (), mentions("c")], {"A": [mentions("abbb"), mentions("c"), ()]}
     )
     assert found.kept.tolist() == [[True, False, True, False]]
-    assert found.n_without_entities == 1
+    assert int((found.wanted == 0).sum()) == 1
     scores = segment_scores(statistics(found))
     np.testing.assert_allclose(scores, [[200 / 3, np.nan, 0.0]])
 
@@ -163,7 +163,7 @@ def test_what_counts_is_matched_as_if_alone(left, right, matching):
         assert own.kept.tolist() == naively.kept.tolist()
         assert own.mention == naively.mention
         assert own.segment.tolist() == naively.segment.tolist()
-    assert found.counted.found.tolist() == match(*counted, matching).found.tolist()
+    assert found.counted.mentioned.tolist() == match(*counted, matching).mentioned.tolist()
 
 
 def test_consensus_by_hand():

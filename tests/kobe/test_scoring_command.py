@@ -111,8 +111,8 @@ def test_warnings_name_their_metric_and_missing_texts_are_told(small_kb, tmp_pat
     assert found["systems"]["A"] == {"kobe": 100.0, "kobe-ref": 100.0}
     close = "all systems lie within 0.0 points of recall: entities can't rank them (look at what "
     assert [told.removesuffix("each one lost instead)") for told in found["warnings"]] == [
-        "kobe: 4 segments without a source take no part",
+        "kobe: 4 segments without a source are excluded",
         f"kobe: {close}",
-        "kobe-ref: 1 segment without a reference takes no part",
+        "kobe-ref: 1 segment without a reference is excluded",
         f"kobe-ref: {close}",
     ]

@@ -21,7 +21,7 @@ from steelyard.data.judgements import ErrorSpan, Ratings
 from steelyard.data.overview import Overview, overview
 from steelyard.demo import embedded
 from steelyard.judging.report import JudgeReport, judge
-from steelyard.kobe.findings import KobeReport
+from steelyard.kobe.report import KobeReport
 from steelyard.metaevaluation.results import MetaEvaluation
 from steelyard.metaevaluation.run import meta_evaluate
 
@@ -200,7 +200,7 @@ def _bracketed(text: str, errors: Sequence[ErrorSpan]) -> str:
 def _names(es: EvalSet) -> tuple[KobeReport | None, tuple[str, ...]]:
     """Look up names and numbers in the embedded knowledge, if what reads it is installed."""
     from steelyard.kobe.base.packaged import default
-    from steelyard.kobe.run import kobe_metric
+    from steelyard.kobe.metric import kobe_metric
 
     named = zip(es.segments.ids, es.segments.documents or (), strict=True)
     few = es.select(systems=_NAMED, segments=[one for one, own in named if own == _DOCUMENT])

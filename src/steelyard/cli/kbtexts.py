@@ -292,8 +292,8 @@ def annotate(
     target language are left out.
     """
     from steelyard.formats.save import save
-    from steelyard.kobe.annotating import annotate as annotations_of
     from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.metric import annotate as annotations_of
     from steelyard.kobe.options import KobeOptions
 
     need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
@@ -310,7 +310,7 @@ def annotate(
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
-    asked = KobeOptions.told(given.get("kobe", {}))
+    asked = KobeOptions.of(given.get("kobe", {}))
     if base is not None and asked.linker is not None:
         raise UsageError("--kb has no part where another linker is named")
     base_of = None if asked.linker is not None else KnowledgeBase.open(located(base))

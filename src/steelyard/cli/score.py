@@ -38,7 +38,7 @@ from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
     from steelyard.scoring.run import Scores
 
 PLOTS = ("categories", "people")
@@ -185,14 +185,14 @@ def _draw(found: Scores, human: str | None, name: str) -> Any:
 
 def _entities(found: Scores) -> KobeReport:
     """Give the first report on entities: that of the source, where there is one."""
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
 
     return next(one for one in found.reports.values() if isinstance(one, KobeReport))
 
 
 def _cut_at(found: Scores, least: float) -> Scores:
     """Show alarms from this confidence on, in all reports on entities."""
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
 
     reports = {
         name: one.cut_at(least) if isinstance(one, KobeReport) else one
