@@ -6,7 +6,7 @@ Findings are explained when they are first needed: scores alone never need them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -26,8 +26,21 @@ _SOME = 3  # of a list that a cell names
 Row = tuple[Finding, ...]
 
 
+class _Counted(Record):
+    """An entity with alarms, and how many each system has."""
+
+    __slots__ = ()
+    by_system: Mapping[str, int]
+
+    @property
+    def by(self) -> str:
+        """The systems with most of them."""
+        order = sorted(self.by_system, key=lambda name: (-self.by_system[name], name))
+        return listed([f"{name} {self.by_system[name]}" for name in order], _SOME)
+
+
 @dataclass(frozen=True, slots=True)
-class LostEntity(Record):
+class LostEntity(_Counted):
     """An entity that systems lose: how often, and the confidence of the surest alarm."""
 
     id: str
@@ -38,14 +51,9 @@ class LostEntity(Record):
     by_system: Mapping[str, int]
     confidence: float
 
-    @property
-    def by(self) -> str:
-        """The systems that lose it most often."""
-        return _shares(self.by_system)
-
 
 @dataclass(frozen=True, slots=True)
-class AddedEntity(Record):
+class AddedEntity(_Counted):
     """An entity that outputs have and their sources do not, and how often."""
 
     id: str
@@ -54,16 +62,6 @@ class AddedEntity(Record):
     added: int
     by_system: Mapping[str, int]
     confidence: float
-
-    @property
-    def by(self) -> str:
-        """The systems that add it most often."""
-        return _shares(self.by_system)
-
-
-def _shares(counts: Mapping[str, int]) -> str:
-    order = sorted(counts, key=lambda name: (-counts[name], name))
-    return listed([f"{name} {counts[name]}" for name in order], _SOME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,28 +366,44 @@ class Explanation:
 
     def lost(self, cut: float) -> list[LostEntity]:
         """Return the entities that systems lose, the surest first."""
-        wanted: Counter[Id] = Counter()
-        lost = _Entities(self.linker)
-        for name, _, finding in self.findings(self.systems):
-            if finding.source is None or finding.kind in ("missed", "undecided"):
-                continue
-            wanted[finding.source.id] += 1
-            if finding.is_alarm and finding.sureness >= cut:
-                lost.add(finding.source, name, finding)
+        findings = [
+            (f.source, name, f)
+            for name, _, f in self.findings(self.systems)
+            if f.source is not None and f.kind not in ("missed", "undecided")
+        ]
+        wanted = Counter(mention.id for mention, _, _ in findings)
+        lost = [item for item in findings if item[2].is_alarm and item[2].sureness >= cut]
         return [
-            LostEntity(name, text, category, wanted[entity], n, by_system, sure)
-            for entity, (name, text, category, n, by_system, sure) in lost.ordered()
+            LostEntity(id_, text, category, wanted[entity], n, by_system, sure)
+            for entity, (id_, text, category, n, by_system, sure) in self._by_entity(lost)
         ]
 
     def added(self, cut: float) -> list[AddedEntity]:
         """Return the entities that are in outputs and not in their sources, the surest first."""
-        added = _Entities(self.linker)
-        for name, _, finding in self.findings(self.systems):
-            new = finding.output if finding.kind in ("added", "changed") else None
-            again = finding.kind == "added" and finding.repeated
-            if new is not None and not again and finding.sureness >= cut:
-                added.add(new, name, finding)
-        return [AddedEntity(*values) for _, values in added.ordered()]
+        added = [
+            (f.output, name, f)
+            for name, _, f in self.findings(self.systems)
+            if f.output is not None and f.sureness >= cut
+            and (f.kind == "changed" or (f.kind == "added" and not f.repeated))
+        ]  # fmt: skip
+        return [AddedEntity(*values) for _, values in self._by_entity(added)]
+
+    def _by_entity(
+        self, alarms: Sequence[tuple[Mention, str, Finding]]
+    ) -> list[tuple[Id, tuple[str, str, str, int, Mapping[str, int], float]]]:
+        """Return id, commonest text, category, count, systems and confidence of each entity."""
+        entities: dict[Id, list[tuple[Mention, str, Finding]]] = {}
+        for alarm in alarms:
+            entities.setdefault(alarm[0].id, []).append(alarm)
+        rows = []
+        for entity, items in entities.items():
+            texts = Counter(mention.text for mention, _, _ in items)
+            text = min(texts, key=lambda text: (-texts[text], text))
+            systems = Counter(system for _, system, _ in items)
+            sure = round(max(finding.sureness for _, _, finding in items), 3)
+            name, category = self.linker.name(entity), items[0][0].category
+            rows.append((entity, (name, text, category, len(items), systems, sure)))
+        return sorted(rows, key=lambda row: (-row[1][5], -row[1][3], row[1][0]))
 
     def terms(self) -> list[TermUse]:
         """Return the terms of the sources, those first that are missed most often."""
@@ -431,30 +445,3 @@ def _keeps(other: Finding, alarm: Finding) -> bool:
     if other.kind == "copied":
         return alarm.kind != "copied"
     return other.kind == "found" or (other.repeated and not alarm.repeated)
-
-
-class _Entities:
-    """Alarms by entity: how often, by whom, how sure."""
-
-    def __init__(self, linker: Linker) -> None:
-        self._linker = linker
-        self._alarms: dict[Id, list[tuple[Mention, str, float]]] = {}
-
-    def add(self, mention: Mention, system: str, alarm: Finding) -> None:
-        self._alarms.setdefault(mention.id, []).append((mention, system, alarm.sureness))
-
-    def ordered(
-        self,
-    ) -> Iterable[tuple[Id, tuple[str, str, str, int, Mapping[str, int], float]]]:
-        """Return id, text, category, count, systems and confidence per entity, surest first."""
-        rows = []
-        for entity, alarms in self._alarms.items():
-            texts = Counter(mention.text for mention, _, _ in alarms)
-            text = min(texts, key=lambda text: (-texts[text], text))
-            systems = Counter(system for _, system, _ in alarms)
-            sure = round(max(sureness for _, _, sureness in alarms), 3)
-            category = alarms[0][0].category
-            rows.append(
-                (entity, (self._linker.name(entity), text, category, len(alarms), systems, sure))
-            )
-        return sorted(rows, key=lambda row: (-row[1][5], -row[1][3], row[1][0]))

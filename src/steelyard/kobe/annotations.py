@@ -1,4 +1,4 @@
-"""Links made elsewhere: the authors' release, spaCy, JSON of any linker.
+"""Links made elsewhere: the authors' release, JSON of any linker.
 
 The release counts the start of a mention in bytes and its length in characters, and repeats and
 nests mentions. Only the spans are corrected: counts must not change.
@@ -6,12 +6,11 @@ nests mentions. Only the spans are corrected: counts must not change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from steelyard.core.errors import InputError, UsageError, hint
+from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
 from steelyard.formats import entities, files
@@ -71,41 +70,6 @@ def linked(annotations: EntityAnnotations) -> dict[str, list[Mentions]]:
         name: [mentions_of(sentence) for sentence in sentences]
         for name, sentences in annotations.systems.items()
     }
-
-
-class SpacyLinker:
-    """A linker made of one spaCy pipeline per language.
-
-    Entities without an id (``kb_id_``, else ``ent_id_``) are left out. The ``signature`` is by
-    default made of the names and versions of the pipelines.
-    """
-
-    def __init__(self, pipelines: Mapping[str, Any], signature: str | None = None) -> None:
-        self._pipelines = dict(pipelines)
-        parts = [
-            f"{nlp.meta.get('lang', lang)}_{nlp.meta.get('name', 'pipeline')}"
-            f"-{nlp.meta.get('version', '0')}"
-            for lang, nlp in sorted(self._pipelines.items())
-        ]
-        self.signature = signature or "spacy:" + "+".join(parts)
-
-    def link(self, texts: Sequence[str], lang: str, other: str) -> list[Mentions]:  # noqa: ARG002
-        """Run the pipeline of the language over the texts."""
-        if lang not in self._pipelines:
-            raise UsageError(f"no spaCy pipeline for '{lang}'; {hint(lang, self._pipelines)}")
-        return [
-            tuple(
-                Mention(span.start_char, span.end_char, span.text, span.kb_id_ or span.ent_id_,
-                        span.label_ or "entity", rule="spacy")
-                for span in doc.ents
-                if span.kb_id_ or span.ent_id_
-            )
-            for doc in self._pipelines[lang].pipe(texts)
-        ]  # fmt: skip
-
-    def name(self, entity: Id) -> str:
-        """Return the id of the pipeline."""
-        return str(entity)
 
 
 class AnnotatedLinker:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, get_args
@@ -469,13 +470,12 @@ def explain(
     >>> [(f.kind, f.mention.text) for f in explain((wien, montag), "In Venice", (venice,))]
     [('changed', 'Wien'), ('lost', 'Montag')]
     """
-    pairs = pair_candidates(source, mentions) if pairs is None else pairs
     names = names or EntityNames()
-    return _Segment(
-        source, output, mentions, pairs, names, source_text, foreign, same_language
-    ).explain(missed)
+    segment = _Segment(source, output, mentions, names, source_text, foreign, same_language)
+    return segment.explain(pair_candidates(source, mentions) if pairs is None else pairs, missed)
 
 
+@dataclass
 class _Segment:
     """One output on its way to be explained.
 
@@ -483,20 +483,23 @@ class _Segment:
     and ``free`` the mentions of the output that nothing takes.
     """
 
-    def __init__(
-        self, source: Mentions, output: str, mentions: Mentions, pairs: Pairs, names: EntityNames,
-        source_text: str | None, foreign: bool, same_language: bool,  # noqa: FBT001
-    ) -> None:  # fmt: skip
-        self.source, self.output, self.mentions = source, output, mentions
-        self.names, self.foreign, self.same_language = names, foreign, same_language
-        searched = names.kb is not None and not foreign
-        self.source_text = source_text if searched else None
-        self.findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
-        taken = set(pairs.values())
-        self.used = [(mentions[j].start, mentions[j].end) for j in taken]
-        self.free = [m for j, m in enumerate(mentions) if j not in taken]
+    source: Mentions
+    output: str
+    mentions: Mentions
+    names: EntityNames
+    source_text: str | None
+    foreign: bool
+    same_language: bool
+    findings: dict[int, Finding] = field(default_factory=dict)
+    used: list[tuple[int, int]] = field(default_factory=list)
+    free: list[Mention] = field(default_factory=list)
 
-    def explain(self, missed: Collection[int]) -> list[Finding]:
+    def explain(self, pairs: Pairs, missed: Collection[int]) -> list[Finding]:
+        for i, j in pairs.items():
+            self.findings[i] = Finding("found", self.source[i], self.mentions[j])
+            self.used.append((self.mentions[j].start, self.mentions[j].end))
+        taken = set(pairs.values())
+        self.free = [m for j, m in enumerate(self.mentions) if j not in taken]
         if len(self.findings) < len(self.source):
             self._find_unlinked(missed)
             for i in missed:
@@ -505,8 +508,7 @@ class _Segment:
             for i in self.open():
                 self._settle(i, "undecided" if self.source[i].doubtful else "lost", None)
         added = [m for m in self.free if not m.doubtful]
-        text = self.source_text
-        if self.names.scripts == {"LATIN"} and text is not None and _is_latin(text):
+        if self.names.scripts == {"LATIN"} and _is_latin(self.source_text or ""):
             spans = [(f.output.start, f.output.end) for f in self.findings.values() if f.output]
             added += self._strangers(_NEW, spans)
         wanted = self._readings(range(len(self.source))) if added else set()
@@ -583,7 +585,7 @@ class _Segment:
     def _strangers(self, kinds: frozenset[str], used: Spans) -> list[Mention]:
         """Return the names of the output that are unlinked and unlike anything in the source."""
         strangers: list[Mention] = []
-        if self.source_text is None:
+        if self.source_text is None or self.names.kb is None or self.foreign:
             return strangers
         for name in self._names:
             taken = any(s < name.end and name.start < e for s, e in used)
