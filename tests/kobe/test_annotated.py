@@ -176,7 +176,7 @@ def test_links_found_by_text_and_not_by_name_are_reported(tmp_path: Path, capsys
     call = ["score", str(texts), "--metric", "kobe,kobe-ref", "--json", "--links", str(links)]
 
     def warnings(**changes: tuple[Sentence, ...]) -> list[str]:
-        systems = {n: row for n, row in (made.systems | changes).items() if row}
+        systems = {n: row for n, row in {**made.systems, **changes}.items() if row}
         write_lines(EntityAnnotations(systems), links)
         assert run(call) == 0
         result = json.loads(capsys.readouterr().out)
