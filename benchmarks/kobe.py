@@ -26,8 +26,8 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.formats import files
 from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.metric import kobe_metric
 from steelyard.kobe.options import KobeOptions
-from steelyard.kobe.run import kobe_metric
 from steelyard.scoring.surface import surface_table
 
 PAIRS = (

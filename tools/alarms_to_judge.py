@@ -17,20 +17,18 @@ from typing import Any
 
 import steelyard as sy
 from steelyard.kobe.alarms import why
-from steelyard.kobe.findings import KobeReport
-from steelyard.kobe.run import kobe_metric
+from steelyard.kobe.metric import kobe_metric
+from steelyard.kobe.report import KobeReport
 
 
 def rows(
     report: KobeReport, systems: Sequence[str], lp: str, data: str
 ) -> Iterator[dict[str, Any]]:
     """Give the alarms of some systems, each with its features and texts."""
-    explained, linked, linker = report.explained, report.linked, report.linker
-    assert explained is not None
-    assert linked is not None
-    assert linker is not None
-    for system, at, alarm in explained.alarms():
-        if system in systems:
+    explanation = report.explanation
+    linked, linker = explanation.linked, explanation.linker
+    for system, at, alarm in explanation.findings(systems):
+        if alarm.is_alarm:
             told = alarm.to_dict(linker)
             yield {
                 "data": data,
@@ -38,14 +36,14 @@ def rows(
                 "system": system,
                 "segment": linked.ids[at],
                 **told,
-                "shown": (alarm.confidence or 0.0) >= report.cut,
+                "shown": alarm.sureness >= report.cut,
                 "why": why(alarm),
                 "verdict": None,
                 "source_text": linked.sources[at],
                 "output_text": linked.outputs[system][at],
                 "references": {name: linked.outputs[name][at] for name in linked.references},
                 "evidence": list(alarm.evidence or ()),
-                "features": explained.features(system, at, alarm),
+                "features": explanation.features(system, at, alarm),
             }
 
 

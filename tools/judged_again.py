@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import steelyard as sy
 from alarms_to_judge import rows
-from steelyard.kobe.run import kobe_metric
+from steelyard.kobe.metric import kobe_metric
 
 #: Where the texts of a data set are, below the folder of data.
 FOLDERS = {"wmt22": "wmt22-text", "wmt23": "wmt23-text", "wmt24": "wmt24-esa"}

@@ -16,9 +16,9 @@ from steelyard.core.errors import DegenerateError
 from steelyard.core.table import Column, Table
 from steelyard.formats import files
 from steelyard.kobe.explaining import Finding
-from steelyard.kobe.findings import KobeReport
 from steelyard.kobe.linking.linker import DictionaryLinker, make_linker
 from steelyard.kobe.options import LinkOptions
+from steelyard.kobe.report import KobeReport
 
 GOLD = Path(__file__).resolve().parents[2] / "tests" / "kobe" / "gold"
 ALARMS = ("lost", "changed", "copied")
@@ -67,14 +67,9 @@ def overlap(a: Span, b: Span) -> int:
 def shown(
     report: KobeReport, system: str, kinds: Sequence[str] = ALARMS
 ) -> Iterator[tuple[int, Finding]]:
-    """Give the alarms of a system that are shown by default: (segment, finding).
-
-    Reports that know how sure each alarm is have cut the list themselves; older ones show all.
-    """
-    cut = getattr(report, "cut", None)
+    """Give the alarms of a system that are shown by default: (segment, finding)."""
     for _, at, finding in report.findings([system]):
-        sure = cut is None or (getattr(finding, "confidence", None) or 0.0) >= cut
-        if sure and finding.kind in kinds:
+        if finding.sureness >= report.cut and finding.kind in kinds:
             yield at, finding
 
 

@@ -360,7 +360,7 @@ def planted(context: Context) -> Table:
             )
             alarmed = by_segment(clean_report, "it", context.kinds)
             clean = [alarmed.get(at, []) for at, _ in plants]
-            linked = clean_report.linked if clean_report else None
+            linked = clean_report.explanation.linked if clean_report else None
             mentions = [linked.source_mentions[at] if linked else () for at, _ in plants]
             for group in (f"{folder[:5]} {pair}", "all"):
                 counts[group, way]["untouched"] += len(rows)

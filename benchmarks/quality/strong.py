@@ -63,8 +63,8 @@ def strong_alarms(context: Context) -> Table:
         sources, outputs = [row["src"] for row in rows], columns(rows, "out")
         report = scored(sources, outputs, (src, tgt), references=columns(rows, "refs"))
         assert report is not None
-        assert report.linked is not None
-        wanted = sum(not m.doubtful for own in report.linked.source_mentions for m in own)
+        mentions = report.explanation.linked.source_mentions
+        wanted = sum(not m.doubtful for own in mentions for m in own)
         for system in (own for *where, own in STRONG if where == [year, pair]):
             alarms = sorted(shown(report, system, _KINDS), key=lambda one: -_sure(one[1]))
             verdicts: Counter[str] = Counter()

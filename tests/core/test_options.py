@@ -30,8 +30,8 @@ from steelyard.core.options import Options, check_flag, check_number, check_whol
 from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
 from steelyard.human import mqm
+from steelyard.kobe.metric import kobe_metric
 from steelyard.kobe.options import KobeOptions, LinkOptions
-from steelyard.kobe.run import kobe_metric
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, MetaRules, MetricTest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,12 +14,11 @@ from steelyard.formats.entities import EntityAnnotations, Sentence
 from steelyard.formats.entities import EntityMention as Written
 from steelyard.kobe.annotations import (
     AnnotatedLinker,
-    SpacyLinker,
     linked,
     mentions_of,
     read_annotations,
 )
-from steelyard.kobe.mention import Linker, Mention
+from steelyard.kobe.mention import Linker
 
 
 @given(st.text(min_size=1, max_size=20), st.data())
@@ -79,19 +77,3 @@ def test_annotated_linker():
     assert linker.name(linker.link(["In Wien"], "de", "en")[0][0].id) == "Q1741"
     with pytest.raises(UsageError, match=r"text 1 \(de\) is not in the annotations: 'In Graz'"):
         linker.link(["In Graz"], "de", "en")
-
-
-def test_spacy_linker():
-    spacy = pytest.importorskip("spacy")
-    pipelines: dict[str, Any] = {}
-    for lang, name in (("de", "Wien"), ("en", "Vienna")):
-        nlp = spacy.blank(lang)
-        ruler = nlp.add_pipe("entity_ruler")
-        ruler.add_patterns([{"label": "GPE", "pattern": name, "id": "Q1741"}])
-        pipelines[lang] = nlp
-    linker = SpacyLinker(pipelines)
-    assert isinstance(linker, Linker)
-    (found,) = linker.link(["Hier ist Wien."], "de", "en")
-    assert found == (Mention(9, 13, "Wien", "Q1741", category="GPE", rule="spacy"),)
-    with pytest.raises(UsageError, match="no spaCy pipeline for 'fr'"):
-        linker.link(["Vienne"], "fr", "en")

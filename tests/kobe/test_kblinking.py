@@ -95,10 +95,19 @@ def test_stats_of_a_release_at_any_level(write_release, tmp_path: Path, capsys):
     assert "links of outputs alone (A)" in capsys.readouterr().err
 
 
+def test_statistics_of_a_reference_alone():
+    a = Mention(0, 1, "a", "a")
+    found = entity_statistics("x", None, [(a, a), ()])
+    assert found.counts == (2, None, None, 2, None, 1, None)
+    assert (found.title, found.coverage) == ("x (reference)", 0.5)
+    with pytest.raises(ShapeError, match="neither"):
+        entity_statistics("x", None)
+
+
 def test_statistics_by_hand():
     a, b = Mention(0, 1, "a", "a"), Mention(1, 2, "b", "b")
     found = entity_statistics("x", [(a, b, a), (), (a,)], [(a,), (b,), ()])
-    assert [n for _, n in found.rows()] == [3, 2, 4, 2, 2, 2, 2]
+    assert found.counts == (3, 2, 4, 2, 2, 2, 2)
     assert found.histogram == ((0, 1), (1, 1), (3, 1))
     assert found.coverage == pytest.approx(2 / 3)
     with pytest.raises(ShapeError, match="1 sources and 2 references"):

@@ -203,7 +203,7 @@ def test_ordinary_words_are_no_names(embedded: DictionaryLinker, text: str, lang
 
 def listed_languages() -> list[str]:
     """Read the languages that the page lists as supported."""
-    page = (Path(__file__).parents[2] / "docs" / "kobe-measured.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "kobe.md").read_text(encoding="utf-8")
     return page.partition(":caption: languages.txt\n\n")[2].partition("```")[0].split()
 
 

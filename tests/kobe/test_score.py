@@ -27,8 +27,8 @@ from steelyard.kobe.matching import (
     statistics,
 )
 from steelyard.kobe.mention import Mention
+from steelyard.kobe.metric import match_all
 from steelyard.kobe.options import KobeOptions
-from steelyard.kobe.run import match_all
 
 SIDES = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), min_size=1, max_size=6)
 
@@ -65,19 +65,9 @@ def test_clipping_and_segments_without_entities():
         [mentions("aab"), (), mentions("c")], {"A": [mentions("abbb"), mentions("c"), ()]}
     )
     assert found.kept.tolist() == [[True, False, True, False]]
-    assert found.n_without_entities == 1
+    assert int((found.wanted == 0).sum()) == 1
     scores = segment_scores(statistics(found))
     np.testing.assert_allclose(scores, [[200 / 3, np.nan, 0.0]])
-
-
-def test_no_entities_at_all_is_undefined():
-    stats = statistics(match([()], {"A": [mentions("a")]}))
-    assert np.isnan(stats.corpus_scores()).all()
-
-
-def test_missing_output_is_missing_not_lost():
-    found = match([mentions("a"), mentions("b")], {"A": [mentions("a"), None], "B": [(), ()]})
-    assert statistics(found).corpus_scores().tolist() == [100.0, 0.0]
 
 
 @given(SIDES, st.randoms(use_true_random=False))
@@ -91,26 +81,25 @@ def test_segments_add_up_to_the_corpus(sources, random):
         assert parts == pytest.approx(stats.corpus_scores()[0])
 
 
-def test_precision():
-    found = match([mentions("ab")], {"A": [mentions("acc")], "B": [()]})
-    scores = statistics(found, Kobe(measure="precision")).corpus_scores()
-    np.testing.assert_allclose(scores, [100 / 3, np.nan])
+def test_missing_outputs_and_undefined_scores():
+    matches = match([mentions("ab"), mentions("b")], {"A": [mentions("acc"), None], "B": [(), ()]})
+    assert statistics(matches).corpus_scores().tolist() == [50.0, 0.0]
+    precision = statistics(matches, Kobe(measure="precision")).corpus_scores()
+    np.testing.assert_allclose(precision, [100 / 3, np.nan])
+    nothing = statistics(match([()], {"A": [mentions("a")]}))
+    assert np.isnan(nothing.corpus_scores()).all()
+    with pytest.raises(ShapeError, match="'A' has 1 segments, the source has 2"):
+        match([(), ()], {"A": [()]})
+    with pytest.raises(UsageError, match="unknown matching 'loose'"):
+        match([()], {"A": [()]}, "loose")  # type: ignore[arg-type]
+    with pytest.raises(DegenerateError, match="three systems"):
+        consensus_weights(matches)
 
 
 def test_rounding_before_the_penalty():
     sums = np.array([1.0, 3.0, 1.0, 3.0, 12.0])
     assert Kobe(rounded=True)(sums).item() == pytest.approx(33.33 * math.exp(-1), abs=1e-12)
     assert Kobe()(sums).item() == pytest.approx(100 / 3 * math.exp(-1), abs=1e-12)
-
-
-def test_unequal_lines():
-    with pytest.raises(ShapeError, match="'A' has 1 segments, the source has 2"):
-        match([(), ()], {"A": [()]})
-
-
-def test_unknown_matching():
-    with pytest.raises(UsageError, match="unknown matching 'loose'"):
-        match([()], {"A": [()]}, "loose")  # type: ignore[arg-type]
 
 
 def ambiguous(*readings):
@@ -163,7 +152,7 @@ def test_what_counts_is_matched_as_if_alone(left, right, matching):
         assert own.kept.tolist() == naively.kept.tolist()
         assert own.mention == naively.mention
         assert own.segment.tolist() == naively.segment.tolist()
-    assert found.counted.found.tolist() == match(*counted, matching).found.tolist()
+    assert found.counted.mentioned.tolist() == match(*counted, matching).mentioned.tolist()
 
 
 def test_consensus_by_hand():
@@ -173,11 +162,6 @@ def test_consensus_by_hand():
     assert weights.tolist() == [[0.5, 0.5], [0.5, 0.0], [1.0, 0.5]]
     scores = statistics(found, weights=weights).corpus_scores()
     np.testing.assert_allclose(scores, [50.0, 100.0, 0.0])
-
-
-def test_consensus_needs_three():
-    with pytest.raises(DegenerateError, match="three systems"):
-        consensus_weights(match([()], {"X": [()], "Y": [()]}))
 
 
 def test_authors_numbers(ru_en: EntityAnnotations, shared: Path):

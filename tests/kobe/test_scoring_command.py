@@ -6,7 +6,6 @@ import json
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
 import pytest
 
 import steelyard as sy
@@ -37,15 +36,6 @@ def test_the_command_gives_scores_signature_words_and_explanations(small_kb, tmp
     assert len(sy.load(out)["kobe"].values) == 4
 
 
-def test_segment_sums_make_the_corpus_score(small_kb):
-    es = sy.load(DEMO, where={"lp": "de-en"}, lp="de-en")
-    found = sy.score(es, ["kobe"], options={"kobe": {"kb": small_kb}})
-    table = found.evalset["kobe"]
-    assert table.statistics is not None
-    assert table.system_scores is not None
-    np.testing.assert_allclose(table.statistics.corpus_scores(), table.system_scores)
-
-
 def test_languages_are_needed_and_known(small_kb, tmp_path, capsys):
     source, out = tmp_path / "src.de", tmp_path / "a.en"
     source.write_text("Wien, 3. März\n", encoding="utf-8")
@@ -66,11 +56,6 @@ def test_languages_are_needed_and_known(small_kb, tmp_path, capsys):
 def test_options_of_kobe_alone(option, capsys):
     assert run([*ARGUMENTS[:-1], "chrf", *option]) == 2
     assert "is for kobe" in capsys.readouterr().err
-
-
-def test_an_unknown_option_is_named(capsys):
-    assert run([*ARGUMENTS, "--lp", "de-en", "--set", "kobe.weight=x"]) == 2
-    assert "no option 'weight'" in capsys.readouterr().err
 
 
 def test_figures_of_categories_and_of_metrics_beside_people(small_kb, tmp_path, capsys):
@@ -107,12 +92,10 @@ def test_warnings_name_their_metric_and_missing_texts_are_told(small_kb, tmp_pat
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     call = ["score", str(path), "--lp", "de-en", "--metrics", "kobe,kobe-ref", "--json"]
     assert run([*call, "--kb", str(small_kb.path)]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["systems"]["A"] == {"kobe": 100.0, "kobe-ref": 100.0}
-    close = "all systems lie within 0.0 points of recall: entities can't rank them (look at what "
-    assert [told.removesuffix("each one lost instead)") for told in found["warnings"]] == [
-        "kobe: 4 segments without a source take no part",
-        f"kobe: {close}",
-        "kobe-ref: 1 segment without a reference takes no part",
-        f"kobe-ref: {close}",
-    ]
+    result = json.loads(capsys.readouterr().out)
+    assert result["systems"]["A"] == {"kobe": 100.0, "kobe-ref": 100.0}
+    assert [text.partition(":")[0] for text in result["warnings"]] == [
+        "kobe", "kobe", "kobe-ref", "kobe-ref",
+    ]  # fmt: skip
+    assert "4 segments without a source" in result["warnings"][0]
+    assert "1 segment without a reference" in result["warnings"][2]

@@ -12,7 +12,10 @@ from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
 from steelyard.core.display import Summary
-from steelyard.kobe.findings import KobeReport, SystemEntities
+from steelyard.kobe.alarms import Explanation
+from steelyard.kobe.annotations import AnnotatedLinker
+from steelyard.kobe.mention import LinkedTexts
+from steelyard.kobe.report import KobeReport, SystemEntities
 
 NAN = float("nan")
 
@@ -88,13 +91,16 @@ def test_words_never_fail(values):
 def entities(
     name: str, score: float, kept: int, *, reference: bool = False, recall: float = NAN
 ) -> SystemEntities:
-    return SystemEntities(name, score, recall, 1.0, score, kept, 10, 12, 0, reference)
+    return SystemEntities(name, score, recall, 1.0, score, NAN, kept, 10, 12, 0, reference)
 
 
 def kobe(*systems: SystemEntities, **more: Any) -> KobeReport:
+    linked = LinkedTexts(ids=(), sources=(), source_mentions=(), outputs={}, output_mentions={},
+                         foreign={})  # fmt: skip
     return KobeReport(
-        src="de", tgt="en", against="src", signature="", systems=systems, categories=(),
-        n_segments=8, n_without_entities=2, n_source_entities=10, **more,
+        src="de", tgt="en", against="src", signature="", systems=systems, categories=(), groups=(),
+        n_segments=8, n_without_entities=2, n_source_entities=10, n_missed=0,
+        explanation=Explanation(linked, AnnotatedLinker([]), ("de", "en"), {}, ()), **more,
     )  # fmt: skip
 
 
@@ -118,7 +124,7 @@ def test_kobe_says_what_is_kept():
 
 def test_kobe_of_ties_of_one_and_of_none():
     told = kobe(entities("A", 90.0, 9), entities("B", 90.0, 9)).words()
-    assert told.settled == ("A and B share the first place of 2 systems by KoBE (90.00).",)
+    assert told.settled == ("A and B share first place of 2 systems by KoBE (90.00).",)
     alone = kobe(entities("A", 90.0, 9)).words()
     assert alone.undecided == ("A is the only system: there is nothing to compare.",)
     told = kobe(entities("A", NAN, 0)).words()

@@ -78,7 +78,7 @@ def test_a_wrong_verdict_is_named(tmp_path):
 
 def test_alarms_are_written_for_judges_with_all_that_they_rest_on(tmp_path, capsys, monkeypatch):
     from steelyard.kobe.linking.linker import DictionaryLinker
-    from steelyard.kobe.run import kobe_metric
+    from steelyard.kobe.metric import kobe_metric
 
     class Numbers(DictionaryLinker):
         def __init__(self) -> None:

@@ -22,7 +22,7 @@ from steelyard.core.table import Table
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
     from steelyard.data.judgements import ErrorSpan, Ratings
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
 
 _OPENING = (
     "Twelve systems translated 500 German sentences into English. Which system is best, and which "
@@ -212,7 +212,7 @@ def _entities(es: EvalSet) -> tuple[KobeReport | None, list[str]]:
     """Look up names and numbers in the embedded knowledge base, if its extra is installed."""
     from steelyard.core.errors import MissingDependencyError
     from steelyard.kobe.base.knowledge import default
-    from steelyard.kobe.run import kobe_metric
+    from steelyard.kobe.metric import kobe_metric
 
     documents = zip(es.segments.ids, es.segments.documents or (), strict=True)
     segments = [segment for segment, document in documents if document == _DOCUMENT]

@@ -576,8 +576,8 @@ def annotate(
     target language are left out.
     """
     from steelyard.formats.save import save
-    from steelyard.kobe.annotating import annotate as annotations_of
     from steelyard.kobe.base.knowledge import KnowledgeBase
+    from steelyard.kobe.metric import annotate as annotations_of
     from steelyard.kobe.options import KobeOptions
 
     need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
@@ -599,7 +599,7 @@ def annotate(
     source, _, target = (es.language_pair or "").partition("-")
     if not (source and target):
         raise UsageError("the languages are not known: name them by --src-lang and --tgt-lang")
-    kobe = KobeOptions.told(chosen.get("kobe", {}))
+    kobe = KobeOptions.of(chosen.get("kobe", {}))
     if base is not None and kobe.linker is not None:
         raise UsageError("--kb does nothing where another linker is named")
     opened = None if kobe.linker is not None else KnowledgeBase.open(_folder(base))

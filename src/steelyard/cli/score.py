@@ -34,7 +34,7 @@ from steelyard.formats import files
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
     from steelyard.scoring.run import Scores
 
 PLOTS = ("categories", "people")
@@ -194,14 +194,14 @@ def _draw(scores: Scores, human: str | None, name: str) -> Any:
 
 def _entities(scores: Scores) -> KobeReport:
     """Return the first report on entities: that of the source, where there is one."""
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
 
     return next(one for one in scores.reports.values() if isinstance(one, KobeReport))
 
 
 def _cut_at(scores: Scores, least: float | None) -> Scores:
     """Show alarms from this confidence on, in all reports on entities."""
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
 
     if least is None:
         return scores

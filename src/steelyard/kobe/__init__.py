@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING
 from steelyard.core.lazy import loaded_from
 
 if TYPE_CHECKING:
-    from steelyard.kobe.annotating import annotate as annotate
-    from steelyard.kobe.findings import KobeReport as KobeReport
     from steelyard.kobe.linking.linker import DictionaryLinker as DictionaryLinker
+    from steelyard.kobe.metric import annotate as annotate
+    from steelyard.kobe.metric import kobe_metric as kobe_metric
+    from steelyard.kobe.metric import score as score
     from steelyard.kobe.options import KobeOptions as KobeOptions
     from steelyard.kobe.options import LinkOptions as LinkOptions
-    from steelyard.kobe.run import kobe_metric as kobe_metric
-    from steelyard.kobe.run import score as score
+    from steelyard.kobe.report import KobeReport as KobeReport
 
 _HOME = {
     "DictionaryLinker": "steelyard.kobe.linking.linker",
     "KobeOptions": "steelyard.kobe.options",
-    "KobeReport": "steelyard.kobe.findings",
+    "KobeReport": "steelyard.kobe.report",
     "LinkOptions": "steelyard.kobe.options",
-    "kobe_metric": "steelyard.kobe.run",
-    "annotate": "steelyard.kobe.annotating",
-    "score": "steelyard.kobe.run",
+    "annotate": "steelyard.kobe.metric",
+    "kobe_metric": "steelyard.kobe.metric",
+    "score": "steelyard.kobe.metric",
 }
 
 __all__ = list(_HOME)

@@ -1,10 +1,9 @@
-"""How probable it is that an alarm is an error: a small model with its weights in a file.
+"""How probable it is that an alarm is an error: a small logistic model with its weights in a file.
 
-What an alarm is worth depends on how others fare (a name that all other systems keep was not
-dropped by the linker), on the kind of entity (numbers are sure, one-word names are not), and on how
-the name was linked. Where no human translation, or less than half of at least three other systems
-keep an entity, it is no loss of this system, whatever the rest says; but terms of a glossary are
-wanted whoever else ignores them.
+It depends on what other outputs do (if all other systems keep a name, the linker did not invent
+it), on the kind of entity (numbers are sure, one-word names are not), and on how it was linked. An
+alarm that a human translation or most other systems raise as well is no error of this system; but
+everybody has to use the terms of a glossary.
 """
 
 from __future__ import annotations
@@ -18,32 +17,29 @@ from importlib.resources import files
 from typing import Any, Literal, NamedTuple
 
 from steelyard.core.text import plural
-from steelyard.kobe.explaining import Evidence, Finding
-from steelyard.kobe.forms import Forms
+from steelyard.kobe.explaining import EntityNames, Evidence, Finding, is_unknown
 from steelyard.kobe.mention import Mention
-from steelyard.kobe.rivals import is_stranger
 
 FILE = "confidence.toml"
 #: What there is to compare with: nothing, other systems, a human translation, or both.
 Situation = Literal["alone", "others", "reference", "both"]
 SITUATIONS: tuple[Situation, ...] = ("alone", "others", "reference", "both")
-_ENOUGH = 3  # other systems that are a majority to go by
+_ENOUGH = 3  # other systems that make a majority
 _SMALL = 12  # numbers up to it are often put in other words
-_DISPUTED = 0.05  # at most, of an alarm that others or people raise as well
+_DISPUTED = 0.05  # confidence in an alarm that others raise as well, at most
 
 
 class Around(NamedTuple):
-    """What a segment tells of its alarms: entities wanted and kept, whether there is an output.
+    """What a segment says about its alarms.
 
-    In ``one_language``, as of summaries, both sides are linked alike. ``changed`` are the
-    categories of what was changed. ``in_a_row`` are the places in the source of what is lost beside
-    something else that is lost: a clause was left out.
+    ``wanted`` and ``kept`` count its entities. ``changed`` are the categories of what was changed,
+    ``in_a_row`` the positions in the source of neighbours that are both lost: a clause is missing.
     """
 
     wanted: int
     kept: int
     empty: bool
-    one_language: bool = False
+    same_language: bool = False
     changed: frozenset[str] = frozenset()
     in_a_row: frozenset[int] = frozenset()
 
@@ -61,100 +57,68 @@ def situation(references: int, others: int) -> Situation:
     return "others" if others >= _ENOUGH else "alone"
 
 
-def features(finding: Finding, around: Around, source: Forms, target: Forms) -> dict[str, float]:
-    """Give what the model knows of an alarm: only what is not zero.
+def features(
+    finding: Finding, around: Around, source: EntityNames, target: EntityNames
+) -> dict[str, float]:
+    """Return the features of an alarm that are not zero.
 
     ``source`` and ``target`` are the names of entities in both languages.
 
     Examples
     --------
-    >>> nobody = Forms(None, None)
     >>> alarm = Finding("lost", Mention(3, 4, "7", "num:7", "number"), None,
     ...                 evidence=Evidence(8, 8, 1, 1))
-    >>> features(alarm, Around(2, 1, empty=False), nobody, nobody)
+    >>> features(alarm, Around(2, 1, empty=False), EntityNames(), EntityNames())
     {'bias': 1.0, 'small': 1.0, 'others': 2.833..., 'reference': 1.0, 'all_others': 1.0}
     """
-    mention, evidence = finding.mention, finding.evidence or Evidence()
-    own = target if finding.source is None else source
-    return _present(
-        {
-            "bias": 1.0,
-            **({} if finding.kind == "lost" else {finding.kind: 1.0}),
-            "same_category": finding.kind == "changed" and _alike(finding),
-            "stranger": finding.output is not None and _is_strange(finding),
-            "doubtful": mention.doubtful,
-            "new_name": finding.kind == "added" and is_stranger(mention),
-            "changed_number": finding.kind == "changed" and mention.group == "number",
-            "copied_name": finding.kind == "copied" and _is_of_letters(mention),
-            "changed_unknown": finding.kind == "changed" and mention.tier == "name",
-            "added_number": finding.kind == "added" and mention.group == "number",
-            "in_a_row": finding.kind == "lost" and mention.start in around.in_a_row,
-            ("one_of_several" if finding.kind == "changed" else "repeated"): finding.repeated,
-            **({} if mention.group == "number" else {mention.group: 1.0}),
-            **_link(mention, own),
-            "converted": finding.kind == "changed" and _is_converted(mention, around),
-            "one_language": around.one_language and finding.kind == "added",
-            **of_evidence(evidence, mention.group),
-            "nothing_kept": around.wanted > 1 and not around.kept,
-            "empty": around.empty,
-        }
-    )
-
-
-def _present(told: Mapping[str, float]) -> dict[str, float]:
-    return {name: float(value) for name, value in told.items() if value}
-
-
-def _is_of_letters(mention: Mention) -> bool:
-    """Tell whether it is a name that many languages leave in its own letters: BlackRock, MTV."""
-    return mention.group == "name" and mention.category != "person"
-
-
-def _is_converted(mention: Mention, around: Around) -> bool:
-    """Tell whether both a number and a unit were changed, as 10 miles to 16 kilometres."""
-    both = {"number", "unit"}
-    return mention.category in both and both <= around.changed
-
-
-def _is_strange(finding: Finding) -> bool:
-    """Tell whether of what was lost and what is there a base knows only one."""
-    source, output = finding.source, finding.output
-    if finding.kind != "changed" or source is None or output is None:
-        return False
-    return is_stranger(output) != is_stranger(source)
-
-
-def _alike(finding: Finding) -> bool:
-    source, output = finding.source, finding.output
-    return source is not None and output is not None and source.category == output.category
-
-
-def _link(mention: Mention, forms: Forms) -> dict[str, float]:
-    """Say how sure it is that a mention means what it is taken for."""
-    is_name = mention.group in ("place", "name")
-    return {
-        "city": mention.category == "city",
-        "large": mention.category == "city" and forms.is_large(mention),
-        "several_words": is_name and len(mention.text.split()) > 1,
-        "small_letter": is_name and _is_word(mention, forms),
-        "small": mention.category == "number" and _is_small(mention),
-        "in_words": mention.group == "number" and mention.text.isalpha(),
-        "list_number": mention.category == "number" and mention.start == 0,
+    mention, kind, output = finding.mention, finding.kind, finding.output
+    category, group, text = mention.category, mention.group, mention.text
+    names = target if finding.source is None else source
+    changed = kind == "changed" and output is not None
+    is_name = group in ("place", "name")
+    label = names.label(mention) if is_name else ""
+    labels = [name.casefold() for name in names.labels(mention)] if is_name else []
+    values: dict[str, float] = {
+        "bias": 1.0,
+        **({} if kind == "lost" else {kind: 1.0}),
+        "same_category": changed and output is not None and output.category == category,
+        "stranger": changed and output is not None and is_unknown(output) != is_unknown(mention),
+        "doubtful": mention.doubtful,
+        "new_name": kind == "added" and is_unknown(mention),
+        "changed_number": changed and group == "number",
+        # Many languages leave names in their own letters: BlackRock, MTV.
+        "copied_name": kind == "copied" and group == "name" and category != "person",
+        "changed_unknown": changed and mention.tier == "name",
+        "added_number": kind == "added" and group == "number",
+        "in_a_row": kind == "lost" and mention.start in around.in_a_row,
+        ("one_of_several" if changed else "repeated"): finding.repeated,
+        **({} if group == "number" else {group: 1.0}),
+        "city": category == "city",
+        "large": category == "city" and names.is_large(mention),
+        "several_words": is_name and len(text.split()) > 1,
+        "small_letter": label[:1].isupper() and text == label.lower(),  # the earth
+        "small": category == "number" and _is_small(mention),
+        "in_words": group == "number" and text.isalpha(),
+        "list_number": category == "number" and mention.start == 0,
         "unknown": mention.tier == "name",
         "inflected": mention.rule == "inflected",
-        "alias": is_name and mention.rule == "name" and not forms.is_label(mention),
+        "alias": mention.rule == "name" and bool(labels) and text.casefold() not in labels,
         "ambiguous": math.log2(len(mention.readings)) if is_name else 0.0,
+        # 10 miles became 16 kilometres: both the number and the unit were changed.
+        "converted": changed and category in _CONVERTED and around.changed >= _CONVERTED,
+        "one_language": around.same_language and kind == "added",
+        **of_evidence(finding.evidence or Evidence(), group),
+        "nothing_kept": around.wanted > 1 and not around.kept,
+        "empty": around.empty,
     }
+    return {name: float(value) for name, value in values.items() if value}
 
 
-def _is_word(mention: Mention, forms: Forms) -> bool:
-    """Tell whether a name is written as an ordinary word: the earth."""
-    label = forms.label(mention)
-    return label[:1].isupper() and mention.text == label.lower()
+_CONVERTED = frozenset({"number", "unit"})
 
 
 def _is_small(mention: Mention) -> bool:
-    """Tell whether a number is often put in other words: up to twelve, in words also fractions."""
+    """Whether a number is often put in other words: up to twelve, in words also fractions."""
     number = str(mention.id).removeprefix("num:")
     if not any(c.isdecimal() for c in mention.text):
         number = number.partition(".")[0]
@@ -162,33 +126,29 @@ def _is_small(mention: Mention) -> bool:
 
 
 def of_evidence(evidence: Evidence, group: str) -> dict[str, float]:
-    """Give the features that other outputs are the reason of; terms are wanted whoever has them."""
+    """Return the features that depend on other outputs; terms have none."""
     if group == "term":
         return {}
+    kept, others, kept_references, references, rivals = evidence
     return {
-        "rival_elsewhere": evidence.rivals / max(1, evidence.others + evidence.references),
-        "others": _log_odds(evidence.kept, evidence.others),
+        "rival_elsewhere": rivals / max(1, others + references),
+        "others": math.log((kept + 0.5) / (others - kept + 0.5)),
         "reference": {None: 0.0, False: -1.0, True: 1.0}[evidence.kept_by_reference],
-        "all_others": float(_ENOUGH <= evidence.others == evidence.kept),
-        "all_references": float(1 < evidence.references == evidence.kept_references),
-        "some_references": float(0 < evidence.kept_references < evidence.references),
+        "all_others": float(_ENOUGH <= others == kept),
+        "all_references": float(1 < references == kept_references),
+        "some_references": float(0 < kept_references < references),
     }
 
 
-def _log_odds(kept: int, others: int) -> float:
-    """Give the log odds that another system keeps an entity: 0 without others, moderate for few."""
-    return math.log((kept + 0.5) / (others - kept + 0.5))
-
-
 def is_disputed(evidence: Evidence, group: str, *, unknown: bool = False) -> bool:
-    """Tell whether people, or most of several other systems, raise the same alarm.
+    """Whether a human translation, or most of several other systems, raise the same alarm.
 
-    A name that no base knows needs somebody else who keeps it.
+    For an ``unknown`` name somebody else has to keep it.
 
     Examples
     --------
     >>> counts = ((8, 8, 0, 1), (4, 8, 1, 1), (3, 8, 0, 0), (0, 1, 0, 0))
-    >>> [is_disputed(Evidence(*own), "place") for own in counts]
+    >>> [is_disputed(Evidence(*numbers), "place") for numbers in counts]
     [True, False, True, False]
     """
     if group == "term":
@@ -202,12 +162,11 @@ def is_disputed(evidence: Evidence, group: str, *, unknown: bool = False) -> boo
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """The weights, where to cut, and how many of the alarms above the cut were found to be real.
+    """The weights, where to cut, and how many alarms above the cut were real.
 
-    ``weights`` hold where there is nothing to compare with, ``compared`` (fitted to judged alarms)
-    where there is a human translation, or several other systems; by default they are the same.
-    ``measured`` holds per situation how many alarms were judged and how many of them were real, and
-    on which texts; it is empty until somebody has judged alarms.
+    ``weights`` hold where there is nothing to compare with, ``compared`` (by default the same)
+    where there is a human translation or several other systems. ``measured`` has, per situation,
+    how many alarms were ``judged``, how many were ``real``, and ``on`` which texts.
     """
 
     weights: Mapping[str, float]
@@ -215,52 +174,42 @@ class Model:
     measured: Mapping[str, Mapping[str, Any]]
     compared: Mapping[str, float] | None = None
 
-    def __call__(self, finding: Finding, told: Mapping[str, float]) -> float:
-        """Give the confidence in an alarm, from its features."""
+    def __call__(self, finding: Finding, values: Mapping[str, float]) -> float:
+        """Return the confidence in an alarm with these features."""
         evidence = finding.evidence or Evidence()
         alone = situation(evidence.references, evidence.others) == "alone"
-        unknown = is_stranger(finding.mention)
+        unknown = is_unknown(finding.mention)
         capped = is_disputed(evidence, finding.mention.group, unknown=unknown)
-        return self.weigh(told, capped=capped, alone=alone)
+        return self.weigh(values, capped=capped, alone=alone)
 
-    def weigh(self, told: Mapping[str, float], *, capped: bool, alone: bool = True) -> float:
-        """Give the probability by features; ``capped`` where others raise the same alarm."""
+    def weigh(self, values: Mapping[str, float], *, capped: bool, alone: bool = True) -> float:
+        """Return the probability by features; ``capped`` if the alarm is disputed."""
         weights = self.weights if alone or self.compared is None else self.compared
-        score = sum(weights.get(name, 0.0) * value for name, value in told.items())
+        score = sum(weights.get(name, 0.0) * value for name, value in values.items())
         sure = 1 / (1 + math.exp(-score))
         return min(sure, _DISPUTED) if capped else sure
 
     def expected(self, references: int, others: int) -> str:
-        """Say what alarms rest on, and what precision to expect of those that are shown."""
-        where = situation(references, others)
-        said = compared_with(references, others)
-        found = self.measured.get(where)
-        if found is None:
-            return said
-        tenths = round(10 * found["real"] / found["judged"])
-        return f"{said}: about {tenths} in 10 of the alarms shown were real on {found['on']}"
+        """Say what alarms rest on, and how many of them were real elsewhere.
 
-
-def compared_with(references: int, others: int) -> str:
-    """Say in words what alarms can be compared with.
-
-    Examples
-    --------
-    >>> compared_with(1, 8), compared_with(0, 1), compared_with(2, 0)
-    ('with a reference and 8 other systems', 'with 1 other system', 'with 2 references')
-    >>> compared_with(0, 0)
-    'without a reference or other systems'
-    """
-    people = "a reference" if references == 1 else f"{references} references"
-    parts = [
-        *([people] if references else []),
-        *([plural(others, "other system")] if others else []),
-    ]
-    return f"with {' and '.join(parts)}" if parts else "without a reference or other systems"
+        Examples
+        --------
+        >>> model = Model({}, {}, {})
+        >>> model.expected(1, 8), model.expected(0, 0)
+        ('with a reference and 8 other systems', 'without a reference or other systems')
+        """
+        people = "a reference" if references == 1 else f"{references} references"
+        parts = [people] * (references > 0) + [plural(others, "other system")] * (others > 0)
+        text = f"with {' and '.join(parts)}" if parts else "without a reference or other systems"
+        counts = self.measured.get(situation(references, others))
+        if counts is None:
+            return text
+        tenths = round(10 * counts["real"] / counts["judged"])
+        return f"{text}: about {tenths} in 10 of the alarms shown were real on {counts['on']}"
 
 
 @cache
 def model() -> Model:
-    """Read the weights that stand beside this file."""
-    told = tomllib.loads(files("steelyard.kobe").joinpath(FILE).read_text(encoding="utf-8"))
-    return Model(told["weights"], told["cut"], told.get("measured", {}), told.get("compared"))
+    """Read the weights from the file beside this one."""
+    table = tomllib.loads(files("steelyard.kobe").joinpath(FILE).read_text(encoding="utf-8"))
+    return Model(table["weights"], table["cut"], table.get("measured", {}), table.get("compared"))

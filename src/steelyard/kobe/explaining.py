@@ -1,54 +1,50 @@
-"""What happened to each entity of a segment.
+"""What happened to each entity of a segment: found, lost, changed, copied or added.
 
-It was found, lost, changed, copied or added; missed, by all systems and people; or it is left
-undecided. Mentions are paired by any of their readings, and what stands in the output without being
-linked there counts as found: this is more forgiving than the score, since a list of errors with
-many false alarms is not read twice.
+Mentions are paired by any of their readings, and text of the output that is not linked counts, too:
+this is more forgiving than the score, because nobody reads a list of false alarms twice.
 """
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple, get_args
 
-import numpy as np
-
-from steelyard.kobe.forms import Forms
-from steelyard.kobe.matching import Mask, Matches, Pairs, pair_candidates
+from steelyard.kobe.base.codec import UNSTATED, Flag
+from steelyard.kobe.base.codec import Name as StatedName
+from steelyard.kobe.base.knowledge import KnowledgeBase
+from steelyard.kobe.languages import script_share, scripts
+from steelyard.kobe.linking.names import (
+    RULE,
+    TIER,
+    UNKNOWN,
+    Name,
+    alike,
+    find_in,
+    find_names,
+    pieces,
+    romanise,
+)
+from steelyard.kobe.matching import Pairs, pair_candidates
 from steelyard.kobe.mention import Linker, Mention, Mentions
-from steelyard.kobe.rivals import nearly, only_rivals, rivals, wants_strangers
-from steelyard.kobe.standing import Spans, standing, written
 
 Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 #: Kinds that say that a translation is wrong.
 ALARMS: tuple[Kind, ...] = ("lost", "changed", "copied", "added")
-
-
-def missed_by_all(matches: Matches, references: Sequence[str]) -> Mask:
-    """Tell which mentions neither a system nor a human translation of their segment keeps.
-
-    Examples
-    --------
-    >>> a, b = Mention(0, 1, "a", "a"), Mention(2, 3, "b", "b")
-    >>> from steelyard.kobe.matching import match
-    >>> found = match([(a, b)], {"X": [(a,)], "ref": [()]})
-    >>> missed_by_all(found, ["ref"]).tolist(), missed_by_all(found, []).tolist()
-    ([False, True], [False, False])
-    """
-    people = [at for at, name in enumerate(matches.systems) if name in references]
-    judged: Mask = np.any(matches.known[people], axis=0)
-    kept: Mask = np.any(matches.kept, axis=0)
-    return judged[matches.segment] & ~kept
+Spans = Sequence[tuple[int, int]]
 
 
 class Evidence(NamedTuple):
-    """How an entity fares elsewhere: in how many other outputs there is no such alarm.
+    """How many other outputs of a segment do not raise the same alarm.
 
-    ``others`` are the other systems with an output for the segment, ``references`` the human
-    translations of it; ``kept`` and ``kept_references`` those of them that keep the entity (or,
-    where it was added, lack it as well). ``rivals`` are those of both that hold what stands in its
-    place here: then it stands for something else.
+    ``others`` counts the other systems and ``references`` the human translations; ``kept`` and
+    ``kept_references`` count those that keep the entity (or also lack an added one). ``rivals``
+    counts those of both that have what replaces it here.
     """
 
     kept: int = 0
@@ -58,27 +54,19 @@ class Evidence(NamedTuple):
     rivals: int = 0
 
     @property
-    def kept_by(self) -> float | None:
-        """The share of other systems that keep it; None without any."""
-        return self.kept / self.others if self.others else None
-
-    @property
     def kept_by_reference(self) -> bool | None:
-        """Whether a human translation keeps it; None without one."""
+        """Whether a human translation keeps it, None without one."""
         return self.kept_references > 0 if self.references else None
 
 
 class Finding(NamedTuple):
     """What happened to one entity: its mention in the source, in the output, or in both.
 
-    ``copied``: the form of the source stands in the output, where it is not the target language's.
-    ``changed``: another entity of the same kind stands in the output. ``added``: the source has
-    none for it. ``missed``: it is in no output and in no human translation either, so that the
-    linker is to blame, most likely. ``undecided``: it may be a part of something else in the
-    source, and is not in the output. ``repeated``: both sides have the entity, but not as often.
-
-    ``confidence`` says how probable it is that an alarm is an error, and ``evidence`` how others
-    fare; both are None for what is no alarm.
+    ``copied``: the output has the form of the source, which is not one of the target language.
+    ``changed``: the output has another entity of the same kind. ``missed``: no output and no human
+    translation has it, so most likely the linker is wrong. ``undecided``: it is doubtful in the
+    source and not in the output. ``repeated``: both sides have the entity, but not as often.
+    ``confidence`` (that an alarm is an error) and ``evidence`` are None if there is no alarm.
     """
 
     kind: Kind
@@ -100,29 +88,346 @@ class Finding(NamedTuple):
         """Whether it says that the translation is wrong."""
         return self.kind in ALARMS
 
+    @property
+    def sureness(self) -> float:
+        """The confidence, 0 where there is none."""
+        return self.confidence or 0.0
+
     def to_dict(self, linker: Linker) -> dict[str, Any]:
-        """Give what a line of JSON holds: spans are [start, end, text] in characters."""
-        mention, evidence = self.mention, self.evidence
-        sure = None if self.confidence is None else round(self.confidence, 3)
-        share = None if evidence is None else evidence.kept_by
+        """Return what a line of JSON holds: spans are [start, end, text] in characters."""
+        evidence = self.evidence or Evidence()
         return {
             "kind": self.kind,
-            "category": mention.category,
-            "group": mention.group,
-            "tier": mention.tier,
-            "id": linker.name(mention.id),
-            "source": _span(self.source),
-            "output": _span(self.output),
+            "category": self.mention.category,
+            "group": self.mention.group,
+            "tier": self.mention.tier,
+            "id": linker.name(self.mention.id),
+            "source": None if self.source is None else list(self.source[:3]),
+            "output": None if self.output is None else list(self.output[:3]),
             "output_id": None if self.output is None else linker.name(self.output.id),
-            "confidence": sure,
-            "kept_by": None if share is None else round(share, 3),
-            "kept_by_reference": None if evidence is None else evidence.kept_by_reference,
+            "confidence": None if self.confidence is None else round(self.confidence, 3),
+            "kept_by": round(evidence.kept / evidence.others, 3) if evidence.others else None,
+            "kept_by_reference": evidence.kept_by_reference,
             "repeated": self.repeated,
         }
 
 
-def _span(mention: Mention | None) -> list[Any] | None:
-    return None if mention is None else [mention.start, mention.end, mention.text]
+# -- what the knowledge base calls an entity
+
+_CODE = 4  # letters of a code at most
+_READINGS = 3  # of an ambiguous name, the most probable ones
+_LARGE = 5.7  # log10 of the people of a city that everybody names: 500,000
+
+
+def _is_code(name: StatedName) -> bool:
+    return name.text.isupper() and len(name.text) <= _CODE  # GBP, USA
+
+
+class EntityNames:
+    """Names of entities in one language; empty without a knowledge base or a language."""
+
+    def __init__(self, linker: Linker | None = None, lang: str | None = None) -> None:
+        kb = getattr(linker, "kb", None)
+        self.kb = kb if isinstance(kb, KnowledgeBase) and lang else None
+        self.lang = lang or ""
+        self.scripts = scripts(lang) if lang else frozenset[str]()
+        self._cache: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+
+    def _look_up(self, entity: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the names of an entity, labels first, and the labels alone."""
+        if entity not in self._cache:
+            every = [] if self.kb is None else self.kb.names(entity, (self.lang, UNSTATED))
+            unstated = [n for n in every if n.lang == UNSTATED and self.can_spell(n.text)]
+            names = [n for n in every if n.lang == self.lang or (n in unstated and _is_code(n))]
+            if not any(n.lang == self.lang for n in names):
+                names += [n for n in unstated if n.flags & Flag.LABEL]
+            labels = tuple(n.text for n in names if n.flags & Flag.LABEL)
+            texts = tuple(dict.fromkeys((*labels, *(n.text for n in names))))
+            self._cache[entity] = texts, labels
+        return self._cache[entity]
+
+    def can_spell(self, text: str) -> bool:
+        """Whether a text is in the script of the language."""
+        return script_share(text, self.scripts) == 1
+
+    def of(self, mention: Mention) -> tuple[str, ...]:
+        """Return the names of the likeliest readings of a mention, labels first."""
+        ids = [entity for entity in mention.readings[:_READINGS] if isinstance(entity, int)]
+        return tuple(dict.fromkeys(name for entity in ids for name in self._look_up(entity)[0]))
+
+    def labels(self, mention: Mention) -> tuple[str, ...]:
+        """Return the main names of the best reading."""
+        return self._look_up(mention.id)[1] if isinstance(mention.id, int) else ()
+
+    def label(self, mention: Mention) -> str:
+        """Return the main name of the best reading, or an empty text."""
+        names, labels = self._look_up(mention.id) if isinstance(mention.id, int) else ((), ())
+        return next(iter(labels or names), "")
+
+    def is_large(self, mention: Mention) -> bool:
+        """Whether the best reading has many inhabitants."""
+        if self.kb is None or not isinstance(mention.id, int):
+            return False
+        return bool(self.kb.prior[mention.id] >= _LARGE)
+
+    def fits(self, mention: Mention) -> bool:
+        """Whether the form of a mention is right in this language, too: the base has no other."""
+        if self.kb is None or not self.can_spell(mention.text):
+            return False
+        if not isinstance(mention.id, int):
+            return mention.rule != "value"  # 5 Uhr is German
+        text = mention.text.casefold()
+        names = [name.casefold() for name in self.of(mention)]
+        return not names or any(text == name or text in name.split() for name in names)
+
+
+# -- text of the output that is not linked
+
+_PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
+_LEAST = 3  # letters of a name that is searched as it is
+_DERIVED, _ENDING = 5, 4  # letters that a derived word shares with a name, and that it may lack
+_TERM_ENDINGS = frozenset(("", "s", "es", "n", "en", "e", "er", "em", "ns", "ens", "a", "i"))
+_COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
+_SHOUTED, _SEVERAL = 4, 8  # letters of a name in capitals, and of several words without
+_UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
+
+
+def _find_unlinked(
+    mention: Mention, output: str, used: Spans, linked: Spans, names: EntityNames
+) -> Mention | None:
+    """Find digits, a name of the target language, a surname, or a derived word in an output.
+
+    ``used`` are the spans of paired mentions, ``linked`` those of all mentions.
+    """
+    plain = any(c.isdecimal() for c in mention.text) and not any(c.isalpha() for c in mention.text)
+    if plain or mention.category in _COUNTED:
+        return _find_digits(mention, output, used)
+    forms = names.of(mention)
+    for form in (*forms, *_surnames(mention, forms)):
+        if len(form) >= _LEAST or form.isupper() or form[:1] >= _UNSPACED:
+            place = _find_form(form, output, used, mention, "literal")
+            if place is not None:
+                return place
+    derived = (_find_derived(form, output, linked, mention) for form in forms)
+    return next((place for place in derived if place is not None), None)
+
+
+def _placed(
+    mention: Mention, output: str, span: tuple[int, int], used: Spans, rule: str = "literal"
+) -> Mention | None:
+    """Return a mention at another span, None if something else takes part of it."""
+    start, end = span
+    if any(s < end and start < e for s, e in used):
+        return None
+    return mention._replace(start=start, end=end, text=output[start:end], rule=rule)
+
+
+def _surnames(mention: Mention, names: Iterable[str]) -> list[str]:
+    """Return the last words of the names of a person or a currency.
+
+    Examples
+    --------
+    >>> _surnames(Mention(0, 13, "Ангелу Меркель", 1, "person"), ["Angela Merkel", "Merkel"])
+    ['Меркель', 'Merkel']
+    """
+    if mention.category not in ("person", "currency"):
+        return []
+    parts = [_PARTS.split(name.strip()) for name in (mention.text, *names)]
+    return list(dict.fromkeys(p[-1] for p in parts if len(p) > 1 and len(p[-1]) > 1))
+
+
+def _find_derived(name: str, output: str, linked: Spans, mention: Mention) -> Mention | None:
+    """Find a word that begins like a name and has no link: Libyan, Sonntagsfahrt.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a", "country")
+    >>> [_find_derived(name, "Viennese", [], a) is None for name in ("Vienna", "Viet Nam")]
+    [False, True]
+    """
+    if len(name) < _DERIVED or name[:1] >= _UNSPACED:
+        return None
+    ending = _ENDING if mention.group in ("place", "name") else 0
+    stem = name[: max(_DERIVED, len(name) - ending)]
+    for word in re.finditer(rf"\b{re.escape(stem)}\w*", output, re.IGNORECASE):
+        tail = word[0][len(stem) :]
+        # A form or a compound of a term: sleds, but not sledge.
+        if mention.group != "term" or tail in _TERM_ENDINGS or len(tail) > _ENDING:
+            place = _placed(mention, output, word.span(), linked)
+            if place is not None:
+                return place
+    return None
+
+
+def _find_digits(mention: Mention, output: str, used: Spans) -> Mention | None:
+    """Find the same digits, also in a word (A320) or beside a hyphen, but not in a longer number.
+
+    Examples
+    --------
+    >>> five = Mention(0, 1, "5", "num:5", "number")
+    >>> [bool(_find_digits(five, text, [])) for text in ("5G", "5-6", "4.5", "55", "5,1", "5, 6")]
+    [True, True, False, False, False, True]
+    """
+    wanted = _western_digits(mention.text).strip()
+    if mention.category in _COUNTED:
+        wanted = "".join(c for c in wanted if c.isdecimal())
+    if not any(c.isdecimal() for c in wanted):
+        return None
+    pattern = rf"(?<!\d)(?<!\d[.,:/]){re.escape(wanted)}(?!\d)(?!(?:(?<=\d)[.,:/])\d)"
+    places = (
+        _placed(mention, output, digits.span(), used)
+        for digits in re.finditer(pattern, _western_digits(output))
+    )
+    return next((place for place in places if place is not None), None)
+
+
+def _western_digits(text: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
+
+
+def _find_form(form: str, output: str, used: Spans, mention: Mention, rule: str) -> Mention | None:
+    """Find a form as whole words; it may be in capitals (KIEV), or lack some if it is long.
+
+    Examples
+    --------
+    >>> a = Mention(0, 1, "a", "a", "city")
+    >>> [bool(_find_form("Kiev", text, [], a, "")) for text in ("KIEV -", "kiev", "丨Kiev")]
+    [True, False, True]
+    """
+    if not any(c.isalpha() for c in form):
+        return None
+    text, wanted = output.lower(), form.lower()
+    loose = len(text) == len(output) and (len(form) >= _SHOUTED or form.isupper())
+    if not loose:
+        text, wanted = output, form
+    start = text.find(wanted)
+    while start >= 0:
+        end = start + len(wanted)
+        word = output[start:end]
+        same = word == form or (loose and (
+            (word.isupper() and len(form) >= _SHOUTED) or (" " in form and len(form) >= _SEVERAL)
+        ))  # fmt: skip
+        before, after = output[start - 1 : start] if start else "", output[end : end + 1]
+        whole = not _goes_on(before, form[0]) and not _goes_on(after, form[-1])
+        if same and (whole or form[0] >= _UNSPACED):
+            place = _placed(mention, output, (start, end), used, rule)
+            if place is not None:
+                return place
+        start = text.find(wanted, start + 1)
+    return None
+
+
+def _goes_on(beside: str, letter: str) -> bool:
+    """Whether a word goes on beside one of its letters."""
+    return beside.isalnum() and letter.isalnum() and (beside < _UNSPACED or letter >= _UNSPACED)
+
+
+# -- what replaces an entity
+
+#: Ways of writing names that nothing in the source stands for; titles, abbreviations and quotations
+#: are mostly translations.
+_STRANGE = frozenset({"person", "single", "listed", "mixed", "foreign"})
+#: Those that are errors although nothing in the source seems to be lost.
+_NEW = frozenset({"person", "single"})
+#: Places that may be replaced by an unknown name; others have names in all languages.
+_SMALL_PLACES = frozenset({"city", "place", "airport"})
+_LATIN = 0.9  # share of letters
+_COMPOUND = 6  # letters of a word that a longer word may begin with
+_NEARLY = 0.8  # similarity from which on two words are one name
+
+
+@lru_cache(maxsize=1 << 12)
+def _words_of(source: str) -> Any:
+    return pieces(source)  # once for all systems
+
+
+@lru_cache(maxsize=1 << 12)
+def _is_latin(source: str) -> bool:
+    return script_share(source, frozenset({"LATIN"})) > _LATIN
+
+
+def _is_like(name: str, source: str) -> bool:
+    """Whether a source has something like a name: the name, or the first part of a compound."""
+    if find_in(name, source, lambda: _words_of(source)) is not None:
+        return True
+    low = name.lower()
+    return any(len(w) >= _COMPOUND and low.startswith(w) for w in source.lower().split())
+
+
+def is_unknown(mention: Mention) -> bool:
+    """Whether a mention is a name that is not in the knowledge base."""
+    return mention.rule == RULE and mention.tier == TIER
+
+
+def _takes_unknown(mention: Mention) -> bool:
+    """Whether a name that is not in the base may replace a mention."""
+    return mention.group == "name" or mention.category in _SMALL_PLACES
+
+
+def _nearly_same(name: Mention, other: Mention) -> bool:
+    """Whether two names are one, up to endings: Mäkiseltä, Mäkinen."""
+    few, many = sorted((name.text.split(), other.text.split()), key=len)
+    return all(any(alike(a, b) >= _NEARLY or _begin_alike(a, b) for b in many) for a in few)
+
+
+def _begin_alike(word: str, other: str) -> bool:
+    a, b = romanise(word), romanise(other)
+    shorter = min(len(a), len(b))
+    stem = max(4, shorter - 3)
+    return shorter > stem and a[:stem] == b[:stem] and abs(len(a) - len(b)) <= 4
+
+
+def _may_replace(lost: Mention, other: Mention) -> bool:
+    if lost.category == other.category or lost.group == other.group != "other":
+        return True
+    if is_unknown(other):
+        return _takes_unknown(lost)
+    return is_unknown(lost) and other.group in ("name", "place")
+
+
+def _replacements(
+    source: Mentions, lost: Sequence[int], free: Sequence[Mention], length: int
+) -> dict[int, Mention]:
+    """Pair lost mentions with unpaired ones of the output, the best fit first.
+
+    The same category comes first, then what is spelled alike or at about the same position.
+    """
+    end = max((m.end for m in source), default=0) or 1
+    options = []
+    for i in lost:
+        for j, m in enumerate(free):
+            if _may_replace(source[i], m):
+                similar = SequenceMatcher(None, source[i].text, m.text, autojunk=False).ratio()
+                apart = abs(source[i].start / end - m.start / (length or 1))
+                options.append((source[i].category != m.category, apart - similar, i, j))
+    pairs: dict[int, int] = {}
+    for _, _, i, j in sorted(options):
+        if i not in pairs and j not in pairs.values():
+            pairs[i] = j
+    return {i: free[j] for i, j in sorted(pairs.items())}
+
+
+def _sole_replacements(
+    source: Mentions, open_: Sequence[int], free: Sequence[Mention]
+) -> dict[int, Mention]:
+    """Pair doubtful mentions with the only unpaired one of their category: 3 days, 3 weeks.
+
+    Nothing follows from two doubtful numbers (a thousand, both).
+    """
+    pairs = {}
+    for i in (i for i in open_ if source[i].doubtful):
+        category = source[i].category
+        lost = [k for k in open_ if source[k].category == category]
+        new = [m for m in free if m.category == category]
+        both_doubtful = source[i].group == "number" and len(new) == 1 and new[0].doubtful
+        if len(lost) == len(new) == 1 and not both_doubtful:
+            pairs[i] = new[0]
+    return pairs
+
+
+# -- a segment
 
 
 def explain(
@@ -131,13 +436,13 @@ def explain(
     mentions: Mentions,
     missed: Collection[int] = (),
     *,
-    copies_count: bool = False,
+    same_language: bool = False,
     foreign: bool = False,
-    forms: Forms | None = None,
+    names: EntityNames | None = None,
     pairs: Pairs | None = None,
     source_text: str | None = None,
 ) -> list[Finding]:
-    """Say what happened to each entity of a source, in order, and what was added.
+    """Return what happened to each mention of a source, in order, then what was added.
 
     Parameters
     ----------
@@ -146,17 +451,17 @@ def explain(
     output, mentions
         The output, and its mentions in the target language.
     missed
-        Which mentions of the source nobody keeps, neither a system nor a human translation.
-    copies_count
-        Whether a form of the source is as good in the output, since they are in one language.
+        Mentions of the source that nobody keeps, neither a system nor a human translation.
+    same_language
+        Whether source and output are in one language, so that a copied form is right.
     foreign
-        Whether the output is in another language, so that nothing that stands in it counts.
-    forms
+        Whether the output is in another language, so that nothing but links counts.
+    names
         What entities are called in the target language.
     pairs
-        What :func:`~steelyard.kobe.matching.pair_candidates` gives, where it is known already.
+        The pairs of :func:`~steelyard.kobe.matching.pair_candidates`, if they exist already.
     source_text
-        The text of the source; None where new names in the output are not looked for.
+        The text of the source; without it new names in the output are not searched.
 
     Examples
     --------
@@ -165,148 +470,129 @@ def explain(
     >>> [(f.kind, f.mention.text) for f in explain((wien, montag), "In Venice", (venice,))]
     [('changed', 'Wien'), ('lost', 'Montag')]
     """
-    if pairs is None:
-        pairs = pair_candidates(source, mentions)
-    findings = {i: Finding("found", source[i], mentions[j]) for i, j in pairs.items()}
-    taken = set(pairs.values())
-    free = [m for j, m in enumerate(mentions) if j not in taken]
-    fits = _Fitting(output, mentions, forms, source_text, foreign, copies_count)
-    if len(findings) < len(source):
-        used = [(mentions[j].start, mentions[j].end) for j in taken]
-        free = _account(source, findings, (used, free), missed, fits)
-    free = [m for m in free if not m.doubtful]
-    if fits.may_be_new:
-        used = [(f.output.start, f.output.end) for f in findings.values() if f.output is not None]
-        free += fits.strangers(used, alone=True)
-    wanted = {r for m in source for r in m.readings} if free else set()
-    added = [Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in free]
-    return [findings[i] for i in range(len(source))] + added
+    names = names or EntityNames()
+    segment = _Segment(source, output, mentions, names, source_text, foreign, same_language)
+    return segment.explain(pair_candidates(source, mentions) if pairs is None else pairs, missed)
 
 
-class _Fitting(NamedTuple):
-    """An output, and which forms of the source may stand in it without being linked."""
+@dataclass
+class _Segment:
+    """One output on its way to be explained.
 
+    ``findings`` are those of the source so far, ``used`` the spans of the output that they take,
+    and ``free`` the mentions of the output that nothing takes.
+    """
+
+    source: Mentions
     output: str
     mentions: Mentions
-    forms: Forms | None
+    names: EntityNames
     source_text: str | None
     foreign: bool
-    copies_count: bool
+    same_language: bool
+    findings: dict[int, Finding] = field(default_factory=dict)
+    used: list[tuple[int, int]] = field(default_factory=list)
+    free: list[Mention] = field(default_factory=list)
 
-    def standing(self, mention: Mention, taken: tuple[Spans, Spans]) -> Mention | None:
-        if self.foreign:
-            return None
-        return standing(mention, self.output, taken, self.forms)
+    def explain(self, pairs: Pairs, missed: Collection[int]) -> list[Finding]:
+        for i, j in pairs.items():
+            self.findings[i] = Finding("found", self.source[i], self.mentions[j])
+            self.used.append((self.mentions[j].start, self.mentions[j].end))
+        taken = set(pairs.values())
+        self.free = [m for j, m in enumerate(self.mentions) if j not in taken]
+        if len(self.findings) < len(self.source):
+            self._find_unlinked(missed)
+            for i in missed:
+                self.findings.setdefault(i, Finding("missed", self.source[i], None))
+            self._find_replaced()
+            for i in self.open():
+                self._settle(i, "undecided" if self.source[i].doubtful else "lost", None)
+        added = [m for m in self.free if not m.doubtful]
+        if self.names.scripts == {"LATIN"} and _is_latin(self.source_text or ""):
+            spans = [(f.output.start, f.output.end) for f in self.findings.values() if f.output]
+            added += self._strangers(_NEW, spans)
+        wanted = self._readings(range(len(self.source))) if added else set()
+        return [self.findings[i] for i in range(len(self.source))] + [
+            Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in added
+        ]
 
-    @property
-    def may_be_new(self) -> bool:
-        return self.source_text is not None and not self.foreign and self.forms is not None
+    def open(self) -> list[int]:
+        """Return the mentions of the source without a finding."""
+        return [i for i in range(len(self.source)) if i not in self.findings]
 
-    def strangers(self, used: Spans, *, alone: bool = False) -> list[Mention]:
-        if self.source_text is None or self.forms is None or self.foreign:
-            return []
-        there = (self.mentions, used)
-        return self.forms.strangers(self.output, self.source_text, there, alone=alone)
+    def _readings(self, indices: Iterable[int]) -> set[Any]:
+        return {reading for i in indices for reading in self.source[i].readings}
 
-    def may_be_copied(self, mention: Mention) -> bool:
-        """Tell whether a form of the source is right in the output.
+    def _settle(self, i: int, kind: Kind, mention: Mention | None) -> None:
+        """Write a finding down; it is ``repeated`` if the entity is found at another position."""
+        repeated = False
+        if kind in ("lost", "changed"):
+            kept = self._readings(i for i, f in self.findings.items() if f.kind == "found")
+            repeated = not kept.isdisjoint(self.source[i].readings)
+        self.findings[i] = Finding(kind, self.source[i], mention, repeated)
 
-        It is where it is a name in the letters of the target language, unless it is a place that
-        has another name there.
-        """
-        if self.copies_count or self.forms is None:
-            return self.copies_count
+    def _find_unlinked(self, missed: Collection[int]) -> None:
+        """Match open mentions with unlinked text of the output, correct or copied."""
+        for i in self.open():
+            mention, place = self.source[i], None
+            kind: Kind = "found"
+            if not self.foreign:
+                linked = [*self.used, *((m.start, m.end) for m in self.free)]
+                place = _find_unlinked(mention, self.output, self.used, linked, self.names)
+            if place is None and i not in missed:
+                place = _find_form(mention.text, self.output, self.used, mention, "copied")
+                kind = "found" if self._may_be_copied(mention) else "copied"
+            if place is not None:
+                self._settle(i, kind, place)
+                self.used.append((place.start, place.end))
+                start, end = place.start, place.end
+                self.free = [m for m in self.free if m.end <= start or end <= m.start]
+
+    def _may_be_copied(self, mention: Mention) -> bool:
+        """Whether a form of the source is right in the output."""
+        if self.same_language or not self.names.lang:
+            return self.same_language
         if mention.tier == "name" or mention.group == "name":
-            return self.forms.is_written(mention.text)
-        return not self.foreign and self.forms.fits(mention)
+            return self.names.can_spell(mention.text)
+        return not self.foreign and self.names.fits(mention)
 
+    def _find_replaced(self) -> None:
+        """Match open mentions with other entities of the output, and unknown names."""
+        wanted = self._readings(range(len(self.source)))
+        new = [m for m in self.free if wanted.isdisjoint(m.readings)]
+        strange = []
+        if any(_takes_unknown(self.source[i]) for i in self.open()):
+            strange = self._strangers(_STRANGE, self.used)
+        for i in filter(lambda i: _takes_unknown(self.source[i]), self.open()):
+            same = next((m for m in strange if _nearly_same(self.source[i], m)), None)
+            if same is not None:
+                self._settle(i, "found", same)
+                strange.remove(same)
+        sure = [i for i in self.open() if not self.source[i].doubtful]
+        clear = [*(m for m in new if not m.doubtful), *strange]
+        changed = _replacements(self.source, sure, clear, len(self.output))
+        rest = [m for m in (*new, *strange) if m not in changed.values()]
+        left = [i for i in self.open() if i not in changed]
+        for i, rival in {**changed, **_sole_replacements(self.source, left, rest)}.items():
+            self._settle(i, "changed", rival)
+            if rival in self.free:
+                self.free.remove(rival)
 
-def _account(
-    source: Mentions,
-    findings: dict[int, Finding],
-    there: tuple[list[tuple[int, int]], list[Mention]],
-    missed: Collection[int],
-    fitting: _Fitting,
-) -> list[Mention]:
-    """Say what became of mentions that are not paired; what is left of the output is given back."""
-    used, free = there
-    free = _stand(source, findings, (used, free), missed, fitting)
-    for i, mention in enumerate(source):
-        if i not in findings and i in missed:
-            findings[i] = Finding("missed", mention, None)
-    open_ = [i for i in range(len(source)) if i not in findings]
-    free = _replaced(source, findings, open_, (used, free), fitting)
-    kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
-    for i in open_:
-        if source[i].doubtful:
-            findings[i] = Finding("undecided", source[i], None)
-            continue
-        repeated = not kept.isdisjoint(source[i].readings)
-        findings[i] = Finding("lost", source[i], None, repeated)
-    return free
+    @cached_property
+    def _names(self) -> tuple[Name, ...]:
+        return find_names(self.output, self.names.lang, self.mentions)
 
-
-def _replaced(
-    source: Mentions,
-    findings: dict[int, Finding],
-    open_: list[int],
-    there: tuple[list[tuple[int, int]], list[Mention]],
-    fitting: _Fitting,
-) -> list[Mention]:
-    """Say what was changed for something else; what is left of the output is given back."""
-    used, free = there
-    wanted = {r for m in source for r in m.readings}
-    new = [m for m in free if wanted.isdisjoint(m.readings)]
-    strange = []
-    if any(wants_strangers(source[i]) for i in open_):
-        strange = fitting.strangers(used)
-    for i in list(open_):
-        same = [m for m in strange if wants_strangers(source[i]) and nearly(source[i], m)]
-        if same:
-            findings[i] = Finding("found", source[i], same[0])
-            strange.remove(same[0])
-            open_.remove(i)
-    kept = {r for i, f in findings.items() if f.kind == "found" for r in source[i].readings}
-    sure = [i for i in open_ if not source[i].doubtful]
-    changed = rivals(
-        source, sure, [*(m for m in new if not m.doubtful), *strange], len(fitting.output)
-    )
-    taken = [m for _, m in changed]
-    left = [i for i in open_ if i not in dict(changed)]
-    if any(source[i].doubtful for i in left):
-        rest = [m for m in (*new, *strange) if m not in taken]
-        changed += [(i, m) for i, m in only_rivals(source, left, rest) if source[i].doubtful]
-    for i, rival in changed:
-        repeated = not kept.isdisjoint(source[i].readings)
-        findings[i] = Finding("changed", source[i], rival, repeated)
-        open_.remove(i)
-        if rival in free:
-            free.remove(rival)
-    return free
-
-
-def _stand(
-    source: Mentions,
-    findings: dict[int, Finding],
-    there: tuple[list[tuple[int, int]], list[Mention]],
-    missed: Collection[int],
-    fitting: _Fitting,
-) -> list[Mention]:
-    """Find what stands in the output and is not linked there, rightly or as a copy."""
-    used, free = there
-    for i in [i for i in range(len(source)) if i not in findings]:
-        linked = [*used, *((m.start, m.end) for m in free)]
-        kind: Kind = "found"
-        place = fitting.standing(source[i], (used, linked))
-        if place is None and i not in missed:
-            place = written(source[i].text, fitting.output, used, source[i], "copied")
-            kind = "found" if fitting.may_be_copied(source[i]) else "copied"
-        if place is not None:
-            findings[i] = Finding(kind, source[i], place)
-            used.append((place.start, place.end))
-            free = _apart(free, place)
-    return free
-
-
-def _apart(free: Iterable[Mention], place: Mention) -> list[Mention]:
-    return [m for m in free if m.end <= place.start or place.end <= m.start]
+    def _strangers(self, kinds: frozenset[str], used: Spans) -> list[Mention]:
+        """Return the names of the output that are unlinked and unlike anything in the source."""
+        strangers: list[Mention] = []
+        if self.source_text is None or self.names.kb is None or self.foreign:
+            return strangers
+        for name in self._names:
+            taken = any(s < name.end and name.start < e for s, e in used)
+            text = self.output[name.start : name.end]
+            if name.kind in kinds and not taken and not _is_like(text, self.source_text):
+                key = UNKNOWN + " ".join(filter(None, map(romanise, name.words)))
+                strangers.append(
+                    Mention(name.start, name.end, text, key, "name", TIER, (key,), RULE)
+                )
+        return strangers

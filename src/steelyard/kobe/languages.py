@@ -1,10 +1,9 @@
-"""Languages: their codes, the scripts they are written in, and which of two a text is in.
+"""Languages: their codes, their scripts, and whether a text is in the target language.
 
-The language filter leaves out entities of text that is not in the target language: a system that
-copies its source would otherwise be praised for keeping every name. A sentence is judged by its
-letters and, where both languages share a script, by a language identifier that may choose between
-source, target and English only; a title or a name in the letters of another makes no sentence one
-of it. Single mentions are too short for that: they are judged by their script.
+The language filter drops the entities of text that is not in the target language; otherwise a
+system that copies its source would keep every name. A sentence is judged by its letters and, where
+both languages share a script, by a language identifier that chooses between source, target and
+English. Single mentions are judged by their script.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ CASELESS = frozenset(
     "yue lzh ja ko bo dz".split()
 )
 _CODE = re.compile(r"[a-z]{2,3}")
-_SHORT = 15  # characters; shorter texts can't be told
-_FEW = 3  # words without capitals that tell the language of a text full of names
-_MOST = 0.5  # of letters that must be those of the target language
-_LEAST = 0.2  # the same where all others are in titles and names
-_SURE = 0.9  # probability from which a sentence counts as another language's
+_SHORT = 15  # characters; shorter texts can't be identified
+_FEW = 3  # words without capitals that show the language of a text full of names
+_MOST = 0.5  # share of letters that must be those of the target language
+_LEAST = 0.2  # the same if all other letters are in titles and names
+_SURE = 0.9  # probability from which on a sentence is in another language
 _SCRIPTS = {
     "CYRILLIC": "ab ba be bg ce cv kk ky mk mn os ru sah sr tg tt uk",
     "LATIN": "sr bs az uz",
@@ -82,9 +81,7 @@ _OTHER_CODES = {"nb": "no", "fil": "tl"}  # what the identifier calls them
 
 @cache
 def primary(code: str) -> str | None:
-    """Give the code of the language that a tag names, or None if it is no tag at all.
-
-    Scripts and regions are left out: Simplified and Traditional Chinese are one language here.
+    """Return the language code of a tag without script and region, None if it is no tag.
 
     Examples
     --------
@@ -101,24 +98,24 @@ def primary(code: str) -> str | None:
 
 @cache
 def known() -> frozenset[str]:
-    """Give the codes of all languages that CLDR knows, as ``tools/make_base`` has found them."""
+    """Return the codes of all languages in CLDR, which ``tools/make_base`` collected."""
     need_extra("kobe", "KoBE")
     return frozenset(files("steelyard.kobe").joinpath("languages.txt").read_text("utf-8").split())
 
 
 def normalise(code: str) -> str:
-    """Give the code of a language that a user named, or say that nobody knows it.
+    """Return the code of a language that a user named; an unknown one is an error.
 
     Examples
     --------
     >>> normalise("de-AT")
     'de'
     """
-    found = primary(code)
-    if found is None or found not in known():
+    lang = primary(code)
+    if lang is None or lang not in known():
         common = ("ar", "cs", "de", "en", "es", "fr", "he", "hi", "ja", "ru", "uk", "zh")
         raise UsageError(f"unknown language code '{code}'; {hint(code, common)} and more")
-    return found
+    return lang
 
 
 # -- the language filter
@@ -126,20 +123,20 @@ def normalise(code: str) -> str:
 
 @cache
 def scripts(lang: str) -> frozenset[str]:
-    """Give the scripts that a language is written in; Latin where nothing else is known.
+    """Return the scripts of a language, Latin by default.
 
     Examples
     --------
     >>> sorted(scripts("ja")), sorted(scripts("fr"))
     (['CJK', 'HIRAGANA', 'KATAKANA'], ['LATIN'])
     """
-    own = frozenset(script for script, langs in _SCRIPTS.items() if lang in langs.split())
-    return own or frozenset({"LATIN"})
+    listed = frozenset(script for script, langs in _SCRIPTS.items() if lang in langs.split())
+    return listed or frozenset({"LATIN"})
 
 
 @lru_cache(maxsize=1 << 16)
 def script(char: str) -> str | None:
-    """Give the script of a letter; None for anything else."""
+    """Return the script of a letter, None for anything else."""
     if not char.isalpha():
         return None
     first = unicodedata.name(char, "").split(" ")[0]
@@ -149,27 +146,24 @@ def script(char: str) -> str | None:
 
 
 def script_share(text: str, allowed: frozenset[str]) -> float:
-    """Give the share of letters in some scripts; 1 for a text without letters.
+    """Return the share of letters in some scripts, 1 for a text without letters.
 
     Examples
     --------
     >>> script_share("Москва, RU", frozenset({"LATIN"}))
     0.25
     """
-    found = [s for s in map(script, text) if s is not None]
-    return sum(s in allowed for s in found) / len(found) if found else 1.0
+    if "LATIN" in allowed and text.isascii():
+        return 1.0
+    letters = [s for s in map(script, text) if s is not None]
+    return sum(s in allowed for s in letters) / len(letters) if letters else 1.0
 
 
 class LanguageFilter:
-    """Tells which sentences and mentions are in the target language.
+    """Which sentences and mentions are in the target language.
 
-    Parameters
-    ----------
-    src, tgt
-        Codes of the languages. The same code twice (comparison with a reference) is allowed.
-    mode
-        ``sentence`` (letters and language identifier, and scripts of mentions), ``script`` (scripts
-        of mentions only) or ``off``.
+    ``mode`` is ``sentence`` (letters, language identifier, scripts of mentions), ``script``
+    (scripts of mentions) or ``off``. Both languages may be the same.
 
     Examples
     --------
@@ -180,8 +174,7 @@ class LanguageFilter:
 
     def __init__(self, src: str, tgt: str, mode: str = "sentence") -> None:
         if mode not in FILTERS:
-            told = ", ".join(FILTERS)
-            raise UsageError(f"unknown language filter '{mode}'; known: {told}")
+            raise UsageError(f"unknown language filter '{mode}'; known: {', '.join(FILTERS)}")
         self.mode, self.tgt = mode, tgt
         self.allowed = scripts(tgt)
         names = {_OTHER_CODES.get(code, code) for code in (src, tgt, "en")}
@@ -196,28 +189,24 @@ class LanguageFilter:
         self._seen: dict[str, bool] = {}
 
     def is_target(self, text: str) -> bool:
-        """Whether a sentence is in the target language, as far as can be told."""
+        """Whether a sentence is in the target language; True if that is unclear."""
         if self.mode != "sentence":
             return True
-        found = self._seen.get(text)
-        if found is None:
-            found = self._seen[text] = self._judge(text)
-        return found
+        if text not in self._seen:
+            self._seen[text] = self._judge(text)
+        return self._seen[text]
 
     def _judge(self, text: str) -> bool:
-        by_letters = self.allowed != {"LATIN"} or not text.isascii()
-        if by_letters and not self._has_letters(text):
+        if not self._has_letters(text):
             return False
-        if self._identify is None or len(text) < _SHORT:
-            return True
-        if self._is_identified(text):
+        if self._identify is None or len(text) < _SHORT or self._is_identified(text):
             return True
         # Names of another language do not make a text one: it is judged by its other words.
         words = [word for word in text.split() if not any(c.isupper() for c in word)]
         return len(words) >= _FEW and self._is_identified(" ".join(words), undecided=False)
 
     def _has_letters(self, text: str) -> bool:
-        """Whether a text is written in the letters of the target language, but for titles."""
+        """Whether a text is in the letters of the target language, except for titles."""
         share = script_share(text, self.allowed)
         if share >= _MOST:
             return True
@@ -240,13 +229,11 @@ class LanguageFilter:
         if self.mode == "off":
             return list(mentions)
         return [
-            self._own(own) if own and text is not None and self.is_target(text) else ()
-            for text, own in zip(texts, mentions, strict=True)
+            self._in_script(linked) if linked and text is not None and self.is_target(text) else ()
+            for text, linked in zip(texts, mentions, strict=True)
         ]
 
-    def _own(self, mentions: Mentions) -> Mentions:
-        if all(m.text.isascii() for m in mentions) and "LATIN" in self.allowed:
-            return mentions
+    def _in_script(self, mentions: Mentions) -> Mentions:
         return tuple(
             m for m in mentions if m.rule == "value" or script_share(m.text, self.allowed) >= 0.5
         )
@@ -254,7 +241,7 @@ class LanguageFilter:
 
 @cache
 def _model() -> Any:
-    """Load the identifier of all languages; its file is packed and takes a third of a second."""
+    """Load the identifier of all languages, which takes a third of a second."""
     need_extra("kobe", "a knowledge base", "py3langid")
     from py3langid import langid
 

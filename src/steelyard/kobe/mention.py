@@ -1,20 +1,17 @@
-"""What a linker gives: mentions of entities in a text, and how many of them texts hold.
-
-Score and explanation need nothing else of it.
-"""
+"""What a linker gives: mentions of entities in texts, and how many there are."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
+from steelyard.core.display import Record, keys
 from steelyard.core.errors import ShapeError
 from steelyard.core.table import Column, Table
 
-#: Groups of categories: each has a precision of its own, and stands for another of its group when
-#: one is put in the place of the other.
+#: Groups of categories: an entity can be replaced by another of its group.
 GROUPS = {
     "number": ("number", "percent", "ordinal"),
     "date": ("date", "time", "month", "weekday"),
@@ -24,19 +21,18 @@ GROUPS = {
     "name": ("person", "organisation", "work", "product", "event", "name"),
     "term": ("term",),
 }
-GROUP = {category: group for group, own in GROUPS.items() for category in own}
+GROUP = {category: group for group, categories in GROUPS.items() for category in categories}
 
 #: An entity: a number of the knowledge base, or a name (``num:12``, ``/m/0cjk9``) from elsewhere.
 Id = int | str
 
 
 class Mention(NamedTuple):
-    """A mention: where it stands in the text (in characters), and what it means.
+    """An entity in a text: its span in characters, and what it means.
 
-    ``id`` is the best reading, which the score compares; ``candidates`` are all of them, best
-    first, by which lists of errors are kept short. ``rule`` says how the mention was found. A
-    ``doubtful`` one may be a part of something else (London in "London Grammar"): it is never
-    wanted of an output, but is good where an output needs it.
+    ``id`` is the best reading, which the score compares; ``candidates`` are all readings, best
+    first, which alarms compare. ``rule`` says how the mention was linked. A ``doubtful`` mention
+    may be part of something else (London in "London Grammar"): no output has to keep it.
     """
 
     start: int
@@ -51,7 +47,7 @@ class Mention(NamedTuple):
 
     @property
     def group(self) -> str:
-        """What kind of thing it is, among a few: number, date, unit, money, place, name, ..."""
+        """The group of its category: number, date, unit, money, place, name, term or other."""
         return GROUP.get(self.category, "other")
 
     @property
@@ -65,31 +61,31 @@ Mentions = tuple[Mention, ...]
 
 @runtime_checkable
 class Linker(Protocol):
-    """Whatever finds entities in texts: the one of this package, or a neural one of yours.
+    """Finds entities in texts: ours, or one of your own.
 
-    ``lang`` is the language of the texts and ``other`` the one they are compared with (the same
-    for comparison with a reference). The same entity has the same id in both.
+    ``lang`` is the language of the texts and ``other`` the one they are compared with. An entity
+    has the same id in both.
     """
 
     @property
     def signature(self) -> str:
-        """What exactly links, in a few words without blanks."""
+        """Name and version, without blanks."""
         ...
 
     def link(self, texts: Sequence[str], lang: str, other: str) -> list[Mentions]:
-        """Find the mentions in each text, in order of their place."""
+        """Return the mentions of each text, in the order of the text."""
         ...
 
     def name(self, entity: Id) -> str:
-        """Give the id of an entity as the outside knows it (``wd:Q183``)."""
+        """Return the public id of an entity: ``wd:Q183``."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedTexts:
-    """Texts with their mentions: of sources, and of each output after the language filter.
+    """Sources and outputs with their mentions, those of outputs after the language filter.
 
-    Outputs that are ``references`` are human translations. ``foreign`` are the segments whose
+    The outputs named in ``references`` are human translations. ``foreign`` holds the segments whose
     output is not in the target language.
     """
 
@@ -101,33 +97,34 @@ class LinkedTexts:
     foreign: Mapping[str, frozenset[int]]
     references: tuple[str, ...] = ()
 
-    @property
-    def filtered(self) -> dict[str, int]:
-        """How many sentences of each output are not in the target language."""
-        return {name: len(own) for name, own in self.foreign.items()}
 
+# -- how many entities there are
 
-# -- how many
-
-#: Counts: the field, its key in JSON, its row in the table of the method's paper.
-_COUNTS = (
-    ("n_sentences", "sentences", "sentences"),
-    ("n_with_entities", "sentences_with_entities", "source sentences with entities"),
-    ("n_source", "source_entities", "source entities"),
-    ("n_reference", "reference_entities", "reference entities"),
-    ("n_source_distinct", "source_distinct", "distinct source entities"),
-    ("n_reference_distinct", "reference_distinct", "distinct reference entities"),
-    ("n_common_distinct", "common_distinct", "distinct entities in both"),
-)
+#: Attributes of EntityStatistics with the row that each has in the table of the method's paper.
+_ROWS = {
+    "n_sentences": "sentences",
+    "n_with_entities": "source sentences with entities",
+    "n_source": "source entities",
+    "n_reference": "reference entities",
+    "n_source_distinct": "distinct source entities",
+    "n_reference_distinct": "distinct reference entities",
+    "n_common_distinct": "distinct entities in both",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class EntityStatistics:
-    """Counts of entities in sources and references; None for the side that is not there.
+class EntityStatistics(Record):
+    """Counts of entities in sources and references; None for a missing side.
 
-    ``histogram`` counts sentences by their number of entities: those of ``side``, the source where
-    there is one.
+    ``histogram`` counts the sentences of ``side`` by their number of entities.
     """
+
+    json_keys: ClassVar[Mapping[str, str]] = keys(
+        "name sentences=n_sentences sentences_with_entities=n_with_entities "
+        "source_entities=n_source reference_entities=n_reference source_distinct=n_source_distinct "
+        "reference_distinct=n_reference_distinct common_distinct=n_common_distinct coverage "
+        "histogram histogram_of=side"
+    )
 
     name: str
     n_sentences: int
@@ -142,30 +139,19 @@ class EntityStatistics:
 
     @property
     def coverage(self) -> float:
-        """The share of sentences (of ``side``) with an entity, NaN without sentences."""
+        """The share of sentences with an entity, NaN without sentences."""
         bare = dict(self.histogram).get(0, 0)
         return 1 - bare / self.n_sentences if self.n_sentences else float("nan")
 
     @property
+    def counts(self) -> tuple[int | None, ...]:
+        """The counts in the order of the paper's table."""
+        return tuple(getattr(self, name) for name in _ROWS)
+
+    @property
     def title(self) -> str:
-        """The name, with the side where it is not the source."""
+        """The name, with the side if it is not the source."""
         return self.name if self.side == "source" else f"{self.name} ({self.side})"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Give what ``--json`` prints."""
-        counts = {key: getattr(self, name) for name, key, _ in _COUNTS}
-        histogram = [list(pair) for pair in self.histogram]
-        return {
-            "name": self.name,
-            **counts,
-            "coverage": self.coverage,
-            "histogram": histogram,
-            "histogram_of": self.side,
-        }
-
-    def rows(self) -> list[tuple[str, int | None]]:
-        """Give the rows of the table of the method's paper."""
-        return [(words, getattr(self, name)) for name, _, words in _COUNTS]
 
 
 def entity_statistics(
@@ -173,49 +159,47 @@ def entity_statistics(
     sources: Sequence[Mentions] | None,
     references: Sequence[Mentions] | None = None,
 ) -> EntityStatistics:
-    """Count entities of sources and of a reference; one of them may be absent.
+    """Count the entities of sources, of a reference, or of both.
 
     Examples
     --------
     >>> a, b = Mention(0, 1, "a", "a"), Mention(1, 2, "b", "b")
     >>> stats = entity_statistics("x", [(a, a), ()], [(a, b), (b,)])
-    >>> [count for _, count in stats.rows()], stats.histogram
-    ([2, 1, 2, 3, 1, 2, 1], ((0, 1), (2, 1)))
+    >>> stats.counts, stats.histogram
+    ((2, 1, 2, 3, 1, 2, 1), ((0, 1), (2, 1)))
     """
-    shown = references if sources is None else sources
-    if shown is None:
+    counted = references if sources is None else sources
+    if counted is None:
         raise ShapeError("neither sources nor references to count entities of")
     if sources is not None and references is not None and len(references) != len(sources):
         raise ShapeError(f"{len(sources)} sources and {len(references)} references")
-    own, theirs = (
+    distinct = [
         None if side is None else {m.id for mentions in side for m in mentions}
         for side in (sources, references)
-    )
+    ]
     return EntityStatistics(
         name,
-        len(shown),
-        None if sources is None else sum(bool(mentions) for mentions in sources),
-        None if sources is None else sum(map(len, sources)),
-        None if references is None else sum(map(len, references)),
-        None if own is None else len(own),
-        None if theirs is None else len(theirs),
-        None if own is None or theirs is None else len(own & theirs),
-        tuple(sorted(Counter(map(len, shown)).items())),
-        "reference" if sources is None else "source",
+        n_sentences=len(counted),
+        n_with_entities=None if sources is None else sum(map(bool, sources)),
+        n_source=None if sources is None else sum(map(len, sources)),
+        n_reference=None if references is None else sum(map(len, references)),
+        n_source_distinct=None if distinct[0] is None else len(distinct[0]),
+        n_reference_distinct=None if distinct[1] is None else len(distinct[1]),
+        n_common_distinct=None if None in distinct else len(set.intersection(*distinct)),  # type: ignore[arg-type]
+        histogram=tuple(sorted(Counter(map(len, counted)).items())),
+        side="reference" if sources is None else "source",
     )
 
 
-def statistics_table(found: Sequence[EntityStatistics]) -> Table:
-    """Put statistics of several sets side by side."""
-    columns = (Column(""), *(Column(stats.name, digits=0) for stats in found))
-    rows = zip(*(stats.rows() for stats in found), strict=True)
-    return Table(
-        "Entities", columns, tuple((row[0][0], *(count for _, count in row)) for row in rows)
-    )
+def statistics_table(sets: Sequence[EntityStatistics]) -> Table:
+    """Return the counts of several sets side by side."""
+    columns = (Column(""), *(Column(stats.name, digits=0) for stats in sets))
+    rows = zip(_ROWS.values(), *(stats.counts for stats in sets), strict=True)
+    return Table("Entities", columns, tuple(rows))
 
 
 def histogram_table(stats: EntityStatistics) -> Table:
-    """Show how many sentences have how many entities, with a bar for each."""
+    """Return how many sentences have how many entities, with a bar for each."""
     most = max((count for _, count in stats.histogram), default=1)
     rows = tuple(
         (entities, count, "#" * max(1, round(40 * count / most)))

@@ -1,4 +1,7 @@
-"""Options of KoBE: how names are found in texts, and how the score is computed."""
+"""Options of KoBE: how names are found in texts, and how the score is computed.
+
+They are a file of their own because the help of the command line reads them, without NumPy.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +54,8 @@ class LinkOptions(Options):
     values
         Whether numbers, percentages, dates and times are linked.
     names
-        Names that the base does not know, by their form: ``auto`` (wanted of an output where people
-        keep nearly all of their kind in such a pair of languages), ``on`` (in any pair), ``off``.
+        Names that are not in the base: ``auto`` (alarms only, in pairs of languages where people
+        keep them), ``on`` (in any pair, and in the score), ``off``.
     """
 
     tiers: tuple[str, ...] = TIERS
@@ -71,12 +74,11 @@ class LinkOptions(Options):
 
     def signature(self) -> str:
         """Name what differs from the defaults."""
-        named = [
-            f"{one.name}:{'+'.join(value) if isinstance(value, tuple) else value}"
-            for one in fields(self)
-            if (value := getattr(self, one.name)) != one.default
-        ]
-        return ",".join(named)
+        return ",".join(
+            f"{item.name}:{'+'.join(value) if isinstance(value, tuple) else value}"
+            for item in fields(self)
+            if (value := getattr(self, item.name)) != item.default
+        )
 
 
 @dataclass(frozen=True)
@@ -132,62 +134,56 @@ class KobeOptions(Options):
             raise UsageError("links=... and linker=...: expected one of them")
         if (self.links or self.linker) is not None and self.link != LinkOptions():
             other = "links are given (links=...)" if self.linker is None else "another linker does"
-            told = f"find names in texts, and have no part where {other}"
-            raise UsageError(f"options of link ({self.link.signature()}) {told}")
+            reason = f"find names in texts, and have no part where {other}"
+            raise UsageError(f"options of link ({self.link.signature()}) {reason}")
 
     def settled(self, *, linked: bool = False) -> KobeOptions:
-        """Decide on the language filter, given whether links come from files."""
+        """Decide on the language filter; ``linked`` if links come from files."""
         if self.language_filter != "auto":
             return self
         return replace(self, language_filter="off" if linked else "sentence")
 
     @classmethod
-    def told(cls, settings: Mapping[str, Any]) -> KobeOptions:
-        """Make the object of settings with those of the linker in ``link``, by name.
+    def of(cls, settings: Mapping[str, Any]) -> KobeOptions:
+        """Make options from settings by name, those of the linker in ``link``.
 
         Examples
         --------
-        >>> KobeOptions.told({"rounded": True, "link": {"min_population": 5}}).link.min_population
+        >>> KobeOptions.of({"rounded": True, "link": {"min_population": 5}}).link.min_population
         5
-        >>> KobeOptions.told({"link": {"min_popluation": 5}})
+        >>> KobeOptions.of({"link": {"min_popluation": 5}})
         Traceback (most recent call last):
         steelyard.core.errors.UsageError: kobe has no option 'link.min_popluation'; did you mean...
-        >>> KobeOptions.told({"link": 5})
-        Traceback (most recent call last):
-        steelyard.core.errors.UsageError: kobe.link is a group of options, got 5; set one of them...
         """
-        own = dict(settings)
-        link = own.pop("link", None)
-        inner = [f"link.{one.name}" for one in fields(LinkOptions)]
-        known = [*(one.name for one in fields(cls) if one.name != "link"), *inner]
-        if link is not None and not isinstance(link, (Mapping, LinkOptions)):
-            told = f"set one of them, as kobe.{inner[2]}=...; known: {', '.join(inner)}"
-            raise UsageError(f"kobe.link is a group of options, got {link!r}; {told}")
-        deep = link if isinstance(link, Mapping) else {}
-        for name in (*own, *(f"link.{one}" for one in deep)):
-            if name not in known:
-                raise UsageError(f"kobe has no option '{name}'; {hint(name, known)}")
-        if deep:
-            tiers = deep.get("tiers")
-            split = {"tiers": tuple(tiers.split(","))} if isinstance(tiers, str) else {}
-            link = LinkOptions(**{**deep, **split})
-        return cls(**own, **({} if link is None else {"link": link}))
+        top = dict(settings)
+        link = top.pop("link", LinkOptions())
+        inner = [f"link.{item.name}" for item in fields(LinkOptions)]
+        names = [*(item.name for item in fields(cls) if item.name != "link"), *inner]
+        if not isinstance(link, (Mapping, LinkOptions)):
+            advice = f"set one of them, as kobe.{inner[2]}=...; known: {', '.join(inner)}"
+            raise UsageError(f"kobe.link is a group of options, got {link!r}; {advice}")
+        deep = dict(link) if isinstance(link, Mapping) else {}
+        for name in (*top, *(f"link.{name}" for name in deep)):
+            if name not in names:
+                raise UsageError(f"kobe has no option '{name}'; {hint(name, names)}")
+        if isinstance(link, Mapping):
+            if isinstance(deep.get("tiers"), str):
+                deep["tiers"] = tuple(deep["tiers"].split(","))
+            link = LinkOptions(**deep)
+        return cls(**top, link=link)
 
     def signature(self, linker: Linker, src: str | None, tgt: str | None) -> str:
         """Name everything that the score depends on."""
-        parts = [
-            *([f"pair:{src}-{tgt}"] if src and tgt else []),
-            f"against:{self.against}",
-            f"match:{self.matching}",
-            f"ecp:{'yes' if self.penalty else 'no'}",
-            f"lid:{self.language_filter}",
-            f"weights:{self.weights}",
-            linker.signature,
-        ]
-        if self.counted != "mentions":
-            parts.insert(-1, f"counted:{self.counted}")
-        if self.rounded:
-            parts.insert(parts.index(f"lid:{self.language_filter}"), "rounded:yes")
-        if self.measure != "recall":
-            parts.insert(0, f"measure:{self.measure}")
-        return "|".join(parts)
+        parts = {
+            f"measure:{self.measure}": self.measure != "recall",
+            f"pair:{src}-{tgt}": src and tgt,
+            f"against:{self.against}": True,
+            f"match:{self.matching}": True,
+            f"ecp:{'yes' if self.penalty else 'no'}": True,
+            "rounded:yes": self.rounded,
+            f"lid:{self.language_filter}": True,
+            f"weights:{self.weights}": True,
+            f"counted:{self.counted}": self.counted != "mentions",
+            linker.signature: True,
+        }
+        return "|".join(part for part, shown in parts.items() if shown)

@@ -244,7 +244,7 @@ def _count_rows(published: Mapping[str, Any], there: AtHand) -> Iterator[Row]:
     for key, title in COUNTS.items():
         for k, lp in enumerate(published[key]["columns"]):
             direction = there.links.get(lp)
-            counts = [None] * 7 if direction is None else [n for _, n in direction.counts.rows()]
+            counts = (None,) * 7 if direction is None else direction.counts.counts
             named = [name for name in published[key] if name != "columns"]
             for name, own in zip(named, counts, strict=True):
                 absent = there.no_links

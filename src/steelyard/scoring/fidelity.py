@@ -50,7 +50,7 @@ class Kobe:
                 raise UsageError("kobe.tiers and kobe.link: expected one of them")
             options["link"] = {**link, "tiers": tiers}
         #: How the score is computed.
-        self.options = KobeOptions.told(options)
+        self.options = KobeOptions.of(options)
         if self.options.links is None:
             need_extra("kobe", "KoBE")
         if kb is not None and (self.options.links or self.options.linker) is not None:
@@ -62,21 +62,20 @@ class Kobe:
 
     def _scored(self, es: EvalSet, against: str | None = None) -> Scored:
         from steelyard.kobe.annotations import AnnotatedLinker
-        from steelyard.kobe.run import kobe_metric
+        from steelyard.kobe.metric import kobe_metric
 
         options = self.options if against is None else replace(self.options, against=against)
         source, _, target = (es.language_pair or "").partition("-")
         if not (source and target) and options.links is None:
             raise UsageError("kobe needs the languages: name them by lp=..., as de-en")
         table, report = kobe_metric(es, source or None, target or None, self.kb, options)
-        linker = report.linker
+        linker = report.explanation.linker
         inputs: tuple[InputFile, ...] = ()
-        of_links: tuple[str, ...] = ()  # which are the same for both variants, and said once
+        shared: tuple[str, ...] = ()  # warnings of both variants, which are given once
         if isinstance(linker, AnnotatedLinker):
-            inputs, of_links = linker.inputs, linker.said()
-        told = (one if one in of_links else f"{self.name}: {one}" for one in report.warnings)
-        notes = (report.meaning(),)
-        return Scored(table, report.signature, notes, tuple(told), report, inputs)
+            inputs, shared = linker.inputs, linker.notes_on_links()
+        warnings = (text if text in shared else f"{self.name}: {text}" for text in report.warnings)
+        return Scored(table, report.signature, (report.meaning,), tuple(warnings), report, inputs)
 
 
 class KobeRef(Kobe):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steelyard.human.results import HumanScores
     from steelyard.judging.plan import LabelPlan
     from steelyard.judging.report import JudgeReport
-    from steelyard.kobe.findings import KobeReport
+    from steelyard.kobe.report import KobeReport
     from steelyard.metaevaluation.benchmark.run import BenchmarkResult
     from steelyard.metaevaluation.results import MetaEvaluation
     from steelyard.reproduction.reproduction import Reproduction
