@@ -90,7 +90,7 @@ class Smooth:
         steady = ndtr(self.c[:, None] + self.a[:, None] * np.log1p(size / self.s[:, None]))
         return 0.5 + (steady - 0.5) / (1 + self.fade[:, None] * size)
 
-    def inverse(self, chances: ArrayLike, largest: float) -> Floats:
+    def inverse(self, chances: Sequence[float], largest: float) -> Floats:
         """Return the first difference with each chance, inf for none: rows x chances."""
         x = largest * np.r_[0.0, np.geomspace(1e-6, 1.0, _INVERSE_STEPS)]
         highest = np.maximum.accumulate(self.at(x), axis=1)
