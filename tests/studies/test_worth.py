@@ -17,8 +17,16 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.core.table import dumps
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
+from steelyard.formats.load import systems_by
 from steelyard.metaevaluation.data import judged_scores, system_pairs
-from steelyard.stats.curves import SystemPairs, agreement_curve, agreements
+from steelyard.stats.curves import (
+    Cells,
+    SystemPairs,
+    agreement_curve,
+    agreements,
+    calibration,
+    fit_smooth,
+)
 from steelyard.stats.paired.tests import permutation_test
 from steelyard.studies.worth import difference_worth, read_pair_pvalues
 
@@ -279,3 +287,23 @@ def test_toship(shared, capsys):
         decided = agreements(metric, human)[human != 0]
         assert len(decided) == 3344
         assert 100 * (decided == 1).mean() == pytest.approx(share, abs=0.05)
+
+
+def test_toship_on_campaigns_left_out(shared):
+    """Chances of chrF and BLEU fit campaigns that the curve was not fitted to within 3 points."""
+    file = shared / "toship21" / "systems.csv.gz"
+    skipped = ("campaign", "src", "tgt", "domain", "n_test", "n_human", "n_valid")
+    metrics = ["SacreBLEU_chrf", "SacreBLEU_bleu"]
+    es = sy.load(file, human="human_mean", ignore=skipped, higher_is_better=metrics)
+    pairs = system_pairs(es, "human_mean", metrics, groups=systems_by(file, column="campaign"))
+    for name in metrics:
+        sizes, agreed = np.abs(pairs.metrics[name]), agreements(pairs.metrics[name], pairs.human)
+        cells = Cells.of(sizes)
+        errors = []
+        for seed in range(3):
+            rng = np.random.default_rng(seed)
+            fold = (rng.permutation(pairs.sets.max() + 1) % 10)[pairs.sets]
+            kept = (fold != np.arange(10)[:, None]).astype(float)
+            chances = fit_smooth(cells.x, *cells.sums(kept, agreed)).at(sizes)
+            errors.append(calibration(chances[fold, np.arange(len(fold))], agreed, rng).error)
+        assert np.mean(errors) < 0.027, name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -75,7 +76,9 @@ def few_warnings(result: Any) -> Any:
     if len(shown) > _WARNINGS:
         rest = f"{len(shown) - _WARNINGS + 1} more warnings: --details shows all"
         shown = [*shown[: _WARNINGS - 1], rest]
-    return replace(result, warnings=tuple(shown))
+    fewer = copy(result)  # replace() would compute every lazy field
+    object.__setattr__(fewer, "warnings", tuple(shown))
+    return fewer
 
 
 @dataclass(frozen=True, slots=True)
