@@ -130,14 +130,11 @@ def test_duels_against_a_loop(rows):
 
 def test_identical_outputs_do_not_meet(tmp_path):
     rows = [("1", "j", [("A", 1), ("B", 2), ("C", 3)]), ("2", "j", [("A", 1), ("B", 2), ("C", 2)])]
-    from steelyard.formats.save import save
-
-    path = tmp_path / "r.csv"
-    save(as_rankings(rows), path)
     texts = tmp_path / "t.jsonl"
     lines = [{"seg": "1", "out": {"A": "x", "B": "x", "C": "y"}}, {"seg": "2", "out": {"A": "x"}}]
     texts.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    result = human_scores(path, texts, protocol=sy.rr(by="expected-wins"), n_bootstrap=0)
+    how = sy.rr(by="expected-wins")
+    result = human_scores(as_rankings(rows), texts, protocol=how, n_bootstrap=0)
     assert result.battles is not None
     assert len(result.battles) == 5
     assert any("1 pair of identical outputs" in note for note in result.warnings)

@@ -492,7 +492,8 @@ def test_linkers_that_misbehave(own_linker, name, words, tmp_path: Path, capsys)
     row = {"src": "Wien", "out": {"A": "Rome", "B": "Paris"}}
     rows = [json.dumps({"seg": i, **row}) for i in range(2)]
     Path(own_linker[0]).write_text("\n".join(rows))
-    call = ["score", *own_linker, "--metrics", "kobe", "--set", f"kobe.linker=bad:{name}"]
+    linker = f"kobe.linker=bad:{name}"
+    call = ["score", *own_linker, "--metrics", "kobe", "--set", linker, "--details"]
     assert run(call) == 2
     error = capsys.readouterr().err
     assert error.startswith(f"error: linker 'bad:{name}': {words}")
@@ -519,6 +520,6 @@ def test_the_sample_of_the_authors(shared: Path, tmp_path: Path, capsys) -> None
     assert not expected
     people = str(folder / "sys-scores.csv.gz")
     assert run(["meta", str(out), people, "--where", "lp=ru-en", "--human", "human_z", "--level",
-                "sys", "--with", "pearson", "--metrics", "kobe-ref", "--json"]) == 0  # fmt: skip
+                "sys", "--by", "pearson", "--metrics", "kobe-ref", "--json"]) == 0  # fmt: skip
     (row,) = json.loads(capsys.readouterr().out)["results"]
     assert round(row["value"], 3) == 0.914

@@ -395,8 +395,6 @@ def test_raw_judgements_add_raters_and_errors(no_charts, tmp_path, capsys):
         "comparison",
         "meta",
         "judges",
-        "changes",
-        "memory",
         "bytes",
         "provenance",
         "read",

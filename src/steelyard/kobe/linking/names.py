@@ -53,7 +53,7 @@ _ADDRESS = re.compile(
 )
 _BEGINS = frozenset(".!?…:;\"“”„«»‘'([{*-–—•|/\n¿¡‚‹›")
 _PARTICLES = re.compile(
-    r" (?:(?:de|da|do|dos|del|di|du|van|von|der|den|zu|bin|ibn|al|el|фон|де|ван) ){0,2}"
+    r" (?:(?:de|da|do|dos|del|di|du|van|von|bin|ibn|al|el|фон|де|ван) (?:(?:der|den|la) )?)?"
 )
 _SHORT = re.compile(r"\b(?:[^\W\d_]{1,2}|Mrs|Prof|Gen|Sen|Rep|Gov|Rev)\.$")
 _JOINED = re.compile(r"\w['’-]$")  # l'Allemagne
@@ -66,8 +66,7 @@ class Name(NamedTuple):
 
     start: int
     end: int
-    kind: str  # address, code (A380), acronym, mixed (iPhone), person, single, foreign; or, mostly
-    # translated: titled (Foreign Office), listed (a name that dictionaries have)
+    kind: str  # address, code, acronym, mixed, person, single, foreign; titled, listed (in doubt)
     words: tuple[str, ...]
 
 
@@ -129,10 +128,9 @@ def _status(word: str, lang: str) -> str:
         return "word"
     if not lemmatised(lang):
         return "name"
-    if lang in NOUNS_WITH_CAPITALS:  # whose dictionaries have nouns as they have names
-        return "unknown" if lemma(low, lang) is None and lemma(word, lang) is None else "word"
     form = lemma(low, lang)
-    if form is not None and form[:1] == form[:1].lower():
+    small = form is not None and form[:1] == form[:1].lower()
+    if small or (lang in NOUNS_WITH_CAPITALS and ordinary(low, lang)):
         return "word"
     parts = [part for part in re.split("[-'’]", low) if part]
     if len(parts) > 1 and all(ordinary(part, lang) for part in parts):
@@ -197,7 +195,9 @@ def _named(run: list[_Word], lang: str) -> Name | None:
 def _kind(run: Sequence[_Word], lang: str) -> str | None:
     main = [word for word in run if not _ROMAN.fullmatch(word.text)]  # Charles III
     if len(main) > 1:
-        return "person" if any(word.shape in ("cap", "mixed") for word in main) else None
+        # Where nouns have capitals, a dictionary has them as it has names: one must be unknown.
+        sure = lang not in NOUNS_WITH_CAPITALS or "unknown" in (_status(w.text, lang) for w in main)
+        return "person" if sure and any(w.shape in ("cap", "mixed") for w in main) else None
     return _kind_of_word(main[0], lang) if main else None
 
 
