@@ -240,7 +240,7 @@ def test_links_that_can_not_be_scored(write_release, tmp_path: Path, capsys) -> 
     assert f"{path}: no outputs of systems to score" in refused(call, capsys)
     write_lines(made, path)
     assert str(path) in refused([*call, "--drop-systems", "A"], capsys)
-    assert "--kb has no part where links are given" in refused([*call, "--kb", "x"], capsys)
+    assert "--kb does nothing where links are given" in refused([*call, "--kb", "x"], capsys)
     error = refused([*call, "--set", "kobe.link.values=false"], capsys)
     assert "options of link (values:False)" in error
     write_release(EntityAnnotations(made.systems, language_pair="de-en"), tmp_path)

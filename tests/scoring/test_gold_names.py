@@ -43,7 +43,7 @@ def test_edges() -> None:
 def test_segments_without_names_take_no_part_and_are_counted() -> None:
     found = score(small(("Wien", None, "Wien", "Wien")), "m-eta")
     np.testing.assert_array_equal(found.evalset["m-eta"].values, [[100, np.nan, 0, np.nan]])
-    assert "m-eta: 1 segment without accepted names take no part" in found.warnings
+    assert "m-eta: 1 segment without accepted names excluded" in found.warnings
 
 
 @pytest.mark.parametrize("accepted", [None, (None,) * 4])

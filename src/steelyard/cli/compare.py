@@ -306,7 +306,7 @@ def _card(
     card = decide(es, two, names[0] if names else None, options=options, rng=seed)
     unused = without_part(_NOT_ON_THE_CARD, "the decision card")
     if settings["intervals"] is None:
-        unused += ("--intervals none has no part in the decision card",)
+        unused += ("--intervals none is ignored in the decision card",)
     return replace(card, warnings=(*card.warnings, *unused)), partial(_page, es)
 
 

@@ -108,7 +108,7 @@ def rank_together(
     ranked = Ranked(-result.ranks, order, pairs, against=lead, average=True)
     units = units_of(es.segments, options.unit, _used(tables))
     warnings += units.warnings
-    warnings += ["tests=... has no part in AutoRank"] if options.tests else []
+    warnings += ["tests=... is ignored in AutoRank"] if options.tests else []
     drawn, notes = _resampled(tables, options, units, rng)
     if drawn is not None:
         level = units.level(LEVEL, _used(tables))

@@ -335,7 +335,7 @@ def annotate(
     for item in fields(KobeOptions):
         value = getattr(options, item.name)
         if item.name not in _FINDING and value != getattr(KobeOptions(), item.name):
-            reason = f"option {item.name} ({value}) has no part in annotations, which are links"
+            reason = f"option {item.name} ({value}) does nothing in annotations, which are links"
             raise UsageError(f"{reason}: expected one of {', '.join(_FINDING)}")
     if reference is not None and reference not in es.references:
         raise UsageError(f"no reference named '{reference}'; {hint(reference, es.references)}")

@@ -134,7 +134,7 @@ class KobeOptions(Options):
             raise UsageError("links=... and linker=...: expected one of them")
         if (self.links or self.linker) is not None and self.link != LinkOptions():
             other = "links are given (links=...)" if self.linker is None else "another linker does"
-            reason = f"find names in texts, and have no part where {other}"
+            reason = f"find names in texts, and do nothing where {other}"
             raise UsageError(f"options of link ({self.link.signature()}) {reason}")
 
     def settled(self, *, linked: bool = False) -> KobeOptions:

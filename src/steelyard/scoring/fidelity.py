@@ -54,7 +54,7 @@ class Kobe:
         if self.options.links is None:
             need_extra("kobe", "KoBE")
         if kb is not None and (self.options.links or self.options.linker) is not None:
-            raise UsageError("kb=... has no part where links are given (links=..., annotations)")
+            raise UsageError("kb=... does nothing where links are given (links=..., annotations)")
 
     def score(self, es: EvalSet, references: Sequence[str] | None = None) -> Scored:  # noqa: ARG002
         """Link sources and outputs, and count what is kept; references are the ceiling."""

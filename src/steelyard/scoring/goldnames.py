@@ -31,7 +31,7 @@ def has_any(output: str, names: str) -> bool:
 
 
 class GoldNames:
-    """The share of outputs with an accepted name, in percent; segments without names take no part.
+    """The share of outputs with an accepted name, in percent; those without names are excluded.
 
     An empty output has none; a missing one is not scored.
     """
@@ -54,7 +54,7 @@ class GoldNames:
             for texts in output_rows(es)
         ]
         without = sum(not names for names in accepted)
-        told = f"m-eta: {plural(without, 'segment')} without accepted names take no part"
+        told = f"m-eta: {plural(without, 'segment')} without accepted names excluded"
         table = ScoreTable(np.array(rows, dtype=np.float64))
         signature = f"case:folded|match:substring|version:steelyard-{installed_version()}"
         return Scored(table, signature, warnings=(told,) if without else ())
