@@ -13,9 +13,7 @@ import steelyard as sy
 from steelyard.comparison.card import decide
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
-from steelyard.stats.arrays import weighted_sums
 from steelyard.stats.paired.tests import flip_interval, permutation_test, proportions_interval
-from steelyard.stats.resampling import bootstrap
 
 
 def make(rows: Any, **segments: Any) -> EvalSet:
@@ -142,13 +140,3 @@ def test_compare_and_human_count_the_observation(tmp_path):
     assert "significant" not in str(people.words())
     found = sy.compare(make(rows), by="mean", tests="permutation", alternative="greater")
     assert found.tests["permutation"].p[0, 1] == 0.0625
-
-
-def test_many_counts_are_held_in_bytes_and_add_up_to_the_same():
-    rng = np.random.default_rng(0)
-    counts = bootstrap.segment_counts(700, 100_000, rng, compact=True)
-    assert counts.dtype == np.uint8
-    assert counts.sum(axis=1).tolist() == [100_000] * 700
-    again = counts[:3].astype(float)
-    columns = np.random.default_rng(1).integers(0, 9, (100_000, 2)).astype(float)
-    np.testing.assert_array_equal(weighted_sums(counts[:3], columns), again @ columns)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
+from steelyard.stats.arrays import weighted_sums
 from steelyard.stats.metametrics.accuracy import soft_agreement
 from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
 from steelyard.stats.permutation.tails import expansion
@@ -389,17 +389,26 @@ def test_draws_are_those_of_one_call():
     np.testing.assert_array_equal(counts, [np.bincount(row, minlength=4_000) for row in drawn])
 
 
-def test_many_counts_are_drawn_as_one_by_one():
-    """Bytes hold multinomial counts: their sums, shares, and moments of sums over half of them."""
+def test_very_many_units_are_drawn_in_groups_with_the_same_spread():
+    """Means, also of skewed scores with gaps, and medians spread as those of single units do."""
     n, draws = 70_000, 1000
     counts = bootstrap.draw_counts(draws, n, np.random.default_rng(3), compact=True)
     assert counts.dtype == np.uint8
-    assert (counts.sum(axis=1, dtype=np.int64) == n).all()
-    share = np.bincount(counts.ravel(), minlength=5)[:5] / counts.size
-    expected = [binom.pmf(k, n, 1 / n) for k in range(5)]
-    np.testing.assert_allclose(share, expected, atol=3e-4)
-    half = counts[:, ::2].sum(axis=1, dtype=np.int64)
-    assert half.mean() == pytest.approx(n / 2, abs=5 * np.sqrt(n / 4 / draws))
-    assert half.std() == pytest.approx(np.sqrt(n / 4), rel=5 / np.sqrt(2 * draws))
+    rng = np.random.default_rng(4)
+    scores = np.stack([rng.normal(size=n), rng.lognormal(0, 2, n), np.sort(rng.normal(size=n))])
+    scores[1, rng.random(n) < 0.3] = np.nan
+    known = (~np.isnan(scores)).sum(axis=1)
+    expected = np.nanstd(scores, axis=1) / np.sqrt(known)
+    means = bootstrap.bootstrap_means(scores, counts)
+    np.testing.assert_allclose(means.std(axis=0) / expected, 1, atol=0.1)
+    np.testing.assert_allclose(
+        (means.mean(axis=0) - np.nanmean(scores, axis=1)) / expected, 0, atol=0.2
+    )
+    medians = bootstrap.bootstrap_medians(scores[:1], counts)
+    assert medians.std() == pytest.approx(np.sqrt(np.pi / 2 / n), rel=0.12)
     again = bootstrap.draw_counts(draws, n, np.random.default_rng(3), compact=True)
     assert (again == counts).all()
+    column = scores[:1].T
+    np.testing.assert_allclose(
+        weighted_sums(counts[:3], column), counts[:3].astype(float) @ column, rtol=1e-9
+    )
