@@ -16,6 +16,7 @@ TAIL = 2 * math.exp(-Z * Z / 2)
 SCALES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 24, 25, 30, 40, 50, 60, 100)
 LARGEST = 2.0**40  # beyond, every double is a whole number
 _CELLS = 30_000_000  # distinct steps x frequencies up to which a lattice is transformed
+_FEW, _FINE = 24, 4_000_000  # units up to which signs are enumerated sooner than such a lattice
 _SAMPLE = 50  # scores that settle it for most matrices
 _FINEST = 1e-5  # of the range of scores: finer steps are as good as continuous
 _COUNTED = 30  # differences up to which a p-value is a whole number of 2^n sign vectors
@@ -102,6 +103,8 @@ def lattice_tails(gap: Floats, *, ties: bool = True) -> tuple[Floats, Floats, fl
     far = Z * np.sqrt(np.einsum("rs,rs->r", gap, gap, dtype=np.float64))
     far = np.where(np.abs(t) < far, np.abs(t) + far, 0)
     if far.any() and far.max() / 4 * len(np.unique(np.abs(gap[far.argmax()]))) > _CELLS:
+        return None
+    if gap.shape[1] <= _FEW and far.max() / 4 * len(np.unique(np.abs(gap[: 20 * _FEW]))) > _FINE:
         return None
     values, counts = _step_counts(np.abs(gap))
     divisor = int(np.gcd.reduce(values, initial=0)) or 1

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import ShapeError
 from steelyard.core.options import check_choice, check_number
+from steelyard.core.progress import each
 from steelyard.stats.arrays import Counts, Floats, real_array
 from steelyard.stats.permutation.lattice import TAIL, Z, as_lattice, declared_lattice, lattice_tails
 from steelyard.stats.permutation.tails import (
@@ -275,7 +276,7 @@ def _complete_pairs(matrices: list[Floats], i: Counts, j: Counts) -> tuple[Float
         error[near], doubt[near] = bound, bound > SURE
     matrix, pair = np.nonzero(doubt)
     step = max(1, _ROWS // max(1, matrices[0].shape[1]))
-    for start in range(0, len(matrix), step):
+    for start in each(range(0, len(matrix), step)):
         part = matrix[start : start + step], pair[start : start + step]
         members, starts = np.unique(part[0], return_index=True)
         pairs = zip(members, np.split(part[1], starts[1:]), strict=True)
