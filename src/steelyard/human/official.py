@@ -137,9 +137,6 @@ def _remarks(ratings: Ratings, averages: Averages, preset: Preset) -> list[str]:
     if several and preset.each_rating and not (ratings.wave and all(ratings.wave)):
         text = "waves are not known: the k-th rating of an output, by the names of raters, is "
         remarks.append(Remark(f"{text}paired with the k-th of another system"))
-    elif several and preset.paired and not preset.each_rating:
-        text = f"{plural(several, 'output')} with several ratings: their mean counts"
-        remarks.append(Remark(text))
     if total < preset.fewest:
         few = f"{plural(total, 'annotation')}: the organisers of {preset.name}"
         remarks.append(f"{few} publish no ranking of fewer than {preset.fewest}")

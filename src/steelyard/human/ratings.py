@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -397,7 +397,7 @@ class _DirectAssessment(Scorer):
             decisions=placed.decisions,
             by_document=placed.by_document,
             agreement=raters.agreements(
-                scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=rng
+                scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=rng.spawn(1)[0]
             ),
             failed_raters=failed,
             removed_raters=removed,
@@ -630,12 +630,7 @@ def describe(
     What the texts do not know is taken from the ratings; documents the other way round where the
     ratings hold the column that the user named as the unit.
     """
-    segments = averages.segments
-    documents, warnings = _of_ratings(ratings, "document")
-    if named_unit and warnings:
-        raise UsageError(f"unit=...: {warnings[0]}")
-    domains, torn = _of_ratings(ratings, "domain")
-    warnings += torn
+    segments, warnings = averages.segments, []
     at = positions(segments, () if about is None else about.ids)
     absent = [segments[k] for k in np.flatnonzero(at < 0)]
     if about is not None and len(absent) == len(segments):
@@ -645,37 +640,34 @@ def describe(
         verb = "is" if len(absent) == 1 else "are"
         count = f"{plural(len(absent), 'segment')} of the ratings {verb} not in the texts"
         warnings.append(f"{count}: {listed(absent, 5)}")
-
-    def in_texts(name: str) -> list[str | None]:
-        column: Texts | None = getattr(about, name, None)
-        return [None if column is None or k < 0 else column[k] for k in at]
-
-    def either(first: Sequence[str | None], second: Sequence[str | None]) -> Texts | None:
-        column = tuple(a or b for a, b in zip(first, second, strict=True))
-        return column if any(column) else None
-
-    of_texts, of_ratings = in_texts("documents"), [documents.get(name) for name in segments]
-    rows = zip(segments, of_texts, of_ratings, strict=True)
-    differ = [row for row in rows if row[1] and row[2] and row[1] != row[2]]
-    if named_unit and documents:
-        of_texts = of_ratings
-    elif differ:
-        first = "{} ('{}' and '{}')".format(*differ[0])
-        count = f"{plural(len(differ), 'segment')} with another document in the ratings"
-        warnings.append(f"{count}, first {first}: those of the texts count")
-    return replace(
-        averages,
-        documents=either(of_texts, of_ratings),
-        domains=either(in_texts("domains"), [domains.get(name) for name in segments]),
-        sources=either(in_texts("sources"), [None] * len(segments)),
-    ), warnings
+    columns: dict[str, Any] = {}
+    for kind in ("documents", "domains", "sources"):
+        column: Texts | None = getattr(about, kind, None)
+        of_texts = [None if column is None or k < 0 else column[k] for k in at]
+        names, torn = _of_ratings(ratings, kind[:-1])
+        named = named_unit and kind == "documents"
+        if named and torn:
+            raise UsageError(f"unit=...: {torn[0]}")
+        of_ratings = [names.get(name) for name in segments]
+        rows = zip(segments, of_texts, of_ratings, strict=True)
+        differ = [row for row in rows if row[1] and row[2] and row[1] != row[2]]
+        if named and names:
+            of_texts = of_ratings
+        elif kind == "documents" and differ:
+            first = "{} ('{}' and '{}')".format(*differ[0])
+            count = f"{plural(len(differ), 'segment')} with another document in the ratings"
+            torn.append(f"{count}, first {first}: those of the texts count")
+        warnings += torn
+        merged = tuple(a or b for a, b in zip(of_texts, of_ratings, strict=True))
+        columns[kind] = merged if any(merged) else None
+    return replace(averages, **columns), warnings
 
 
 def _of_ratings(ratings: Ratings, what: str) -> tuple[dict[str, str], list[str]]:
     """Return the document or domain of each segment that the ratings name; none where two."""
     first: dict[int, str] = {}
     torn: dict[int, str] = {}
-    column: tuple[str, ...] | None = getattr(ratings, what)
+    column: tuple[str, ...] | None = getattr(ratings, what, None)
     for code, name in zip(ratings.segment.tolist(), column or (), strict=column is not None):
         if name and first.setdefault(code, name) != name:
             torn.setdefault(code, name)
