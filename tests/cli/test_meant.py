@@ -10,7 +10,6 @@ from steelyard.cli.main import COMMANDS, OTHER_NAMES, run
 from steelyard.comparison import options as comparison
 from steelyard.core.errors import hint, plain_word
 from steelyard.demo import embedded
-from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS
 from steelyard.report.figures import style
 from steelyard.scoring import metric
 from steelyard.stats.metametrics import registry as metametrics
@@ -26,7 +25,6 @@ TABLES = {
     "tests": (comparison.OTHER_TESTS, comparison.TESTS),
     "meta-metrics": (metametrics.OTHER_NAMES, metametrics.METAMETRICS),
     "metrics": (metric.OTHER_NAMES, metric.BUILT_IN),
-    "protocols": (OTHER_PROTOCOLS, PROTOCOLS),
 }
 
 

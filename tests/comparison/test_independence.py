@@ -19,7 +19,7 @@ from steelyard.data.judgements import BattleLog, Ratings
 from steelyard.data.segments import Segments
 from steelyard.stats.arrays import Floats
 from steelyard.stats.paired import tests as paired
-from steelyard.stats.paired.unpaired import rank_sum_test_by_unit, unpaired_means_test
+from steelyard.stats.paired.unpaired import rank_sum_test_by_unit
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
 
@@ -202,26 +202,6 @@ def test_people_are_tested_by_document():
     np.testing.assert_array_equal(da.p, rank_sum_test_by_unit(list(value[rows]), [CODES] * 3))
 
 
-def test_documents_and_raters_at_once():
-    x = alike(5)
-    given = ratings(x)
-    found = sy.human_scores(given, protocol="esa", unit="document+rater", n_bootstrap=0)
-    assert found.rule is not None
-    assert found.rule.test == "t"
-    rows = [ord(s.system) - ord("A") for s in found.systems]
-    value = np.clip(50 + x, 0, 100)
-    rater = np.zeros(x.shape, dtype=int)
-    column = np.array([int(name) - 1 for name in given.segments])
-    rater[given.system, column[given.segment]] = given.rater
-    expected = unpaired_means_test(list(value[rows]), [CODES] * 3, list(rater[rows]))
-    assert found.p is not None
-    np.testing.assert_allclose(found.p, expected, rtol=1e-12)
-    with pytest.raises(UsageError, match="nothing to swap"):
-        sy.human_scores(given, protocol=sy.esa(test="permutation"), unit="document+rater")
-    with pytest.raises(UsageError, match="5 raters: too few"):
-        sy.human_scores(ratings(x, raters=5), protocol="esa", unit="rater")
-
-
 def test_a_unit_is_refused_where_a_protocol_has_none():
     rows = {"better": ["A"], "worse": ["B"], "segment": ["1"]}
     with pytest.raises(UsageError, match="applies to protocols da, mqm and esa"):
@@ -337,16 +317,9 @@ def test_prompts_of_texts_are_units_of_people():
 
 
 def test_the_provenance_says_what_was_done():
-    found = sy.human_scores(ratings(alike(5)), protocol="esa", unit="rater", n_bootstrap=0)
+    found = sy.human_scores(ratings(alike(5)), protocol=sy.esa(test="t"), n_bootstrap=0)
     assert found.provenance is not None
-    assert found.provenance.options["test"] == "t"
-    assert found.provenance.options["unit"] == "rater"
-    assert found.unit is not None
-    assert found.unit.n == 11  # one of twelve judged nothing
-    assert found.unit.design_effect > 0
-    both = sy.human_scores(ratings(alike(5)), protocol="esa", unit="document+rater", n_bootstrap=0)
-    assert both.unit is not None
-    assert both.unit.sentence().startswith("unit: 14 documents with their raters")
+    assert (found.provenance.options["test"], found.provenance.options["unit"]) == ("t", "document")
     compared = sy.compare(a_set(alike()), by="mean")
     assert compared.provenance is not None
     assert compared.provenance.options["unit"] == "document"

@@ -29,7 +29,7 @@ from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, check_flag, check_number, check_whole
 from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
-from steelyard.human import mqm
+from steelyard.human.ratings import read_weights
 from steelyard.kobe.metric import kobe_metric
 from steelyard.kobe.options import KobeOptions, LinkOptions
 from steelyard.metaevaluation.benchmark import tasks as presets
@@ -97,8 +97,6 @@ BAD: Mapping[str, tuple[Any, ...]] = {
     "language": (None, 3, NAN, "", "not a language"),
     "knowledge": (3, NAN, object(), "no-such-folder"),
     "file": (None, 3, NAN, b"x", object()),
-    "amounts": (3, NAN, "a=1", None, ["a"], [("a",)], [(1, 2)], {"a": -1}, {"a": NAN}, {"a": "1"},
-                {1: 2}),
     "logins": (3, NAN, b"x", object(), {"a": "b"}, {"a": [3]}, {3: ["b"]}, "no-such-file.json"),
     "object": (3, NAN, "foo", ["foo"], object()),
 }  # fmt: skip
@@ -171,7 +169,7 @@ JUDGED = {
 TESTED = {"clusters": "known name", "test": "known name?", "alpha": "level",
           "correction": "known name", "standardised": "flag?"}  # fmt: skip
 DA = TESTED | {"quality_control": "flag", "min_seconds": "at least 0", "scale": "scale"}
-ERRORS = {"weights": "path?", "cap": "above 0?", "severity": "amounts"}
+ERRORS = {"weights": "path?", "cap": "above 0?"}
 
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
@@ -221,10 +219,10 @@ CASES = [
           "systems": READ["systems"], "n_bootstrap": "count", "rng": "rng"}, ("keep",)),
     Case(sy.da, {}, DA), Case(sy.mqm, {}, TESTED | ERRORS), Case(sy.esa, {}, DA | ERRORS),
     Case(sy.rr, {}, {name: TESTED[name] for name in ("clusters", "alpha", "correction")}
-         | {"by": "known name"}, ("held_back",)),
+         | {"by": "known name"}),
     Case(sy.darr, {}, {name: DA[name] for name in DA if name not in TESTED}
-         | {"standardised": "flag?", "threshold": "at least 0?", "thresholds": "thresholds",
-            "identical_ties": "flag", "keep_ties": "flag", "metrics": "names?", "each": "flag"}),
+         | {"standardised": "flag?", "threshold": "at least 0?", "identical_ties": "flag",
+            "keep_ties": "flag"}),
     Case(sy.judge, {"sources": (VERDICTS,), "human": ["people"]},
          JUDGED | {"unparsed": "known name", "alt_epsilon": "level", "own": "where",
                    "title": "text?", "require": "names"}),
@@ -561,4 +559,4 @@ def test_weights_of_errors(elsewhere, value):
     path = elsewhere / "w.toml"
     path.write_text(f"[severity]\nminor = 1\nmajor = {value}\n")
     with pytest.raises(SteelyardError, match="expected a number of at least 0"):
-        mqm.read_weights(path)
+        read_weights(path)

@@ -154,7 +154,7 @@ def test_places_in_batches_of_the_esa_study(shared, name):
     assert n_spans == {"ESA-1": 657, "MQM-1": 912}[name]
 
 
-def test_the_command_ranks_two_waves(shared, capsys):
+def test_the_command_ranks_two_waves(shared, tmp_path, capsys):
     files = [str(shared / "wmt24-esa" / f"en-ja.appraise.{wave}.csv.gz") for wave in WAVES["en-ja"]]
     assert run(["human", *files, "--protocol", "esa", "--bootstrap", "0", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
@@ -164,7 +164,9 @@ def test_the_command_ranks_two_waves(shared, capsys):
     left = [w for w in result["warnings"] if "left out: severity 'undecided' (1 error)" in w]
     assert len(left) == 1
     assert "errors" not in result
-    weighed = ["--severity", "undecided=0", "--protocol", "esa", "--bootstrap", "0", "--json"]
+    weights = tmp_path / "own.toml"
+    weights.write_text("[severity]\nmajor = 5\nminor = 1\nundecided = 0\n")
+    weighed = ["--weights", str(weights), "--protocol", "esa", "--bootstrap", "0", "--json"]
     assert run(["human", *files, *weighed]) == 0
     result = json.loads(capsys.readouterr().out)
     assert not any("undecided" in warning for warning in result["warnings"])
@@ -174,13 +176,15 @@ def test_the_command_ranks_two_waves(shared, capsys):
 # Samples.
 
 
-def test_samples_are_scored():
+def test_samples_are_scored(tmp_path):
     result = human_scores(SAMPLES / "made-up.da.csv", protocol="da", n_bootstrap=0)
     assert [s.n_segments for s in result.systems] == [5, 5]
     path = SAMPLES / "made-up.mqm.csv"
     with pytest.raises(InputError, match=r"mqm\.csv:10: severity 'undecided' \(1 error\) has no"):
         human_scores(path, protocol="mqm")
-    result = human_scores(path, protocol=sy.mqm(severity={"undecided": 0}), n_bootstrap=0)
+    weights = tmp_path / "own.toml"
+    weights.write_text("[severity]\nmajor = 5\nminor = 1\nundecided = 0\n")
+    result = human_scores(path, protocol=sy.mqm(weights=weights), n_bootstrap=0)
     assert {s.system: s.score for s in result.systems} == {"sysA": -1 / 6, "sysB": -6 / 5}
 
 

@@ -125,7 +125,9 @@ def test_an_error_without_a_severity_is_one(tmp_path, refusal):
     ]
     said = refusal(human_scores, path, protocol="mqm")
     assert said.startswith(f"{path}:2: severity 'none' (1 error) has no weight")
-    found = human_scores(path, protocol=sy.mqm(severity={"none": 2}), n_bootstrap=0)
+    weights = tmp_path / "own.toml"
+    weights.write_text("[severity]\nminor = 1\nnone = 2\n")
+    found = human_scores(path, protocol=sy.mqm(weights=weights), n_bootstrap=0)
     assert found.systems[0].score == -3
 
 

@@ -270,8 +270,9 @@ def test_files_of_two_language_pairs_are_not_put_together(tmp_path: Path, refusa
         path.write_bytes(RATING.read_bytes())
     from steelyard import human_scores
 
-    free = {"none": 0, "undecided": 0}
-    assert "mixes 2 language pairs" in refusal(human_scores, *paths, protocol=mqm(severity=free))
+    weights = tmp_path / "free.toml"
+    weights.write_text("[severity]\nmajor = 5\nminor = 1\nnone = 0\nundecided = 0\n")
+    assert "mixes 2 language pairs" in refusal(human_scores, *paths, protocol=mqm(weights=weights))
 
 
 def test_the_published_rating_file(shared: Path) -> None:

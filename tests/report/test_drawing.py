@@ -7,10 +7,8 @@ import sys
 import pytest
 
 from steelyard.core.errors import MissingDependencyError, UsageError
-from steelyard.report.figures import drawing, labelroom, people, style
+from steelyard.report.figures import drawing, labelroom, style
 
-CURVES = {"de-en": [(1.0, 40.0), (25.0, 16.0)], "ru-en": [(1.0, 44.0), (25.0, 14.0)],
-          "mean": [(1.0, 42.0), (25.0, 15.0)]}  # fmt: skip
 MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<svg", "pdf": b"%PDF"}
 
 
@@ -18,25 +16,18 @@ MAGIC = {"png": b"\x89PNG\r\n", "svg": b"<svg", "pdf": b"%PDF"}
 def test_every_format(tmp_path, kind):
     pytest.importorskip("altair")
     path = tmp_path / f"curve.{kind}"
-    drawing.write(people.threshold_curve(CURVES), path)
+    drawing.write(bars("de-en"), path)
     assert path.read_bytes().startswith(MAGIC[kind])
     if kind == "svg":
         text = path.read_text(encoding="utf-8")
-        for word in ("de-en", "ru-en", "mean", "pairs kept"):
+        for word in ("de-en", "other", "value"):
             assert word in text
-
-
-def test_the_chart_holds_every_point(look):
-    pytest.importorskip("altair")
-    rows = look.rows(people.threshold_curve(CURVES))
-    assert len(rows) == 6
-    assert {"set": "ru-en", "threshold": 25.0, "pairs": 14.0, "mean": False} in rows
 
 
 def test_other_suffixes_are_refused(tmp_path):
     pytest.importorskip("altair")
     with pytest.raises(UsageError, match=r"can't draw '\.gif'; .*png"):
-        drawing.write(people.threshold_curve(CURVES), tmp_path / "x.gif")
+        drawing.write(bars("de-en"), tmp_path / "x.gif")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,4 +68,4 @@ def bars(name):
 def test_without_the_libraries_the_command_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'steelyard\[plots\]'"):
-        people.threshold_curve(CURVES)
+        bars("de-en")

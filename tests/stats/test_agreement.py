@@ -14,8 +14,6 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.agreement import (
     LEVELS,
     Orderings,
-    cohen_kappa,
-    fleiss_kappa,
     krippendorff_alpha,
     ranking_agreement,
 )
@@ -152,52 +150,6 @@ def test_alpha_of_nothing_and_of_constants():
         assert np.isnan(krippendorff_alpha(np.array([0, 0, 1, 1]), same, level).value)
     with pytest.raises(UsageError, match="ordinal"):
         krippendorff_alpha(np.array([0]), np.array([1.0]), "ordnal")
-
-
-def test_cohen_by_hand_and_with_missing_values():
-    # 45 + 15 agree of 100; 70 and 50 "yes": chance 0.35 + 0.15.
-    first = np.repeat([1.0, 1, 0, 0], [45, 25, 5, 25])
-    second = np.repeat([1.0, 0, 1, 0], [45, 25, 5, 25])
-    assert cohen_kappa(first, second).value == pytest.approx((0.7 - 0.5) / 0.5)
-    more = np.append(first, [1, nan]), np.append(second, [nan, 0])
-    found = cohen_kappa(*more)
-    assert found.value == cohen_kappa(first, second).value
-    assert found.n_units == 100
-    assert found.low < found.value < found.high
-    assert np.isnan(cohen_kappa(np.ones(3), np.ones(3)).value)  # chance agrees always
-    assert np.isnan(cohen_kappa(np.array([nan]), np.array([1.0])).value)
-
-
-def naive_fleiss(matrix):
-    units = [[v for v in column if not np.isnan(v)] for column in np.asarray(matrix).T]
-    units = [unit for unit in units if len(unit) > 1]
-    total = sum(len(unit) for unit in units)
-    share = Counter(v for unit in units for v in unit)
-    chance = sum((n / total) ** 2 for n in share.values())
-    alike = [np.mean([a == b for a, b in itertools.permutations(unit, 2)]) for unit in units]
-    return (np.mean(alike) - chance) / (1 - chance)
-
-
-@given(tables)
-def test_fleiss_against_the_definition(columns):
-    matrix = np.array(columns).T
-    found = fleiss_kappa(*matrix_columns(matrix)).value
-    judged = [c for c in columns if np.count_nonzero(~np.isnan(c)) > 1]
-    if not judged or len({v for c in judged for v in c if not np.isnan(v)}) < 2:
-        assert np.isnan(found)
-    else:
-        assert found == pytest.approx(naive_fleiss(matrix), abs=1e-9)
-
-
-def test_fleiss_of_a_published_example():
-    # Fleiss (1971) as worked on many pages: 10 subjects, 14 raters, 5 categories, kappa 0.210.
-    counts = [
-        [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
-        [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
-    ]  # fmt: skip
-    unit = np.repeat(np.arange(10), 14)
-    value = np.concatenate([np.repeat(np.arange(5.0), row) for row in counts])
-    assert round(fleiss_kappa(unit, value).value, 3) == 0.210
 
 
 def naive_ranking(rows, *, within):

@@ -17,7 +17,7 @@ from steelyard.stats import clusters
 
 NAN = float("nan")
 ALPHA = 0.05
-RULES = (clusters.greedy_clusters, clusters.neighbour_clusters, clusters.never_split_clusters)
+RULES = (clusters.greedy_clusters, clusters.never_split_clusters)
 cells = st.sampled_from([0.0, 0.01, ALPHA, 0.06, 0.5, 1.0, NAN])
 squares = st.integers(0, 8).flatmap(lambda n: hnp.arrays(np.float64, (n, n), elements=cells))
 symmetric = squares.map(lambda p: np.triu(p) + np.triu(p, 1).T)
@@ -51,7 +51,6 @@ def test_wmt22_rules_nest(wmt22):
     p, systems = wmt22
     never = cuts(clusters.never_split_clusters(p))
     assert never <= cuts(clusters.greedy_clusters(p))
-    assert never <= cuts(clusters.neighbour_clusters(p))
     assert len(clusters.compact_letters(p)) == len(systems)
 
 
@@ -79,13 +78,6 @@ def naive_greedy(p):
     return [rank for rank, members in enumerate(found, 1) for _ in members]
 
 
-def naive_neighbour(p):
-    ranks: list[int] = []
-    for i in range(len(p)):
-        ranks.append(1 if i == 0 else ranks[-1] + (p[i - 1, i] < ALPHA))
-    return ranks
-
-
 def naive_never_split(p):
     n = len(p)
     ranks: list[int] = []
@@ -98,7 +90,6 @@ def naive_never_split(p):
 @given(squares)
 def test_clusters_against_their_definitions(p):
     assert clusters.greedy_clusters(p, ALPHA).tolist() == naive_greedy(p)
-    assert clusters.neighbour_clusters(p, ALPHA).tolist() == naive_neighbour(p)
     assert clusters.never_split_clusters(p, ALPHA).tolist() == naive_never_split(p)
 
 
@@ -248,7 +239,6 @@ def test_golden_example():
     p[1, 2:] = [0.5, 0.5]
     p[2, 3:] = [0.5]
     assert clusters.greedy_clusters(p).tolist() == [1, 1, 2, 2]
-    assert clusters.neighbour_clusters(p).tolist() == [1, 1, 1, 1]
     assert clusters.never_split_clusters(p).tolist() == [1, 1, 1, 1]
     assert clusters.compact_letters(p) == ("a", "ab", "b", "b")
 
@@ -282,7 +272,6 @@ def test_the_level_itself():
     assert clusters.greedy_clusters(p).tolist() == [1, 2]
     assert clusters.never_split_clusters(p).tolist() == [1, 2]
     assert clusters.compact_letters(p) == ("a", "b")
-    assert clusters.neighbour_clusters(p).tolist() == [1, 1]
     assert clusters.wins(p).tolist() == [0, 0]
     assert clusters.wmt_clusters(p, math.nextafter(ALPHA, 1)) == [(1, 1), (2, 2)]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,22 +131,6 @@ def test_nothing_is_equal():
     assert any("no raw ratings" in text for text in study.warnings)
     with pytest.raises(UsageError, match=r'threshold="auto" .* found none'):
         vary_ties(es, "people", threshold="auto")
-
-
-def test_thresholds_of_darr_are_found():
-    given = twice(np.random.default_rng(3))
-    items = tuple("system" if name == "B" else item for name, item in zip(
-        (given.systems[code] for code in given.system), given.item or (), strict=True))  # fmt: skip
-    once = np.r_[True, np.diff(given.segment) != 0] | (given.system == 0)
-    ratings = replace(given, item=items).take(once)
-    result = sy.human_scores(ratings, protocol=sy.darr(threshold="auto"), n_bootstrap=0)
-    (said,) = [text for text in result.warnings if text.startswith("threshold")]
-    assert "600 pairs of one output twice by the same rater" in said
-    found = result.to_dict()
-    assert found["threshold"] == pytest.approx(27.7, abs=4)
-    assert found["provenance"]["options"]["threshold"] == found["threshold"]
-    with pytest.raises(UsageError, match="threshold"):
-        sy.human_scores(ratings, protocol=sy.darr(threshold="own"))  # type: ignore[arg-type]
 
 
 def test_real_repeats_and_raters(shared, capsys):

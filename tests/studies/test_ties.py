@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.data.evalset import EvalSet
-from steelyard.data.judgements import BattleLog, Rankings
+from steelyard.data.judgements import BattleLog
 from steelyard.data.segments import Segments
 from steelyard.human.darr import identical_table, pairs_of_battles, pairs_of_scores
-from steelyard.human.rr import unfold as duels
 from steelyard.stats.kendall.counting import KENDALL, counts_by_group, threshold_counts
 from steelyard.stats.metametrics.swap_tests import Swaps, null_ratios
 from steelyard.studies.ties import vary_ties
@@ -169,31 +168,15 @@ def test_identical_outputs_that_people_decided():
     lower = EvalSet(es.systems, es.segments,
                     {"people": sy.ScoreTable(values, kind="human", higher_is_better=False)},
                     outputs=texts)  # fmt: skip
-    table = identical_table([pairs_of_scores(lower, "people")], 25)
+    table = identical_table(pairs_of_scores(lower, "people"), 25)
     assert table is not None
     assert table.rows[0] == ("1", "B", "A", 50, 90, "same")
     log = BattleLog(("A", "B"), np.array([1], np.int32), np.array([0], np.int32), np.array([1.0]),
                     units=("1",), unit=np.array([0], np.int32))  # fmt: skip
-    table = identical_table([pairs_of_battles(log, es)], 25)
+    table = identical_table(pairs_of_battles(log, es), 25)
     assert table is not None
     assert table.rows == (("1", "B", "A", None, None, "same"),)
-    assert identical_table([pairs_of_battles(log, None)], 25) is None
-
-
-def test_identical_outputs_that_a_judge_put_in_order():
-    rankings = Rankings(
-        ("A", "B", "C"), ("1",), ("r",), np.zeros(2, np.int32), np.zeros(2, np.int32),
-        np.array([[0, 1, 2], [0, 1, 2]], np.int32), np.array([[2.0, 1.0, 3.0], [1.0, 1.0, 2.0]]),
-    )  # fmt: skip
-    texts = {"A": ("same",), "B": ("same",), "C": ("other",)}
-    es = EvalSet(("A", "B", "C"), Segments(("1",)), outputs=texts)
-    found = duels(rankings, es)
-    assert found.n_identical == 2
-    assert found.alike == (("1", "r", "B", "A", 1.0, 2.0, "same"),)
-    assert duels(rankings).alike == ()
-    result = sy.human_scores(rankings, es, protocol="rr", n_bootstrap=20)
-    assert result.to_dict()["identical"][0]["text"] == "same"
-    assert "1 of 2 pairs" in result.parts["identical"].title
+    assert identical_table(pairs_of_battles(log, None), 25) is None
 
 
 def test_pairs_without_metrics_print_no_empty_tables(tmp_path, capsys):

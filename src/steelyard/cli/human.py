@@ -27,12 +27,12 @@ from steelyard.cli.params import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.formats import files
-from steelyard.human.options import OTHER_PROTOCOLS, PROTOCOLS, HumanOptions
+from steelyard.human.options import PROTOCOLS, HumanOptions
 
 if TYPE_CHECKING:
     from steelyard.human.results import HumanScores
 
-PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.figures.people draws
+PLOTS = ("ranking", "severity", "agreement")  # what report.figures.people draws
 
 
 @command(
@@ -40,9 +40,9 @@ PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.figure
         "How people judged": "protocol preset standardised scale score",
         "Raters": "quality_control min_seconds raters",
         "Ranking and tests": "clusters test alpha correction unit n_bootstrap",
-        "Errors that people marked (mqm, esa)": "weights severity cap",
-        "Pairs out of ratings (darr)": "threshold thresholds identical_ties keep_ties metrics each",
-        "Rankings (rr)": "by held_back",
+        "Errors that people marked (mqm, esa)": "weights cap",
+        "Pairs out of ratings (darr)": "threshold identical_ties keep_ties",
+        "Rankings (rr)": "by",
         "Further files to write": "pairs ranks",
     },
     shape=RATINGS,
@@ -54,7 +54,7 @@ PLOTS = ("ranking", "severity", "agreement", "thresholds")  # what report.figure
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")
 @click.option(
     "--protocol",
-    type=Known(PROTOCOLS, OTHER_PROTOCOLS),
+    type=Known(PROTOCOLS),
     help="How people judged: direct assessment, MQM, ESA, relative ranking; darr makes pairs out "
     "of direct assessment. By default what the ratings tell.",
 )
@@ -95,17 +95,13 @@ def human(
     """Turn raw judgements into scores of systems, with the checks that organisers run.
 
     RATINGS are files of raw judgements; da, mqm and esa also take texts, or tables, that tell
-    documents and domains of segments, darr and rr texts and metric scores. --out with .csv, .tsv,
+    documents and domains of segments, darr texts. --out with .csv, .tsv,
     .jsonl or .parquet writes the scores of single outputs, which meta reads; with .png, .svg or
     .pdf figures; otherwise the ranking.
     """
     from steelyard.human.run import score_judgements
 
-    # Whoever asks for thresholds wants to see them.
-    first = ("thresholds",) if settings["thresholds"] else ()
-    plots = wanted_figures(settings.pop("plot"), output, tuple(dict.fromkeys((*first, *PLOTS))))
-    if "thresholds" in plots and not settings["thresholds"]:
-        raise UsageError("--plot thresholds draws the curve of --thresholds, for example 1,5,10,25")
+    plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     written = [path for path in (output.out, pairs, ranks) if path is not None]
     if len({path.resolve() for path in written}) < len(written):
         raise UsageError("--out, --pairs and --ranks: expected different files")
@@ -113,7 +109,7 @@ def human(
     not_an_input("--ranks", ranks, {"inputs": inputs})
     result = score_judgements(inputs, settings, output.seed)
     if pairs is not None and result.battles is None:
-        raise UsageError("--pairs: protocols darr (one set) and rr have pairs")
+        raise UsageError("--pairs: protocols darr and rr have pairs")
     output = write_figures(plots, result.plot, output)
     wrote = [path for path in (pairs, ranks) if path is not None]
     if wrote or output.out is not None:

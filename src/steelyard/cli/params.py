@@ -191,31 +191,6 @@ class Roles(Parsed):
         return tuple(map(Pair().parse, Names().parse(text)))
 
 
-class Amounts(Parsed):
-    """Numbers by name, as undecided=0,critical=5."""
-
-    name = "NAME=X,..."
-
-    def __init__(self, least: float | None = None) -> None:
-        self.least = least
-
-    def parse(self, text: str) -> tuple[tuple[str, float], ...]:
-        """Split at commas, then at the last equals sign."""
-        amounts = []
-        for cell in Names().parse(text):
-            name, _, digits = cell.rpartition("=")
-            try:
-                number = float(digits)
-            except ValueError:
-                number = math.nan
-            if not name or not math.isfinite(number):
-                raise ValueError(f"'{cell}' is not of the form NAME=NUMBER")
-            if self.least is not None and number < self.least:
-                raise ValueError(f"'{cell}': expected a number of at least {self.least:g}")
-            amounts.append((name, number))
-        return tuple(amounts)
-
-
 class Kinds(Parsed):
     """Kinds of scores, as human:a,b or metric:c."""
 
@@ -344,7 +319,6 @@ def _type(option: Option) -> Any:
         "names": Names(option.choices),
         "numbers": Numbers(),
         "wholes": Numbers(int),
-        "amounts": Amounts(least),
         "source": FileName(),
         "path": click.Path(path_type=Path),
         "file": click.Path(path_type=Path, dir_okay=False),

@@ -112,11 +112,6 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
-def _is_amount(option: Option, pair: Any) -> bool:
-    named = isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)
-    return named and option.contains(pair[1])
-
-
 def _is_unit(_: Option, value: Any) -> bool:
     if isinstance(value, str) and not value.isdecimal():
         return bool(value.strip())
@@ -147,7 +142,6 @@ _KINDS = {
     "wholes": _Kind(_is_whole, "a list of {}", "whole numbers", listed=True),
     "number": _Kind(Option.contains, "a {}", "number"),
     "numbers": _Kind(Option.contains, "a list of {}", "numbers", listed=True),
-    "amounts": _Kind(_is_amount, "{}, as {{'minor': 1}}", "names and numbers", listed=True),
     "choice": _Kind(lambda _, x: isinstance(x, str), "one of {choices}"),
     "text": _Kind(lambda _, x: isinstance(x, str) and x, "a text"),
     "unit": _Kind(_is_unit, "a word, a column or a number of segments"),
@@ -242,7 +236,6 @@ names = partial(option, "names")
 text = partial(option, "text")
 numbers = partial(option, "numbers")
 wholes = partial(option, "wholes")
-amounts = partial(option, "amounts", ())
 source = partial(option, "source")  # a file, or what stands for one
 
 

@@ -8,7 +8,7 @@ the same text. The threshold of a tie is the difference that at most 5% of them 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
 from steelyard.human.ranking import UNKNOWN, Averages, best_first, by_rater, outputs
-from steelyard.human.raters import opinions, standardise
+from steelyard.human.raters import opinions
 from steelyard.human.ratings import DA, check_systems
 from steelyard.human.results import HumanScores, SystemScore, place_systems
 from steelyard.human.run import Inputs, Scorer
@@ -172,31 +172,29 @@ def _beside(es: EvalSet, cells: Codes | Counts, metrics: Sequence[str]) -> dict[
     return {"metric_gap": gaps, "identical": identical, "same": same}
 
 
-def identical_table(sets: Sequence[Pairs], threshold: float) -> Table | None:
+def identical_table(pairs: Pairs, threshold: float) -> Table | None:
     """List the pairs of identical texts of which people said that one is better.
 
     None where texts are not known. Pairs that differ most stand first.
     """
-    if all(pairs.identical is None for pairs in sets):
+    if pairs.identical is None:
         return None
     rows: list[tuple[Cell, ...]] = []
-    for pairs in sets:
-        decided = pairs.at_least(threshold) & (pairs.gap != 0)
-        for k, text in pairs.same.items():
-            if decided[k]:
-                better, worse = (0, 1) if pairs.gap[k] > 0 else (1, 0)
-                sides = [pairs.systems[side[k]] for side in (pairs.left, pairs.right)]
-                scores = (None, None) if pairs.scores is None else pairs.scores[:, k].tolist()
-                rows.append((-abs(float(pairs.gap[k])), pairs.name,
-                             pairs.segments[pairs.segment[k]], sides[better], sides[worse],
-                             scores[better], scores[worse], text))  # fmt: skip
+    decided = pairs.at_least(threshold) & (pairs.gap != 0)
+    for k, text in pairs.same.items():
+        if decided[k]:
+            better, worse = (0, 1) if pairs.gap[k] > 0 else (1, 0)
+            sides = [pairs.systems[side[k]] for side in (pairs.left, pairs.right)]
+            scores = (None, None) if pairs.scores is None else pairs.scores[:, k].tolist()
+            rows.append((-abs(float(pairs.gap[k])), pairs.segments[pairs.segment[k]],
+                         sides[better], sides[worse], scores[better], scores[worse],
+                         text))  # fmt: skip
     rows.sort(key=lambda row: (row[0], *map(str, row[1:])))
-    names = ["set", "segment", "better", "worse", "score_better", "score_worse", "text"]
-    first = 0 if len(sets) > 1 else 1  # the column of the set
-    n = sum(len(pairs.same) for pairs in sets)
-    title = f"Identical outputs of which people decided: {len(rows):,} of {plural(n, 'pair')}"
-    columns = tuple(Column(name, mixed=name.startswith("score")) for name in names[first:])
-    return Table(title, columns, tuple(row[first + 1 :] for row in rows))
+    names = ("segment", "better", "worse", "score_better", "score_worse", "text")
+    n = f"{len(rows):,} of {plural(len(pairs.same), 'pair')}"
+    columns = tuple(Column(name, mixed=name.startswith("score")) for name in names)
+    title = f"Identical outputs of which people decided: {n}"
+    return Table(title, columns, tuple(row[1:] for row in rows))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -298,57 +296,23 @@ def battle_log(pairs: Pairs, rules: Rules) -> BattleLog:
     return BattleLog(pairs.systems, better, worse, won, units=pairs.segments, unit=unit)
 
 
-def count_table(sets: Sequence[Pairs], rules: Rules) -> Table:
-    """Count for each set what the rules keep, and the ties of texts, people and metrics.
-
-    Metric ties are counted among the pairs at or above the threshold.
-    """
-    metrics = list(dict.fromkeys(m for pairs in sets for m in pairs.metric_gap))
-    texts = any(pairs.identical is not None for pairs in sets)
-    rows: list[dict[str, Cell]] = []
-    for pairs in sets:
-        decided, outcome, same = (
-            pairs.at_least(rules.threshold),
-            rules.outcome(pairs),
-            pairs.identical,
-        )
-        counts: dict[str, Bools | None] = {
-            "human_ties": pairs.gap == 0, "below_threshold": ~decided, "decided": decided,
-        }  # fmt: skip
-        if texts and same is None:
-            counts |= dict.fromkeys(("identical", "identical_decided", "decided_not_identical"))
-        elif same is not None:
-            counts |= {"identical": same, "identical_decided": same & decided,
-                       "decided_not_identical": decided & ~same}  # fmt: skip
-        counts |= {"kept": ~np.isnan(outcome), "kept_ties": outcome == 0.5}
-        for metric in metrics:
-            gap = pairs.metric_gap.get(metric)
-            counts[f"ties:{metric}"] = None if gap is None else decided & (gap == 0)
-        cells = {name: None if rows is None else int(rows.sum()) for name, rows in counts.items()}
-        rows.append({"set": pairs.name, "pairs": len(pairs), **cells})
+def count_table(pairs: Pairs, rules: Rules) -> Table:
+    """Count what the rules keep, and the ties of texts and people."""
+    decided, outcome, same = pairs.at_least(rules.threshold), rules.outcome(pairs), pairs.identical
+    counts = {
+        "pairs": np.ones(len(pairs), dtype=bool),
+        "human_ties": pairs.gap == 0,
+        "below_threshold": ~decided,
+        "decided": decided,
+    }
     notes = [f"decided: human scores differ by {rules.threshold:g} or more; human_ties: by nothing"]
-    notes += ["identical: both outputs are the same text"] if texts else []
-    notes += ["ties:METRIC: decided pairs that the metric scores alike"] if metrics else []
-    columns = tuple(Column(name) for name in rows[0])
-    return Table("Pairs", columns, tuple(tuple(row.values()) for row in rows), tuple(notes))
-
-
-def threshold_table(sets: Sequence[Pairs], thresholds: Sequence[float]) -> Table:
-    """Count the pairs that differ by each threshold or more, and their mean over sets."""
-    several = len(sets) > 1
-    columns = [Column("threshold", mixed=True)]
-    columns += [Column(pairs.name) for pairs in sets]
-    columns += [Column("mean", digits=1)] if several else []
-    columns.append(Column("share", digits=3))
-    rows: list[tuple[Cell, ...]] = []
-    total = sum(len(pairs) for pairs in sets)
-    for threshold in thresholds:
-        kept = [int(pairs.at_least(threshold).sum()) for pairs in sets]
-        mean: list[Cell] = [sum(kept) / len(sets)] if several else []
-        share = sum(kept) / total if total else float("nan")
-        rows.append((float(threshold), *kept, *mean, share))
-    notes = ("pairs whose human scores differ by the threshold or more",)
-    return Table("Pairs kept by threshold", tuple(columns), tuple(rows), notes)
+    if same is not None:
+        counts |= {"identical": same, "identical_decided": same & decided,
+                   "decided_not_identical": decided & ~same}  # fmt: skip
+        notes.append("identical: both outputs are the same text")
+    counts |= {"kept": ~np.isnan(outcome), "kept_ties": outcome == 0.5}
+    row = tuple(int(chosen.sum()) for chosen in counts.values())
+    return Table("Pairs", tuple(Column(name) for name in counts), (row,), tuple(notes))
 
 
 class _Darr(Scorer):
@@ -364,50 +328,26 @@ class _Darr(Scorer):
         if options.threshold is None and options.standardised:
             raise UsageError("name the threshold (threshold=X): 25 is for raw scores")
 
-    def score(
-        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
-    ) -> HumanScores:
-        """Run the protocol on one set or several: pairs, their counts, and win rates of systems."""
-        chosen = _chosen(read, options)
-        sets: list[Pairs] = []
-        scored: list[HumanScores | None] = []
-        for (name, inputs), stream in zip(read.items(), rng.spawn(len(read)), strict=True):
-            pairs, scores = self._pairs(name, inputs, chosen[name], stream)
-            sets.append(pairs)
-            scored.append(scores)
-        threshold, warnings = options.threshold, []
-        if isinstance(threshold, str):
-            parts = zip(read.values(), sets, scored, strict=True)
-            threshold, origin = tie_threshold([e for p in parts for e in _equals(options, *p)])
-            warnings.append(origin)
-        threshold = CUSTOMARY if threshold is None else threshold
+    def score(self, inputs: Inputs, options: HumanOptions, rng: np.random.Generator) -> HumanScores:
+        """Run the protocol: pairs, their counts, and win rates of systems."""
+        pairs, scores = self._pairs(inputs, options, rng)
+        threshold = CUSTOMARY if options.threshold is None else options.threshold
         rules = Rules(threshold, options.identical_ties, options.keep_ties)
-        if rules.identical_ties and all(pairs.identical is None for pairs in sets):
+        if rules.identical_ties and pairs.identical is None:
             raise UsageError(
                 "identical outputs need texts: give a file with the outputs of systems"
             )
-        if options.thresholds and all(pairs.decided for pairs in sets):
-            raise UsageError("a list of pairs holds no scores: thresholds can't be varied")
-        if not any(len(pairs) for pairs in sets):
+        if not len(pairs):
             raise DegenerateError("no two systems were scored on the same segment")
-        systems = [
-            system
-            for pairs, scores in zip(sets, scored, strict=True)
-            for system in _win_rates(pairs, rules, scores, several=len(sets) > 1)
-        ]
-        tables: dict[str, Table] = {"pairs": count_table(sets, rules)}
-        identical = identical_table(sets, rules.threshold)
+        tables: dict[str, Table] = {"pairs": count_table(pairs, rules)}
+        identical = identical_table(pairs, rules.threshold)
         tables |= {} if identical is None else {"identical": identical}
-        if options.thresholds:
-            tables["thresholds"] = threshold_table(sets, options.thresholds)
-        notes = (note for scores in scored if scores is not None for note in scores.warnings)
         result = HumanScores(
             protocol=self.name,
-            systems=tuple(systems),
+            systems=_win_rates(pairs, rules, scores),
             score="win_rate",
             parts=tables,
-            battles=battle_log(sets[0], rules) if len(sets) == 1 else None,
-            warnings=(*warnings, *dict.fromkeys(notes)),
+            battles=battle_log(pairs, rules),
             more={"threshold": rules.threshold},
             settings={
                 "threshold": rules.threshold,
@@ -417,24 +357,25 @@ class _Darr(Scorer):
             },
             counted="pairs",
         )
-        if len(sets) > 1 or scored[0] is None:
+        if scores is None:
             return result
-        tables |= {name: table for name, table in scored[0].parts.items() if name == "raters"}
+        tables |= {name: table for name, table in scores.parts.items() if name == "raters"}
         return replace(
             result,
-            averages=scored[0].averages,
-            agreement=scored[0].agreement,
-            failed_raters=scored[0].failed_raters,
-            removed_raters=scored[0].removed_raters,
+            averages=scores.averages,
+            agreement=scores.agreement,
+            failed_raters=scores.failed_raters,
+            removed_raters=scores.removed_raters,
+            warnings=scores.warnings,
         )
 
     def _pairs(
-        self, name: str, inputs: Inputs, options: HumanOptions, rng: np.random.Generator
+        self, inputs: Inputs, options: HumanOptions, rng: np.random.Generator
     ) -> tuple[Pairs, HumanScores | None]:
-        """List the pairs of one set: from ratings, from a table of scores, or from a list."""
-        es, human, metrics = inputs.scores, options.human, options.metrics
+        """List the pairs: from ratings, from a table of scores, or from a list."""
+        es, human = inputs.scores, options.human
         if isinstance(inputs.judgements, BattleLog):
-            return pairs_of_battles(inputs.judgements, es, _metrics(es, None, metrics), name), None
+            return pairs_of_battles(inputs.judgements, es), None
         if isinstance(inputs.judgements, Rankings):
             raise UsageError(f"protocol darr expects {self.expected}, not rankings (protocol rr)")
         if isinstance(inputs.judgements, Ratings):
@@ -446,14 +387,14 @@ class _Darr(Scorer):
             gold = plain.evalset(inputs.files)
             if es is not None:
                 gold = join([gold, es.drop(systems=set(es.systems) - set(gold.systems))])
-            ties = _metrics(gold, scores.score, metrics)
-            return pairs_of_scores(gold, scores.score, ties, name), scores
+            return pairs_of_scores(gold, scores.score), scores
         if es is None:
             raise self.missing("no judgements")
         if human is None:
             names = ", ".join(es.scores) or "none"
             raise UsageError(f"name the human score (human=NAME); the input has: {names}")
         es[human]
+        check_systems(options, es.systems)
         if options.systems is not None:
             es = es.select(systems=options.systems)
         if options.drop_systems:
@@ -463,56 +404,13 @@ class _Darr(Scorer):
         values = {human: matrix[system, segment]}
         n = np.ones(len(system), dtype=np.int64)
         averages = Averages(es.systems, es.segments.ids, system, segment, n, values)
-        pairs = pairs_of_scores(es, human, _metrics(es, human, metrics), name)
-        return pairs, HumanScores(self.name, (), human, averages)
+        return pairs_of_scores(es, human), HumanScores(self.name, (), human, averages)
 
 
 DARR = _Darr()
 
 
-def _equals(
-    options: HumanOptions, inputs: Inputs, pairs: Pairs, scores: HumanScores | None
-) -> list[Equals]:
-    """List what is known to be equal in a set: by its texts, and by its ratings."""
-    equals, ratings = of_pairs(pairs), inputs.judgements
-    if isinstance(ratings, Ratings) and scores is not None:
-        value = standardise(ratings) if options.standardised else ratings.value
-        gone = [ratings.raters.index(name) for name in scores.removed_raters]
-        rows = ratings.is_item("system", "repeat") & ~np.isin(ratings.rater, gone)
-        equals += of_ratings(ratings, value, rows)
-    return equals
-
-
-def _chosen(read: Mapping[str, Inputs], options: HumanOptions) -> dict[str, HumanOptions]:
-    """Let each set keep or drop the systems that it has; a name that no set has is an error."""
-    judged: dict[str, tuple[str, ...]] = {}
-    for name, inputs in read.items():
-        source = inputs.scores if inputs.judgements is None else inputs.judgements
-        # In a list of pairs there are none to choose from.
-        judged[name] = source.systems if isinstance(source, (Ratings, EvalSet)) else ()
-    check_systems(options, {system for systems in judged.values() for system in systems})
-    chosen = {}
-    for name, systems in judged.items():
-        keep, drop = options.systems, tuple(s for s in options.drop_systems if s in systems)
-        keep = None if keep is None else tuple(system for system in keep if system in systems)
-        chosen[name] = replace(options, systems=keep, drop_systems=drop)
-    return chosen
-
-
-def _metrics(es: EvalSet | None, human: str | None, metrics: Collection[str] | None) -> list[str]:
-    """Choose whose ties are counted: the named ones, else all that are not called human."""
-    if es is None:
-        return []
-    if metrics is None:
-        return [name for name in es.metrics if name != human and es[name].has_segments]
-    for name in metrics:
-        es[name]
-    return sorted(metrics)
-
-
-def _win_rates(
-    pairs: Pairs, rules: Rules, scores: HumanScores | None, *, several: bool
-) -> tuple[SystemScore, ...]:
+def _win_rates(pairs: Pairs, rules: Rules, scores: HumanScores | None) -> tuple[SystemScore, ...]:
     """Share of kept pairs that each system wins, ties as a half; best first."""
     outcome = rules.outcome(pairs)
     kept = ~np.isnan(outcome)
@@ -532,5 +430,4 @@ def _win_rates(
     judged = np.flatnonzero(met > 0)
     placed = best_first(share[judged])
     placed = replace(placed, order=judged[placed.order])
-    prefix = f"{pairs.name}:" if several else ""
-    return place_systems([prefix + name for name in pairs.systems], columns, placed)
+    return place_systems(pairs.systems, columns, placed)

@@ -25,8 +25,8 @@ from steelyard.stats.arrays import Counts, row_errors, row_means
 from steelyard.stats.distributions import stdtrit
 from steelyard.stats.paired import unpaired
 from steelyard.stats.paired.corrections import directed_stouffer, stouffer
-from steelyard.stats.paired.tests import agreeing, few_units_p, mean_error
-from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
+from steelyard.stats.paired.tests import mean_error
+from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks
 
 _CELLS = 4_000_000  # differences of pairs that are held at a time
@@ -62,7 +62,7 @@ def rank_systems(
     averages: Averages,
     name: str,
     preset: Preset,
-    plain: Ordering,
+    plain: ranking.Placement,
     test: str,
 ) -> ranking.Placement:
     """Rank systems as a preset says, beside the ``plain`` ranking by a test of this name."""
@@ -94,7 +94,7 @@ def rank_systems(
     if few and len(systems) > 1:
         p, directed = _tested([part[order] for part in parts], preset)
         lead = ranks(overall)[order]
-        others = {f"plain means, {test}, no preset": ("default", plain)}
+        others = {f"plain means, {test}, no preset": ("default", plain.ordering)}
         if directed is not None:
             signed = _placed(ordering, directed, lead, preset)
             how = "one-sided tests of domains combined with their signs"
@@ -103,12 +103,11 @@ def rank_systems(
         ordering = _placed(ordering, p, lead, preset)
         facts["p"] = p
         tables["variants"], facts["differences"] = _variants(ordering, preset, systems, others)
-        warnings += _untested(p, [systems[i] for i in order])
     squares = [row_errors(part) ** 2 for part in parts]
     errors = np.asarray(np.sqrt(np.sum(squares, axis=0)) / len(parts))
-    segments, _ = ranking.independent(averages, ratings, SEGMENT)  # the unit of the organisers
-    rule = ranking.Rule(preset.name, preset.test, preset.alpha) if plain.p is not None else None
-    unit = segments.effect(averages, name) if few else None
+    segments = ranking.independent(averages, SEGMENT)  # the unit of the organisers
+    rule = ranking.Rule(preset.name, preset.test, preset.alpha) if plain.rule is not None else None
+    unit = ranking.unit_effect(averages, name, segments) if few else None
     decisions: tuple[Decision, ...] = ()
     if rule is not None and unit is not None:
         reach = partial(_half_widths, parts, errors, preset)
@@ -120,7 +119,7 @@ def rank_systems(
         unit=unit,
         errors=errors[order],
         decisions=decisions,
-        by_document=_by_document(averages, name, order) if decisions else None,
+        by_document=_by_document(plain, decisions),
         notes=(
             f"rank: range of preset {preset.name} ({preset.test}, p < {preset.alpha:g})",
             f"score: {preset.overall}; raw: mean over segments",
@@ -138,23 +137,10 @@ def _remarks(ratings: Ratings, averages: Averages, preset: Preset) -> list[str]:
     if several and preset.each_rating and not (ratings.wave and all(ratings.wave)):
         text = "waves are not known: the k-th rating of an output, by the names of raters, is "
         remarks.append(Remark(f"{text}paired with the k-th of another system"))
-    elif several and preset.paired and not preset.each_rating:
-        text = f"{plural(several, 'output')} with several ratings: their mean counts"
-        remarks.append(Remark(text))
     if total < preset.fewest:
         few = f"{plural(total, 'annotation')}: the organisers of {preset.name}"
         remarks.append(f"{few} publish no ranking of fewer than {preset.fewest}")
     return remarks
-
-
-def _untested(p: Floats, systems: Sequence[str]) -> list[str]:
-    """Name the first of the pairs without a p-value."""
-    blank = np.argwhere(np.isnan(p) & np.triu(np.ones_like(p, dtype=bool), 1))
-    if not len(blank):
-        return []
-    pair = " and ".join(systems[k] for k in blank[0])
-    text = f"{plural(len(blank), 'pair')} without a p-value (first: {pair}): all differences are 0"
-    return [f"{text}, or there are none, in all or in one domain; taken as not different"]
 
 
 def _half_widths(
@@ -284,27 +270,11 @@ def _placed(base: Ordering, p: Floats, lead: Floats, preset: Preset) -> Ordering
     )
 
 
-def _by_document(averages: Averages, name: str, order: Counts) -> Decision | None:
-    """Return the verdict on the first and the second system by document, None without documents."""
-    if averages.documents is None or None in averages.documents:
-        return None
-    gap = np.subtract(*averages.matrix(name)[order[:2]])
-    shared = ~np.isnan(gap)
-    gap = gap[None, shared]
-    blocks = np.unique(np.array(averages.documents)[shared], return_inverse=True)[1]
-    n = len(np.unique(blocks))
-    if not n or n == gap.size or gap.mean() < 0:
-        return None
-    flips = pairwise_pvalues(np.concatenate([gap, 0 * gap]), blocks=blocks, tail="ge")
-    upper = few_units_p(flips.p, np.full((2, 2), n), two_sided=False)
-    p = np.minimum(1.0, 2 * upper[:1, 1])
-    below, above = ranking.paired_half_widths(gap[0], blocks, 0.95)
-    mean = gap.mean(axis=1)
-    low, high = agreeing(mean, (mean - below, mean + above), p)
-    leader, other = (averages.systems[i] for i in order[:2])
-    return Decision(leader, other, float(mean[0]), float(low[0]), float(high[0]), float(p[0]),
-                    float(p[0]), test="paired permutation test", unit=DOCUMENT,
-                    n_units=n)  # fmt: skip
+def _by_document(plain: ranking.Placement, official: Sequence[Decision]) -> Decision | None:
+    """Return our verdict by document on the official first and second system, where we have one."""
+    pair = {(d.leader, d.other) for d in official[:1]}
+    ours = [d for d in plain.decisions if d.unit == DOCUMENT and (d.leader, d.other) in pair]
+    return ours[0] if ours else None
 
 
 def _variants(

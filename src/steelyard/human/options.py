@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Literal, TypedDict, get_args
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
-    amounts,
     bootstraps,
     check_instance,
     check_text,
@@ -26,7 +25,6 @@ from steelyard.core.options import (
     fraction,
     names,
     number,
-    numbers,
     source,
     text,
     unit,
@@ -34,7 +32,7 @@ from steelyard.core.options import (
 
 ProtocolName = Literal["da", "mqm", "esa", "rr", "darr"]
 Presets = Literal["wmt22", "wmt24", "wmt24-micro", "wmt25"]
-Clusters = Literal["wmt", "strict", "neighbours", "none"]
+Clusters = Literal["wmt", "none"]
 Correction = Literal["none", "bonferroni", "holm", "benjamini-hochberg"]
 Test = Literal["rank-sum", "permutation", "t"]
 Model = Literal["trueskill", "bt", "expected-wins"]
@@ -120,7 +118,7 @@ class _Tested(_Clustered):
     test: Test | None = choice(
         None,
         get_args(Test),
-        "Test of two systems; rank-sum for da, else permutation (t for raters as units).",
+        "Test of two systems; rank-sum for da, else permutation.",
     )
 
 
@@ -153,9 +151,6 @@ class _Scaled(Options):
 class _Weighted(Options):
     weights: str | Path | None = source(
         None, "What errors cost (mqm, esa): a file, wmt or wmt21.", metavar="FILE.toml"
-    )
-    severity: Mapping[str, float] | Iterable[tuple[str, float]] = amounts(
-        "Weights of further severities, as undecided=0 (mqm, esa).", least=0
     )
     cap: float | None = number(
         None, "The most that one rating may cost (mqm).", least=0, strict=True, metavar="X"
@@ -195,8 +190,6 @@ class Mqm(_Weighted, _Standardised, _Tested, Protocol):
     ----------
     weights
         ``wmt``, ``wmt21`` or a TOML file; by default what fits the categories.
-    severity
-        Weights of further severities (``{"undecided": 0}``; a blank one is ``none``).
     cap
         The most that one rating may cost.
     standardised, clusters, alpha, correction, test
@@ -225,17 +218,12 @@ class RelativeRanking(_Clustered, Protocol):
     ----------
     by
         The model that systems are ordered by: ``trueskill``, ``bt`` or ``expected-wins``.
-    held_back
-        Rankings whose pairs the models shall predict.
     clusters, alpha, correction
         As in ``sy.da``.
     """
 
     name: ClassVar[str] = "rr"
     by: Model = choice("trueskill", get_args(Model), "Model that systems are ordered by (rr).")
-    held_back: object = source(
-        None, "Rankings whose pairs the models shall predict (rr).", metavar="FILE"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,46 +232,25 @@ class Darr(_Scaled, _Standardised, Protocol):
 
     Parameters
     ----------
-    threshold, thresholds
-        The difference that decides a pair (25 for raw scores; ``auto`` takes the smallest that at
-        most 5% of pairs of equal outputs reach), and those for the curve of pairs kept.
-    identical_ties, keep_ties, metrics
-        Whether identical texts are ties, whether ties are kept, and whose ties are counted.
-    each
-        Whether each group of files (``de-en.*``) is a set of its own.
+    threshold
+        The difference that decides a pair; 25 for raw scores.
+    identical_ties, keep_ties
+        Whether identical texts are ties, and whether ties are kept.
     standardised, quality_control, min_seconds, scale
         As in ``sy.da``; by default raw scores.
     """
 
     name: ClassVar[str] = "darr"
-    threshold: float | Literal["auto"] | None = number(
-        None, "Difference that decides a pair (darr); 25 for raw scores; auto: what at most 5% of "
-        "pairs of equal outputs differ by.", least=0, word="auto", metavar="X|auto",
-    )  # fmt: skip
-    thresholds: Sequence[float] = numbers(
-        (), "Count the pairs that each of these would keep (darr).", least=0
+    threshold: float | None = number(
+        None, "Difference that decides a pair (darr); 25 for raw scores.", least=0, metavar="X"
     )
     identical_ties: bool = flag("Pairs of identical outputs are ties; needs a text file (darr).")
     keep_ties: bool = flag("Keep ties instead of dropping them (darr).")
-    metrics: Collection[str] | None = names(None, "Metrics whose ties are counted (darr).")
-    each: bool = flag("Files that begin alike (de-en.*) are a set of their own (darr).")
 
 
 da, mqm, esa, rr, darr = DirectAssessment, Mqm, Esa, RelativeRanking, Darr
 CLASSES: dict[str, type[Protocol]] = {kind.name: kind for kind in (da, mqm, esa, rr, darr)}
 PROTOCOLS = tuple(CLASSES)
-#: Other names that people have for protocols (as core.errors.plain_word gives them).
-OTHER_PROTOCOLS = {
-    name: protocol
-    for protocol, names in {
-        "da": "direct-assessment sqm da-sqm da+sqm scalar likert ratings",
-        "mqm": "multidimensional-quality-metrics google-mqm errors error-list",
-        "esa": "error-span-annotation error-spans appraise",
-        "rr": "relative-ranking ranking rankings ranks",
-        "darr": "pairs pairwise da-rr relative-da",
-    }.items()
-    for name in names.split()
-}
 
 
 def protocols_with(option: str) -> list[str]:
@@ -318,7 +285,7 @@ class HumanOptions(Darr, RelativeRanking, Esa):
         "wmt22: da).",
     )
     unit: str = unit("auto", "What is independent: tests take whole units; auto: documents where "
-                     "ten or more are known, else segments; also rater and document+rater.",
+                     "ten or more are known, else segments.",
                      metavar="auto|segment|document|prompt|COLUMN|N")  # fmt: skip
     n_bootstrap: int = bootstraps(least=0)
     raters: Raters | None = source(
@@ -347,8 +314,9 @@ class HumanOptions(Darr, RelativeRanking, Esa):
     def __post_init__(self) -> None:
         check_text(protocol=self.protocol)
         if self.protocol not in PROTOCOLS:
-            names = hint(self.protocol, PROTOCOLS, OTHER_PROTOCOLS)
-            raise UsageError(f"unknown protocol '{self.protocol}'; {names}")
+            raise UsageError(
+                f"unknown protocol '{self.protocol}'; {hint(self.protocol, PROTOCOLS)}"
+            )
         super().__post_init__()
 
     def changed(self) -> list[str]:

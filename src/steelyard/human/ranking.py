@@ -1,13 +1,9 @@
-"""From mean ratings of outputs to a ranking: units, tests of pairs, clusters, verdicts.
-
-Documents are units of segments, the same for all systems. Raters are units of outputs: two systems
-on one segment have two of them, which no pairing undoes; ``document+rater`` takes both at once.
-"""
+"""From mean ratings of outputs to a ranking: units, tests of pairs, clusters, verdicts."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -22,17 +18,7 @@ from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.judgements import Codes, Floats, Ratings
 from steelyard.data.segments import Segments, Texts
-from steelyard.data.units import (
-    DOCUMENT,
-    RATER,
-    SEGMENT,
-    UnitEffect,
-    Units,
-    column_of,
-    rater_groups,
-    too_few_groups,
-    units_of,
-)
+from steelyard.data.units import SEGMENT, UnitEffect, Units, column_of, units_of
 from steelyard.stats import clusters
 from steelyard.stats.arrays import Counts, group_sums, ratio
 from steelyard.stats.distributions import stdtrit
@@ -44,7 +30,6 @@ from steelyard.stats.paired.tests import (
     flip_interval,
     mean_error,
     t_interval,
-    two_way_mean_error,
 )
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 from steelyard.stats.ranks import ranks, whole
@@ -52,7 +37,6 @@ from steelyard.stats.ranks import ranks, whole
 T = TypeVar("T", bound=np.generic)
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one reads the result
-BOTH = "document+rater"
 EXACT = "permutation"  # the test that holds for few units, too
 _INVERTED = 50  # units up to which an interval inverts the permutation test
 
@@ -185,15 +169,6 @@ class Rule:
         """Correct p-values of all pairs for their number."""
         return adjust_pairs(p, self.correction, symmetric=False)
 
-    def cut(self, p: Floats) -> list[tuple[int, int]]:
-        """Cut an order into clusters; returns the first and the last rank of each system's."""
-        if self.clusters == "wmt":
-            return clusters.wmt_clusters(p, self.alpha)
-        if self.clusters == "strict":
-            # Every system above beats every one below, by p < alpha as in the other rules.
-            return clusters.spans(clusters.never_split_clusters(p, np.nextafter(self.alpha, 0)))
-        return clusters.spans(clusters.neighbour_clusters(p, self.alpha))
-
 
 @dataclass(frozen=True, slots=True)
 class Ordering:
@@ -228,141 +203,88 @@ def best_first(scores: Floats, *, rank_is_range: bool = False) -> Ordering:
     return Ordering(order, whole(rank[order]), rank_is_range=rank_is_range)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Independent:
-    """What is independent among the outputs that were judged.
-
-    ``units`` are those of segments; ``rater`` holds a code for each output, where raters count.
-    """
-
-    name: str
-    units: Units
-    rater: Counts | None = None
-
-    def test(self, asked: str | None, usual: str) -> str:
-        """Return the test to use, one that holds for these units."""
-        if self.rater is not None:
-            usual = "t"
-        elif self.units.few:
-            usual = EXACT
-        test = asked or usual
-        if test == EXACT and self.rater is not None:
-            raise UsageError(
-                f'test="{test}", unit="{self.name}": two systems on one segment have two raters, '
-                'so there is nothing to swap; test="t" has errors by rater'
-            )
-        if test == "rank-sum" and self.name == BOTH:
-            raise UsageError(f'test="{test}": units of two kinds are for test="t"')
-        if self.rater is not None and self.units.few:
-            raise UsageError(f'unit="{self.name}": {self.units.too_few()} for a test by both')
-        if test != EXACT and self.units.few:
-            few = self.units.too_few()
-            raise UsageError(f'test="{test}": {few} for it; test="{EXACT}" is exact')
-        return test
-
-    def p_values(self, averages: Averages, name: str, test: str, order: Counts) -> Floats:
-        """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
-        blocks = self.units.codes
-        if test == EXACT:
-            # Sums that tie with the observation count in full, as in a comparison of systems.
-            flips = pairwise_pvalues(averages.matrix(name)[order], blocks=blocks, tail="ge")
-            np.fill_diagonal(flips.p, np.nan)
-            return few_units_p(flips.p, flips.n, two_sided=False)
-
-        def split(column: NDArray[T]) -> list[NDArray[T]]:
-            parts = averages.by_system(column)
-            return [parts[i] for i in order]
-
-        samples = split(averages.values[name])
-        units = [split(codes) for codes in self._codes(averages)]
-        if test == "rank-sum" and self.rater is None and blocks is None:
-            p = unpaired.rank_sum_test(samples)
-        elif test == "rank-sum":
-            p = unpaired.rank_sum_test_by_unit(samples, units[0])
-        else:
-            p = unpaired.unpaired_means_test(samples, *units)
-        # Of unpaired outputs, the smaller of two samples counts, and the fewer of two kinds.
-        counts = np.array([[len(np.unique(codes)) for codes in kind] for kind in units]).min(axis=0)
-        return few_units_p(p, np.minimum(counts[:, None], counts), two_sided=False)
-
-    def _codes(self, averages: Averages) -> list[Counts]:
-        """Return the codes of the units of each output; raters beside documents last."""
-        blocks = self.units.codes
-        rows = np.arange(len(averages.segments)) if blocks is None else blocks
-        if self.rater is None:
-            return [rows[averages.segment]]
-        return [self.rater] if self.name == RATER else [rows[averages.segment], self.rater]
-
-    def errors(self, averages: Averages, name: str) -> Floats:
-        """Return the standard error of each system's mean, by unit."""
-        samples = averages.by_system(averages.values[name])
-        codes = [averages.by_system(kind.astype(np.int64)) for kind in self._codes(averages)]
-        alone = self.rater is None and self.units.codes is None
-        error = two_way_mean_error if len(codes) > 1 else mean_error
-        return np.array([
-            float(error(sample[None, :], *([None] if alone else units)).error[0])
-            for sample, *units in zip(samples, *codes, strict=True)
-        ])  # fmt: skip
-
-    def effect(self, averages: Averages, name: str) -> UnitEffect:
-        """Measure what it changes that judgements of a unit are alike."""
-        if self.rater is None:
-            effect = self.units.effect(averages.matrix(name))
-            if self.units.codes is None or not np.isnan(effect.design_effect):
-                return effect
-        else:
-            n = self.units.n if self.name == BOTH else len(np.unique(self.rater))
-            effect = UnitEffect(self.name, n, float("nan"))
-        # Systems share no segment, or no rater, so that differences do not tell: means do.
-        alone = Independent(SEGMENT, Units(SEGMENT, len(averages.segments)))
-        ratios = ratio(self.errors(averages, name) ** 2, alone.errors(averages, name) ** 2)
-        ratios = ratios[~np.isnan(ratios)]
-        middle = float(np.median(ratios)) if ratios.size else float("nan")
-        return replace(effect, design_effect=middle)
+def choose_test(units: Units, asked: str | None, usual: str) -> str:
+    """Return the test to use, one that holds for these units."""
+    if units.few and asked not in (None, EXACT):
+        raise UsageError(f'test="{asked}": {units.too_few()} for it; test="{EXACT}" is exact')
+    return asked or (EXACT if units.few else usual)
 
 
-def named_column(unit: str) -> str | None:
-    """Return the column that a unit of judgements is named after."""
-    return None if unit in (RATER, BOTH) else column_of(unit)
+def pair_pvalues(averages: Averages, name: str, units: Units, test: str, order: Counts) -> Floats:
+    """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
+    if test == EXACT:
+        # Sums that tie with the observation count in full, as in a comparison of systems.
+        flips = pairwise_pvalues(averages.matrix(name)[order], blocks=units.codes, tail="ge")
+        np.fill_diagonal(flips.p, np.nan)
+        return few_units_p(flips.p, flips.n, two_sided=False)
+    samples, blocks = _samples(averages, name, units, order)
+    if test != "rank-sum":
+        p = unpaired.unpaired_means_test(samples, blocks)
+    elif units.codes is None:
+        p = unpaired.rank_sum_test(samples)
+    else:
+        p = unpaired.rank_sum_test_by_unit(samples, blocks)
+    counts = np.array([len(np.unique(x)) for x in blocks])  # the smaller of two samples counts
+    return few_units_p(p, np.minimum(counts[:, None], counts), two_sided=False)
 
 
-def independent(averages: Averages, ratings: Ratings, unit: str) -> tuple[Independent, list[str]]:
-    """Find what is independent among the outputs, with warnings."""
+def _samples(
+    averages: Averages, name: str, units: Units, order: Iterable[int]
+) -> tuple[list[Floats], list[Counts]]:
+    """Return the scores of the outputs of each system, in this order, and codes of their units."""
+    codes = averages.segment if units.codes is None else units.codes[averages.segment]
+    values, blocks = averages.by_system(averages.values[name]), averages.by_system(codes)
+    return [values[i] for i in order], [blocks[i].astype(np.int64) for i in order]
+
+
+def errors_of_means(averages: Averages, name: str, units: Units) -> Floats:
+    """Return the standard error of each system's mean, by unit."""
+    samples = zip(*_samples(averages, name, units, range(len(averages.systems))), strict=True)
+    alone = units.codes is None
+    return np.array([mean_error(x[None], None if alone else codes).error[0]
+                     for x, codes in samples])  # fmt: skip
+
+
+def unit_effect(averages: Averages, name: str, units: Units) -> UnitEffect:
+    """Measure what it changes that judgements of a unit are alike."""
+    effect = units.effect(averages.matrix(name))
+    if units.codes is None or not np.isnan(effect.design_effect):
+        return effect
+    # Systems share no segment, so that differences do not tell: means do.
+    alone = Units(SEGMENT, len(averages.segments))
+    by_unit, by_segment = (errors_of_means(averages, name, x) for x in (units, alone))
+    ratios = ratio(by_unit**2, by_segment**2)
+    ratios = ratios[~np.isnan(ratios)]
+    return replace(effect, design_effect=float(np.median(ratios)) if ratios.size else np.nan)
+
+
+def independent(averages: Averages, unit: str) -> Units:
+    """Find what is independent among the outputs."""
     segments = Segments(
         averages.segments,
         averages.documents,
         averages.domains,
         averages.sources,
-        document_column=named_column(unit),
+        document_column=column_of(unit),
     )
     used = np.zeros(len(segments), dtype=bool)
     used[averages.segment] = True
-    units = units_of(segments, {RATER: SEGMENT, BOTH: DOCUMENT}.get(unit, unit), used)
-    warnings = [] if unit == RATER else list(units.warnings)
-    if unit not in (RATER, BOTH):
-        return Independent(units.name, units), warnings
-    groups = rater_groups(ratings, averages.systems, averages.segments)
-    rater = groups[averages.system, averages.segment]
-    few = too_few_groups(rater, ratings)
-    if few is not None:
-        raise UsageError(f'unit="{unit}": {few}')
-    codes = np.unique(rater, return_inverse=True)[1].astype(np.int64)
-    return Independent(unit, units, codes), warnings
+    return units_of(segments, unit, used)
 
 
-def order_systems(averages: Averages, name: str, rule: Rule, units: Independent) -> Ordering:
+def order_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Ordering:
     """Order systems by the mean of a score, test all pairs, and cut the order into clusters."""
     base = best_first(averages.means(name))
     if rule.clusters == "none" or not 1 < len(averages.systems) <= MAX_SYSTEMS:
         return base
-    alone = units.p_values(averages, name, rule.test, base.order)
+    alone = pair_pvalues(averages, name, units, rule.test, base.order)
     p = rule.adjusted(alone)
     return replace(
         base,
         p=p,
         two_sided=np.minimum(1.0, 2 * alone),
         wins=clusters.wins(p, rule.alpha).tolist(),
-        cluster=rule.cut(p),
+        cluster=clusters.wmt_clusters(p, rule.alpha),
         range=clusters.rank_ranges(p, rule.alpha),
     )
 
@@ -388,12 +310,12 @@ class Placement:
     more: Mapping[str, Any] = field(default_factory=dict)
 
 
-def rank_systems(averages: Averages, name: str, rule: Rule, units: Independent) -> Placement:
+def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Placement:
     """Rank systems by the mean of a score, with the verdicts on the first one."""
     ordering = order_systems(averages, name, rule, units)
-    overall, errors = averages.means(name), units.errors(averages, name)
+    overall, errors = averages.means(name), errors_of_means(averages, name, units)
     few = len(averages.systems) <= MAX_SYSTEMS
-    unit = units.effect(averages, name) if few else None
+    unit = unit_effect(averages, name, units) if few else None
     placement = Placement(
         ordering=ordering, overall=overall, rule=None, unit=unit, errors=errors[ordering.order]
     )
@@ -404,7 +326,7 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Independent) 
     def half_widths(first: int, other: int) -> tuple[float, float]:
         if rule.test == EXACT:
             gap = scores[first] - scores[other]
-            return paired_half_widths(gap, units.units.codes, 1 - rule.alpha)
+            return paired_half_widths(gap, units.codes, 1 - rule.alpha)
         quantile = float(stdtrit(freedom, 1 - rule.alpha / 2))
         return (quantile * float(np.hypot(errors[first], errors[other])),) * 2
 

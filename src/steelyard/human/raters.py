@@ -23,15 +23,12 @@ from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
 from steelyard.stats.paired.tests import wilcoxon_test
 
 _MOST_PAIRS = 20_000_000  # comparisons of systems by one rater above which none are listed
-_DIGITS = {"mean": 1, "sd": 1, "low": 1, "high": 1, "range_use": 2, "bias": 2, "r": 2,
+_DIGITS = {"mean": 1, "sd": 1, "low": 1, "high": 1, "bias": 2, "r": 2,
            "bad_ref_gap": 1, "bad_ref_p": 3, "repeat_gap": 1, "repeat_p": 3,
            "seconds": 1}  # fmt: skip
 #: On a narrow screen whether a rater is to be believed stays, and why.
-_IMPORTANCE = {"verdict": 8, "reason": 7, "n_shared": 2, "range_use": 2, "sd": 3}
-_NOTES = (
-    "n_shared: outputs that others rated too; bias: mean difference to them; r: correlation",
-    "range_use: width of the middle 90% of the ratings, to that of all raters together",
-)
+_IMPORTANCE = {"verdict": 8, "reason": 7, "n_shared": 2, "sd": 3}
+_NOTE = "n_shared: outputs that others rated too; bias: mean difference to them; r: correlation"
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,19 +257,6 @@ def with_others(views: Opinions, n_raters: int) -> WithOthers:
     return WithOthers(n, mean(value - others), r)
 
 
-def _range_use(ratings: Ratings, rows: NDArray[np.bool_]) -> Floats:
-    """Return how much of the scale each rater uses: the middle 90%, to that of all raters."""
-
-    def width(values: Floats) -> float:
-        low, high = np.quantile(values, [0.05, 0.95])
-        return float(high - low)
-
-    value = np.where(rows, ratings.value, np.nan)
-    rated = value[~np.isnan(value)]
-    whole = width(rated) if rated.size else 0.0
-    return ratio(_each_rater(len(ratings.raters), ratings.rater, value, width), whole)
-
-
 def comparisons(views: Opinions, n_systems: int) -> agreement.Orderings | None:
     """List which of two systems each rater puts first on each segment.
 
@@ -311,10 +295,10 @@ def rater_table(
     alike = with_others(opinions(ratings, comparable, rows), size)
     columns: dict[str, Any] = {
         "rater": ratings.raters, "n_ratings": scale.n, "mean": scale.mean, "sd": scale.sd,
-        "low": scale.low, "high": scale.high, "range_use": _range_use(ratings, rows),
+        "low": scale.low, "high": scale.high,
         "n_shared": others.n, "bias": others.bias, "r": alike.r,
     }  # fmt: skip
-    notes = [*_NOTES]
+    notes = [_NOTE]
     tests = ratings.is_item("attention") & ~np.isnan(ratings.value)
     if tests.any():
         n = np.bincount(ratings.rater[tests], minlength=size)
@@ -348,7 +332,6 @@ def rater_table(
 def agreements(
     ratings: Ratings,
     scores: Mapping[str, Floats],
-    rows: NDArray[np.bool_],
     *,
     n_resamples: int,
     rng: np.random.Generator,
@@ -357,6 +340,7 @@ def agreements(
     if ratings.raters == (UNKNOWN,):
         return {}
     result: dict[str, Any] = {}
+    rows = ratings.is_item("system", "repeat")
     alpha = partial(agreement.krippendorff_alpha, n_resamples=n_resamples)
     order = partial(agreement.ranking_agreement, n_resamples=n_resamples)
     for (name, value), stream in zip(scores.items(), rng.spawn(len(scores)), strict=True):
@@ -377,22 +361,3 @@ def agreements(
         entry["repeats_mean_difference"] = float(gap.mean()) if len(gap) else float("nan")
         result[name] = entry
     return result
-
-
-def class_agreement(
-    ratings: Ratings, value: Floats, rows: NDArray[np.bool_], n: int, rng: np.random.Generator
-) -> dict[str, Any]:
-    """Agreement of raters on a class per output, as the heaviest error is."""
-    views = opinions(ratings, value, rows)
-    first, second = rng.spawn(2)
-    alpha = agreement.krippendorff_alpha(
-        views.unit, views.value, "nominal", n_resamples=n, rng=first
-    )
-    kappa = agreement.fleiss_kappa(views.unit, views.value, n_resamples=n, rng=second)
-    entry = {"alpha_nominal": alpha.to_dict(), "fleiss_kappa": kappa.to_dict()}
-    if len(ratings.raters) == 2:
-        units, position = np.unique(views.unit, return_inverse=True)
-        both = np.full((2, len(units)), np.nan)  # NaN where a rater did not judge an output
-        both[views.rater, position] = views.value
-        entry["cohen_kappa"] = agreement.cohen_kappa(*both).to_dict()
-    return entry

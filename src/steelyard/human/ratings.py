@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,14 +17,17 @@ from steelyard.core.errors import DegenerateError, InputError, UsageError, hint
 from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.data.judgements import Floats, Ratings, encode
+from steelyard.data.judgements import ErrorSpan, Floats, Ratings, encode
 from steelyard.data.segments import Segments, Texts, positions
+from steelyard.data.units import column_of
 from steelyard.formats import columns as roles
+from steelyard.formats import toml
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import errors as errorlists
 from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.rawtable import RawTable
-from steelyard.human import mqm, official, raters
+from steelyard.formats.toml import Section
+from steelyard.human import official, raters
 from steelyard.human.options import PRESETS, HumanOptions
 from steelyard.human.ranking import (
     MAX_SYSTEMS,
@@ -31,9 +38,9 @@ from steelyard.human.ranking import (
     Rule,
     average,
     by_rater,
+    choose_test,
     independent,
-    named_column,
-    order_systems,
+    outputs,
     rank_systems,
 )
 from steelyard.human.results import HumanScores, place_systems
@@ -41,7 +48,240 @@ from steelyard.human.run import Inputs, Scorer
 from steelyard.stats.arrays import group_sums
 from steelyard.stats.ranks import ranks, whole
 
+FOLDER = Path(__file__).parent / "weights"
+NAMED = ("wmt", "wmt21")
+MAX_CATEGORIES = 8  # columns of the error profile; the rest are added up
 ENOUGH = 15  # ratings of an output that direct assessment asks for, to use scores of segments
+
+
+# What marked errors cost.
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What errors cost: a weight per severity, and rules for categories that differ.
+
+    A rule is a category with all below it and a severity, or None for any, with its weight.
+    """
+
+    severities: dict[str, Fraction]
+    rules: Mapping[tuple[tuple[str, ...], str | None], Fraction]
+    name: str = "wmt"
+
+    def weight(self, error: ErrorSpan) -> Fraction:
+        """Return the cost of an error; the most specific rule decides."""
+        severity = errorlists.severity(error.severity)
+        if severity not in self.severities:
+            raise UsageError(errorlists.no_weight({error.severity: 1}, self.severities))
+        category = _parts(error.category)
+        for depth in range(len(category), 0, -1):
+            for of_severity in (severity, None):
+                if (category[:depth], of_severity) in self.rules:
+                    return self.rules[category[:depth], of_severity]
+        return self.severities[severity]
+
+    def unknown(self, ratings: Ratings) -> dict[str, int]:
+        """Count the errors of outputs whose severity has no weight, by severity."""
+        if ratings.errors is None:
+            return {}
+        counts: Counter[str] = Counter()
+        for row in np.flatnonzero(ratings.is_item("system", "repeat")):
+            counts.update(error.severity for error in ratings.errors[row] or ())
+        weighed = self.severities
+        return {s: n for s, n in sorted(counts.items()) if errorlists.severity(s) not in weighed}
+
+
+def _parts(category: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in category.casefold().split("/"))
+
+
+#: Names that the category list of 2020 and 2021 has and later ones do not.
+_OLD_NAMES = {"style/awkward", "accuracy/untranslated text",
+              "terminology/inconsistent use of terminology"}  # fmt: skip
+
+
+def fitting_weights(ratings: Ratings) -> Weights:
+    """Choose between the tables that come with Steelyard by the categories that occur.
+
+    Until 2021, errors of the source cost as much as others; they have been free since. A file with
+    ``source error`` among the categories of those years gets the weights of those years.
+    """
+    names = {error.category for errors in ratings.errors or () for error in errors or ()}
+    categories = {"/".join(_parts(name)) for name in names}
+    old = "source error" in categories and categories & _OLD_NAMES
+    return read_weights("wmt21" if old else "wmt")
+
+
+def read_weights(path: str | Path = "wmt") -> Weights:
+    """Read a table of weights: ``wmt``, ``wmt21``, or a TOML file.
+
+    >>> weights = read_weights()
+    >>> float(weights.weight(ErrorSpan("Fluency/Punctuation", "Minor")))
+    0.1
+    >>> float(weights.weight(ErrorSpan("Non-translation!", "Major")))
+    25.0
+    """
+    file = toml.read(FOLDER / f"{path}.toml" if path in NAMED else Path(path))
+    file.only(("severity", "rule"))
+    listed = file.keys.get("severity")
+    if not isinstance(listed, dict) or not listed:
+        raise file.error("expected a table [severity] with a weight for each severity")
+    severities = {name.casefold(): _weight(value, name, file) for name, value in listed.items()}
+    severities.setdefault("no-error", Fraction(0))  # what raters write where nothing is wrong
+    rules = [rule for section in file.sections("rule") for rule in _rules(section, severities)]
+    repeated = [rule for rule, count in Counter(rule for rule, _ in rules).items() if count > 1]
+    for category, severity in repeated:
+        named = f"category '{'/'.join(category)}', severity {severity or 'any'}"
+        raise file.error(f"several rules for {named}")
+    return Weights(severities, dict(rules), str(path) if path in NAMED else file.path.name)
+
+
+def _weight(value: Any, name: str, section: Section) -> Fraction:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < 0:
+        raise section.error(f"weight of '{name}': {value!r}, expected a number of at least 0")
+    return Fraction(repr(value))
+
+
+def _rules(
+    rule: Section, severities: Collection[str]
+) -> Iterator[tuple[tuple[tuple[str, ...], str | None], Fraction]]:
+    rule.only(("category", "severity", "weight"))
+    if not {"category", "weight"} <= rule.keys.keys():
+        raise rule.error("a rule needs category and weight")
+    severity = rule.text("severity")
+    folded = None if severity is None else severity.casefold()
+    if folded is not None and folded not in severities:
+        raise rule.error(f"rule for severity '{severity}', which [severity] does not list")
+    categories = rule.keys["category"]
+    for name in categories if isinstance(categories, list) else [categories]:
+        if not isinstance(name, str) or not name.strip():
+            raise rule.error(f"category {name!r}, expected a name")
+        yield (_parts(name), folded), _weight(rule.keys["weight"], name, rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Penalties:
+    """The cost of each rating, in whole units of 1 / ``scale``.
+
+    NaN where no errors were asked for. Whole numbers add up without rounding, so that equal costs
+    stay equal whatever the order of the errors.
+    """
+
+    units: Floats
+    scale: int
+
+    @property
+    def values(self) -> Floats:
+        """What each rating is worth: minus its cost."""
+        return np.asarray(-self.units / self.scale + 0.0)  # no error is 0, not -0
+
+
+def penalties(ratings: Ratings, weights: Weights, cap: float | None = None) -> Penalties:
+    """Add up the weights of the errors of each rating, at most ``cap``."""
+    limit = Fraction(0 if cap is None else repr(float(cap)))
+    fractions = (limit, *weights.severities.values(), *weights.rules.values())
+    scale = math.lcm(*(weight.denominator for weight in fractions))
+    prices: dict[tuple[str, str], int] = {}
+    units = np.full(len(ratings), np.nan)
+    judged = ratings.is_item("system", "repeat")
+    for row, errors in enumerate(ratings.errors or ()):
+        if errors is None:
+            continue
+        costs = []
+        for error in errors:
+            key = (error.category, error.severity)
+            if key not in prices:
+                known = errorlists.severity(error.severity) in weights.severities
+                if not known and not judged[row]:
+                    break  # a control item needs no weights
+                prices[key] = int(weights.weight(error) * scale)
+            costs.append(prices[key])
+        else:
+            units[row] = sum(costs)
+    if cap is not None:
+        units = np.minimum(units, int(limit * scale))
+    return Penalties(units, scale)
+
+
+def mqm_averages(ratings: Ratings, costs: Penalties, name: str = "mqm") -> Averages:
+    """Return minus the mean cost over the ratings of each output; control items are excluded."""
+    rows = ratings.is_item("system", "repeat") & ~np.isnan(costs.units)
+    whole = average(ratings, {name: -costs.units}, rows)
+    return replace(whole, values={name: whole.values[name] / costs.scale + 0.0})
+
+
+def error_rows(ratings: Ratings, weights: Weights) -> list[dict[str, Any]]:
+    """Count errors by system, category and severity, with their cost per rated output.
+
+    Outputs with several ratings share their weight among them, so the costs of a system add up to
+    minus its score (before a cap).
+    """
+    if ratings.errors is None:
+        return []
+    asked = np.array([errors is not None for errors in ratings.errors])
+    rows = np.flatnonzero(ratings.is_item("system", "repeat") & asked)
+    cells, cell, n = np.unique(outputs(ratings)[rows], return_inverse=True, return_counts=True)
+    sizes = np.bincount(cells // max(1, len(ratings.segments)), minlength=len(ratings.systems))
+    counts: Counter[tuple[int, str, str]] = Counter()
+    cost: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
+    share: defaultdict[tuple[int, str, str], Fraction] = defaultdict(Fraction)
+    for row, size in zip(rows.tolist(), n[cell].tolist(), strict=True):
+        for error in ratings.errors[row] or ():
+            category = "/".join(_parts(error.category)) or "(no category)"
+            key = (int(ratings.system[row]), category, errorlists.severity(error.severity))
+            counts[key] += 1
+            share[key] += Fraction(1, size)
+            cost[key] += weights.weight(error) / size
+    return [
+        {
+            "system": ratings.systems[key[0]],
+            "category": key[1],
+            "severity": key[2],
+            "n_errors": counts[key],
+            "errors_per_output": float(share[key] / int(sizes[key[0]])),
+            "cost_per_output": float(cost[key] / int(sizes[key[0]])),
+        }
+        for key in sorted(counts)
+    ]
+
+
+def profile(rows: list[dict[str, Any]], systems: Collection[str]) -> Table:
+    """Show what the errors of each system cost per output, by the first part of the category."""
+    cost: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    errors: defaultdict[str, float] = defaultdict(float)
+    for row in rows:
+        cost[row["category"].partition("/")[0]][row["system"]] += row["cost_per_output"]
+        errors[row["system"]] += row["errors_per_output"]
+    heaviest = sorted(cost, key=lambda top: (-sum(cost[top].values()), top))
+    heaviest = [top for top in heaviest if any(cost[top].values())]
+    groups = {top: [top] for top in heaviest[:MAX_CATEGORIES]}
+    groups |= {"others": heaviest[MAX_CATEGORIES:]} if heaviest[MAX_CATEGORIES:] else {}
+    columns = (Column("system"), Column("errors", digits=2),
+               *(Column(name, digits=3) for name in groups))  # fmt: skip
+    body = tuple(
+        (name, errors[name],
+         *(sum(cost[top][name] for top in tops) for tops in groups.values()))
+        for name in systems
+    )  # fmt: skip
+    notes = ("errors per output, and what they cost per output by category",)
+    return Table("Error profile", columns, body, notes)
+
+
+def values_of(ratings: Ratings) -> tuple[Floats, list[str]]:
+    """Return what each rating is worth, and a note where that is minus the cost of its errors."""
+    value = np.where(ratings.is_item("attention"), np.nan, ratings.value)  # a test is no rating
+    if ratings.errors is None or not np.isnan(value).all():
+        return value, []
+    weights = fitting_weights(ratings)
+    unknown = weights.unknown(ratings)
+    if unknown:
+        raise UsageError(errorlists.no_weight(unknown, weights.severities))
+    note = "ratings are lists of errors: a value is minus their cost, as for MQM"
+    return penalties(ratings, weights).values, [note]
+
+
+# From ratings to results.
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +292,6 @@ class _Scored:
     scale: raters.RaterScale
     values: Mapping[str, Floats]
     averages: Averages
-    penalties: mqm.Penalties | None
     warnings: tuple[str, ...]
 
 
@@ -79,14 +318,10 @@ class _DirectAssessment(Scorer):
         """Return the severities that errors may have, where each must have a weight."""
         if not self.costs:
             return None
-        weights = mqm.read_weights(options.weights or "wmt")
-        return weights.widened(dict(options.severity)).severities
+        return read_weights(options.weights or "wmt").severities
 
-    def score(
-        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
-    ) -> HumanScores:
+    def score(self, inputs: Inputs, options: HumanOptions, rng: np.random.Generator) -> HumanScores:
         """Run the protocol on the ratings that were read."""
-        (inputs,) = read.values()
         if not isinstance(inputs.judgements, Ratings):
             raise self.missing("no raw ratings")
         return self.rate(inputs.judgements, options, rng, inputs.about)
@@ -139,9 +374,9 @@ class _DirectAssessment(Scorer):
         more = {**placed.more, **more}
         if weights is not None and scored.ratings.errors is not None:
             names = [system.system for system in systems]
-            rows = mqm.error_rows(scored.ratings, weights)
+            rows = error_rows(scored.ratings, weights)
             more["errors"] = [row for row in rows if row["system"] in set(names)]
-            tables["profile"] = mqm.profile(more["errors"], names)
+            tables["profile"] = profile(more["errors"], names)
         settings = {
             **({} if options.preset is None else dict.fromkeys(("preset", "clusters"),
                                                                options.preset)),
@@ -161,7 +396,9 @@ class _DirectAssessment(Scorer):
             p=placed.ordering.p,
             decisions=placed.decisions,
             by_document=placed.by_document,
-            agreement=_agreement(scored, options.n_bootstrap, rng),
+            agreement=raters.agreements(
+                scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=rng.spawn(1)[0]
+            ),
             failed_raters=failed,
             removed_raters=removed,
             unit=placed.unit,
@@ -175,7 +412,7 @@ class _DirectAssessment(Scorer):
 
     def _weights(
         self, ratings: Ratings, options: HumanOptions
-    ) -> tuple[mqm.Weights | None, dict[str, Any], list[str]]:
+    ) -> tuple[Weights | None, dict[str, Any], list[str]]:
         """Return what errors cost, the facts on it, and warnings; None where some have no weight.
 
         Weights that nobody fixed are those that fit the categories.
@@ -184,22 +421,13 @@ class _DirectAssessment(Scorer):
             return None, {}, []
         warnings: list[str] = []
         if options.weights is not None:
-            weights = mqm.read_weights(options.weights)
+            weights = read_weights(options.weights)
         else:
-            weights = mqm.fitting_weights(ratings)
+            weights = fitting_weights(ratings)
             if weights.name != "wmt":
                 today = 'weights="wmt" for today\'s'
                 warnings.append(f"categories of 2020-21: weights {weights.name} ({today})")
-        further = dict(options.severity)
-        weights = weights.widened(further)
-        spans = (span for row in ratings.errors or () for span in row or ())
-        marked = {errorlists.severity(span.severity) for span in spans}
-        absent = [name for name in further if errorlists.severity(name) not in marked]
-        if absent:  # a name may be misspelt
-            shown = f"{listed(absent, 6)} (found: {listed(sorted(marked), 6) or 'none'})"
-            warnings.append(f"severity sets weights that no error has: {shown}")
         facts: dict[str, Any] = {"weights": weights.name, "cap": options.cap}
-        facts |= {"severity": further} if further else {}
         unknown = weights.unknown(ratings)
         if not unknown:
             return weights, {"weights": facts}, warnings
@@ -213,16 +441,16 @@ class _DirectAssessment(Scorer):
         self,
         ratings: Ratings,
         options: HumanOptions,
-        weights: mqm.Weights | None,
+        weights: Weights | None,
         about: Segments | None,
     ) -> _Scored:
         """Turn ratings into averages per output."""
-        costs: mqm.Penalties | None = None
+        costs: Penalties | None = None
         if self.costs:
             if ratings.errors is None:
                 raise UsageError("protocol mqm: the ratings hold no errors")
             assert weights is not None
-            costs = mqm.penalties(ratings, weights, options.cap)
+            costs = penalties(ratings, weights, options.cap)
             tests = ratings.is_item("attention")
             ratings = replace(ratings, value=np.where(tests, ratings.value, costs.values))
         scale = raters.rater_scale(ratings)
@@ -232,12 +460,12 @@ class _DirectAssessment(Scorer):
             values[f"{self.raw.removesuffix('_raw')}_z"] = raters.standardise(ratings, scale)
         rows = ratings.is_item("system", "repeat") & _complete(values)
         if costs is not None and len(values) == 1:
-            averages = mqm.mqm_averages(ratings, costs)
+            averages = mqm_averages(ratings, costs)
         else:
             averages = average(ratings, dict(reversed(values.items())), rows)
         if self.weighs and not self.costs and ratings.errors is not None and weights is not None:
             # What the marked spans alone would give, as in MQM.
-            spans = mqm.mqm_averages(ratings, mqm.penalties(ratings, weights), "esa_spans")
+            spans = mqm_averages(ratings, penalties(ratings, weights), "esa_spans")
             column = spans.matrix("esa_spans")[averages.system, averages.segment]
             averages = replace(averages, values={**averages.values, "esa_spans": column})
         if not len(averages.n):
@@ -251,25 +479,26 @@ class _DirectAssessment(Scorer):
         wanted -= set(options.drop_systems)
         if not wanted:
             raise UsageError("no system is left")
-        named_unit = named_column(options.unit) is not None
+        named_unit = column_of(options.unit) is not None
         averages, warnings = describe(
             averages.select(wanted), ratings, about, named_unit=named_unit
         )
-        return _Scored(ratings, scale, values, averages, costs, tuple(warnings))
+        return _Scored(ratings, scale, values, averages, tuple(warnings))
 
     def _placed(
         self, ratings: Ratings, averages: Averages, name: str, options: HumanOptions
     ) -> Placement:
         """Rank systems by the mean of a score, or as a preset says."""
-        units, warnings = independent(averages, ratings, options.unit)
-        test = units.test(options.test, self.test)
+        units = independent(averages, options.unit)
+        warnings = list(units.warnings)
+        test = choose_test(units, options.test, self.test)
         rule = Rule(options.clusters, test, options.alpha, options.correction)
         if len(averages.systems) > MAX_SYSTEMS and rule.clusters != "none":
             most = f"more than {MAX_SYSTEMS} systems"
             warnings.append(f"{most}: pairs are not tested, and there are no clusters")
         if options.preset is None:
             return replace(rank_systems(averages, name, rule, units), warnings=tuple(warnings))
-        plain = order_systems(averages, name, rule, units)
+        plain = rank_systems(averages, name, rule, units)
         beside = f"{test} test by {units.name}"
         beside += "" if averages.documents else " (documents are not known)"
         return official.rank_systems(
@@ -338,18 +567,6 @@ def _rated(scored: _Scored) -> dict[str, Ratings]:
     }
 
 
-def _agreement(scored: _Scored, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
-    ratings, rows = scored.ratings, scored.ratings.is_item("system", "repeat")
-    of_values, of_classes = rng.spawn(2)
-    result = raters.agreements(ratings, scored.values, rows, n_resamples=n_resamples, rng=of_values)
-    if result and scored.penalties is not None:
-        heaviest = scored.penalties.heaviest
-        result["heaviest error"] = raters.class_agreement(
-            ratings, heaviest, rows, n_resamples, of_classes
-        )
-    return result
-
-
 def check_systems(options: HumanOptions, judged: Collection[str]) -> None:
     """Refuse to keep or drop a system that nobody judged."""
     for name in (*(options.systems or ()), *options.drop_systems):
@@ -413,12 +630,7 @@ def describe(
     What the texts do not know is taken from the ratings; documents the other way round where the
     ratings hold the column that the user named as the unit.
     """
-    segments = averages.segments
-    documents, warnings = _of_ratings(ratings, "document")
-    if named_unit and warnings:
-        raise UsageError(f"unit=...: {warnings[0]}")
-    domains, torn = _of_ratings(ratings, "domain")
-    warnings += torn
+    segments, warnings = averages.segments, []
     at = positions(segments, () if about is None else about.ids)
     absent = [segments[k] for k in np.flatnonzero(at < 0)]
     if about is not None and len(absent) == len(segments):
@@ -428,37 +640,34 @@ def describe(
         verb = "is" if len(absent) == 1 else "are"
         count = f"{plural(len(absent), 'segment')} of the ratings {verb} not in the texts"
         warnings.append(f"{count}: {listed(absent, 5)}")
-
-    def in_texts(name: str) -> list[str | None]:
-        column: Texts | None = getattr(about, name, None)
-        return [None if column is None or k < 0 else column[k] for k in at]
-
-    def either(first: Sequence[str | None], second: Sequence[str | None]) -> Texts | None:
-        column = tuple(a or b for a, b in zip(first, second, strict=True))
-        return column if any(column) else None
-
-    of_texts, of_ratings = in_texts("documents"), [documents.get(name) for name in segments]
-    rows = zip(segments, of_texts, of_ratings, strict=True)
-    differ = [row for row in rows if row[1] and row[2] and row[1] != row[2]]
-    if named_unit and documents:
-        of_texts = of_ratings
-    elif differ:
-        first = "{} ('{}' and '{}')".format(*differ[0])
-        count = f"{plural(len(differ), 'segment')} with another document in the ratings"
-        warnings.append(f"{count}, first {first}: those of the texts count")
-    return replace(
-        averages,
-        documents=either(of_texts, of_ratings),
-        domains=either(in_texts("domains"), [domains.get(name) for name in segments]),
-        sources=either(in_texts("sources"), [None] * len(segments)),
-    ), warnings
+    columns: dict[str, Any] = {}
+    for kind in ("documents", "domains", "sources"):
+        column: Texts | None = getattr(about, kind, None)
+        of_texts = [None if column is None or k < 0 else column[k] for k in at]
+        names, torn = _of_ratings(ratings, kind[:-1])
+        named = named_unit and kind == "documents"
+        if named and torn:
+            raise UsageError(f"unit=...: {torn[0]}")
+        of_ratings = [names.get(name) for name in segments]
+        rows = zip(segments, of_texts, of_ratings, strict=True)
+        differ = [row for row in rows if row[1] and row[2] and row[1] != row[2]]
+        if named and names:
+            of_texts = of_ratings
+        elif kind == "documents" and differ:
+            first = "{} ('{}' and '{}')".format(*differ[0])
+            count = f"{plural(len(differ), 'segment')} with another document in the ratings"
+            torn.append(f"{count}, first {first}: those of the texts count")
+        warnings += torn
+        merged = tuple(a or b for a, b in zip(of_texts, of_ratings, strict=True))
+        columns[kind] = merged if any(merged) else None
+    return replace(averages, **columns), warnings
 
 
 def _of_ratings(ratings: Ratings, what: str) -> tuple[dict[str, str], list[str]]:
     """Return the document or domain of each segment that the ratings name; none where two."""
     first: dict[int, str] = {}
     torn: dict[int, str] = {}
-    column: tuple[str, ...] | None = getattr(ratings, what)
+    column: tuple[str, ...] | None = getattr(ratings, what, None)
     for code, name in zip(ratings.segment.tolist(), column or (), strict=column is not None):
         if name and first.setdefault(code, name) != name:
             torn.setdefault(code, name)

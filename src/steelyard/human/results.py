@@ -50,18 +50,15 @@ MOST_PAIRS = 3  # examples of identical outputs that a table shows
 COEFFICIENTS = {
     "alpha_interval": "Krippendorff's alpha (interval)",
     "alpha_ordinal": "Krippendorff's alpha (ordinal)",
-    "alpha_nominal": "Krippendorff's alpha (nominal)",
-    "fleiss_kappa": "Fleiss' kappa",
-    "cohen_kappa": "Cohen's kappa",
     "ranking": "same order of two systems",
     "kappa": "kappa of orders of two systems",
     "repeats_alpha_interval": "alpha of a rater's own repeats",
     "repeats_ranking": "same order by the same rater",
     "repeats_kappa": "kappa of orders by the same rater",
 }
-_HEADLINES = ("alpha_interval", "alpha_ordinal", "alpha_nominal", "fleiss_kappa", "kappa")
-_SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "range_use", "n_shared", "bias", "r",
-          "attention", "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
+_HEADLINES = ("alpha_interval", "alpha_ordinal", "kappa")
+_SHOWN = ("rater", "n_ratings", "n_rankings", "mean", "sd", "n_shared", "bias", "r", "attention",
+          "ties", "agree", "agree_self", "verdict", "reason")  # fmt: skip
 _TESTS = {
     "wilcoxon (greater)": "one-sided Wilcoxon test",
     "wilcoxon (two-sided)": "Wilcoxon test",
@@ -211,10 +208,6 @@ class HumanScores(Result):
         if not top:
             yield "undecided", f"No system has a score by {self.score}."
             return
-        if len({system.score for system in top}) > 1:  # of several sets, each with a first system
-            yield "settled", f"First in their sets by {self.score} are {all_of(names)}."
-            yield "undecided", "No pair was tested: their leads may be chance."
-            return
         if len(top) > 1:
             yield "settled", first_place(names, n, self.score)
             yield "undecided", f"{all_of(names)} have the same score."
@@ -314,18 +307,6 @@ class HumanScores(Result):
 
     # Tables.
 
-    def threshold_curves(self) -> dict[str, list[tuple[float, float]]]:
-        """Return (threshold, pairs kept) of every set, and of their mean, for a figure."""
-        if "thresholds" not in self.parts:
-            raise UsageError("no thresholds were asked for")
-        columns: dict[str, Any] = self.parts["thresholds"].to_columns()
-        at = columns.pop("threshold")
-        del columns["share"]
-        return {
-            name: [(x, float(y)) for x, y in zip(at, cells, strict=True) if y is not None]
-            for name, cells in columns.items()
-        }
-
     def rank_table(self) -> Table:
         """Return ranks as scores that metrics can be compared with; less is better.
 
@@ -424,9 +405,7 @@ class HumanScores(Result):
 
     def pieces(self) -> list[Table | str]:
         """Return the ranking, and what was asked for beside it."""
-        asked = ["changes", "thresholds", "held_back"]
-        if "pairs" in self.parts and len(self.parts["pairs"].columns) > 7:  # with texts or metrics
-            asked.append("pairs")
+        asked = ("changes", "pairs") if "identical" in self.parts else ("changes",)
         return [self.table(), *(self.parts[name] for name in asked if name in self.parts)]
 
 

@@ -6,7 +6,7 @@ systems by them, ranks come from resampled rankings, and judges are compared wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -15,17 +15,15 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
-from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning
-from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import BattleLog, Codes, Floats, Rankings
 from steelyard.data.segments import positions
 from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
 from steelyard.human.options import HumanOptions
-from steelyard.human.ranking import Ordering, Remark, Rule
+from steelyard.human.ranking import Ordering, Rule
 from steelyard.human.results import HumanScores, place_systems
-from steelyard.human.run import Inputs, Scorer, read_inputs
+from steelyard.human.run import Inputs, Scorer
 from steelyard.stats import agreement, clusters
 from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio
 from steelyard.stats.ranks import FITTED, ranks, whole
@@ -50,8 +48,7 @@ _MOST_RUNS = 100  # resamples of TrueSkill, which plays match after match
 class Duels:
     """Pairs of outputs that a judge put in order, that with the lower code on the left.
 
-    ``outcome`` is 1 (left is better), 0.5 or 0; ``row`` codes the ranking that a duel comes from;
-    ``alike`` lists identical texts that a judge put in order.
+    ``outcome`` is 1 (left is better), 0.5 or 0; ``row`` codes the ranking that a duel comes from.
     """
 
     systems: tuple[str, ...]
@@ -63,8 +60,6 @@ class Duels:
     segment: Codes
     rater: Codes
     row: Counts
-    n_identical: int = 0
-    alike: tuple[tuple[Cell, ...], ...] = ()
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -79,12 +74,11 @@ class Duels:
         return Battles(self.left, self.right, self.outcome, len(self.systems))
 
 
-def unfold(rankings: Rankings, es: EvalSet | None = None) -> Duels:
+def unfold(rankings: Rankings) -> Duels:
     """Unfold rankings into duels of two outputs each.
 
-    Identical outputs were one output to the judge: a system named ``A+B`` stands for both (where A
-    and B occur on their own, too), and where texts are given, two systems with the same text on a
-    segment do not meet there. Either of them still meets the others.
+    Identical outputs were one output to the judge: a system named ``A+B`` stands for both, where A
+    and B occur on their own, too. They do not meet each other there, but all others.
     """
     n_rows, width = rankings.system.shape
     row = np.repeat(np.arange(n_rows), width)
@@ -94,24 +88,8 @@ def unfold(rankings: Rankings, es: EvalSet | None = None) -> Duels:
     names, slot, code = _split_joined(rankings.systems, code[ranked])
     row, rank = row[ranked][slot], rank[ranked][slot]
     first, second = pairs_within(row)
-    same = slot[first] == slot[second]
-    segment = rankings.segment[row]
-    alike: list[tuple[Cell, ...]] = []
-    if es is not None:
-        column = positions(rankings.segments, es.segments.ids)[segment]
-        blank = (None,) * (es.n_segments + 1)
-        texts = [(*es.outputs.get(name, blank[1:]), None) for name in names]  # the last: nowhere
-        shown = [texts[system][at] for system, at in zip(code, column, strict=True)]
-        pairs = zip(first.tolist(), second.tolist(), strict=True)
-        same |= np.array([shown[a] is not None and shown[a] == shown[b] for a, b in pairs], bool)
-        for a, b in zip(first[same].tolist(), second[same].tolist(), strict=True):
-            if rank[a] != rank[b]:
-                better, worse = (a, b) if rank[a] < rank[b] else (b, a)
-                where = rankings.segments[segment[a]], rankings.raters[rankings.rater[row[a]]]
-                order = names[code[better]], names[code[worse]]
-                alike.append((*where, *order, rank[better].item(), rank[worse].item(),
-                              shown[better]))  # fmt: skip
-    first, second = first[~same], second[~same]
+    meet = slot[first] != slot[second]
+    first, second = first[meet], second[meet]
     again = code[first] == code[second]
     if again.any():
         raise UsageError(f"system '{names[code[first][again][0]]}' stands twice in one ranking")
@@ -124,11 +102,9 @@ def unfold(rankings: Rankings, es: EvalSet | None = None) -> Duels:
         left=code[left].astype(np.int32),
         right=code[right].astype(np.int32),
         outcome=0.5 + np.sign(rank[right] - rank[left]) / 2,
-        segment=segment[left],
+        segment=rankings.segment[row[left]],
         rater=rankings.rater[row[left]],
         row=np.unique(row[left], return_inverse=True)[1],
-        n_identical=int(same.sum()),
-        alike=tuple(sorted(alike)),
     )
 
 
@@ -233,33 +209,13 @@ def _ranks(scores: Floats, by: str) -> Floats:
     return ranks(np.exp(scores), close=FITTED) if by == "bt" else ranks(scores)
 
 
-def accuracy(scores: Mapping[str, Floats], systems: Sequence[str], held: Duels) -> Table:
-    """Count the held-back duels that each model predicts: the higher score wins."""
-    to = positions(held.systems, systems)
-    left, right = to[held.left], to[held.right]
-    scored, tied = (left >= 0) & (right >= 0), held.outcome == 0.5
-    decided = scored & ~tied
-    n = int(decided.sum())
-    rows: list[tuple[Cell, ...]] = []
-    for name, score in scores.items():
-        lead = score[left[decided]] - score[right[decided]]
-        right_calls = int((np.sign(lead) == np.sign(held.outcome[decided] - 0.5)).sum())
-        rows.append((name, right_calls / n if n else float("nan"), right_calls, n))
-    shares = Column("accuracy", "higher", digits=4)
-    columns = (Column("model"), shares, Column("right"), Column("pairs"))
-    notes = [f"{plural(int((scored & tied).sum()), 'tied pair')} left out"]
-    unknown = int((~scored).sum())
-    notes += [f"{plural(unknown, 'pair')} of unknown systems left out"] if unknown else []
-    return Table("Held-back pairs", columns, tuple(rows), tuple(notes))
-
-
 class _RelativeRanking(Scorer):
     name = "rr"
     expected = "segmentId, judgeId, system1Id, system1rank, system2Id, ..."
 
     def takes(self, form: TableFormat, table: RawTable) -> bool:
         del table
-        return form.gives in (Rankings, EvalSet)  # texts show which outputs are identical
+        return form.gives is Rankings
 
     def refuse(self, options: HumanOptions) -> None:
         """Refuse to choose systems, too: without one of its systems a ranking is another."""
@@ -267,21 +223,12 @@ class _RelativeRanking(Scorer):
         if options.systems is not None or options.drop_systems:
             raise UsageError("systems=... and drop_systems=... do not apply to rankings")
 
-    def score(
-        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
-    ) -> HumanScores:
+    def score(self, inputs: Inputs, options: HumanOptions, rng: np.random.Generator) -> HumanScores:
         """Run the protocol: duels, three models, ranks by resampling, agreement of judges."""
-        (inputs,) = read.values()
-        rankings, es, by = inputs.judgements, inputs.scores, options.by
+        rankings, by = inputs.judgements, options.by
         if not isinstance(rankings, Rankings):
             raise self.missing("no rankings")
-        held: Rankings | None = None
-        if options.held_back is not None:
-            kept = read_inputs([options.held_back], self, options).judgements
-            if not isinstance(kept, Rankings):
-                raise UsageError("the held-back file holds no rankings")
-            held = kept
-        duels = unfold(rankings, es)
+        duels = unfold(rankings)
         if not len(duels):
             raise DegenerateError("no ranking puts two outputs in order")
         rule = Rule(options.clusters, "bootstrap", options.alpha, options.correction)
@@ -290,9 +237,6 @@ class _RelativeRanking(Scorer):
         fitted = fit(duels, by, n_resamples, of_fit)
         scores, draws = fitted.scores, fitted.draws
         warnings: list[str] = []
-        if duels.n_identical:
-            pairs = plural(duels.n_identical, "pair")
-            warnings.append(Remark(f"{pairs} of identical outputs excluded"))
         missing = [s for s, x in zip(duels.systems, scores["bt"], strict=True) if np.isnan(x)]
         if missing:
             why = "they won or lost everything, or never met the others"
@@ -308,16 +252,10 @@ class _RelativeRanking(Scorer):
             "n_segments": np.bincount(seen, minlength=size),
             "n_ratings": np.bincount(sides, minlength=size),
         }
-        tables = {"models": _model_table(duels, fitted, placed.order)}
-        if held is not None:
-            tables["held_back"] = accuracy(scores, duels.systems, unfold(held, es))
-        if es is not None and es.outputs:
-            names = ("segment", "rater", "better", "worse", "rank_better", "rank_worse", "text")
-            shares = f"{len(duels.alike):,} of {plural(duels.n_identical, 'pair')}"
-            title = f"Identical outputs that a judge put in order: {shares}"
-            heads = tuple(Column(name, mixed=True) for name in names)
-            tables["identical"] = Table(title, heads, duels.alike)
-        tables["raters"] = _judge_table(duels, rankings)
+        tables = {
+            "models": _model_table(duels, fitted, placed.order),
+            "raters": _judge_table(duels, rankings),
+        }
         share = f"{100 * (1 - rule.alpha):g}%"
         notes = (
             f"rank: ranks of the cluster (rule {rule.clusters})",
@@ -360,8 +298,7 @@ def _placed(score: Floats, draws: Floats | None, by: str, rule: Rule) -> Orderin
     np.fill_diagonal(p, np.nan)
     p = rule.adjusted(p)
     spans = [_span(column[~np.isnan(column)], rule.alpha / 2, len(order)) for column in drawn.T]
-    cut = _apart(spans) if rule.clusters == "wmt" else rule.cut(p)
-    return replace(base, p=p, cluster=cut, range=spans)
+    return replace(base, p=p, cluster=_apart(spans), range=spans)
 
 
 def _span(drawn: Floats, tail: float, n: int) -> tuple[int, int]:

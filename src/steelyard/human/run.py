@@ -15,12 +15,13 @@ import numpy as np
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile, Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.text import listed, plural
+from steelyard.core.text import plural
 from steelyard.core.warnings import code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.joining import join
 from steelyard.data.judgements import BattleLog, Rankings, Ratings
 from steelyard.data.segments import Segments
+from steelyard.data.units import column_of
 from steelyard.formats import columns as roles
 from steelyard.formats.files import kept
 from steelyard.formats.format import TableFormat
@@ -41,7 +42,7 @@ from steelyard.human.options import (
     parts_of_scale,
     protocols_with,
 )
-from steelyard.human.ranking import ReadingNote, named_column
+from steelyard.human.ranking import ReadingNote
 from steelyard.human.results import HumanScores
 
 Judgements = Ratings | Rankings | BattleLog
@@ -74,10 +75,8 @@ class Scorer(ABC):
     of_sets = False  # it takes the ratings that a set carries
 
     @abstractmethod
-    def score(
-        self, read: Mapping[str, Inputs], options: HumanOptions, rng: np.random.Generator
-    ) -> HumanScores:
-        """Turn what was read, by the name of its set, into scores."""
+    def score(self, inputs: Inputs, options: HumanOptions, rng: np.random.Generator) -> HumanScores:
+        """Turn what was read into scores."""
 
     def takes(self, form: TableFormat, table: RawTable) -> bool:
         """Tell whether it has a use for a table of this format."""
@@ -151,7 +150,7 @@ def human_scores(
     *sources
         Files of raw judgements (or :class:`Ratings`, :class:`Rankings`, frames); for ``da``,
         ``mqm`` and ``esa`` also texts, or tables, with documents and domains of segments; for
-        ``darr`` and ``rr`` texts and scores of metrics, and for ``darr`` a table of human scores.
+        ``darr`` texts, and a table of human scores.
     protocol
         ``da`` (direct assessment), ``mqm``, ``esa``, ``rr`` (rankings) or ``darr``, or one of them
         with its options: ``sy.da(standardised=False)``, ``sy.mqm(cap=25)``. By default what the
@@ -162,8 +161,8 @@ def human_scores(
         ``esa``).
     unit
         What is independent (``da``, ``mqm``, ``esa``): ``segment``, ``document``, a column, a
-        number of consecutive segments, ``rater`` or ``document+rater``; ``auto`` takes documents
-        where at least ten are known, else segments. Presets keep their organisers' unit.
+        number of consecutive segments; ``auto`` takes documents where at least ten are known, else
+        segments. Presets keep their organisers' unit.
     raters
         Who has which logins, so that a person is one rater: ``{person: [logins]}``, or a file of
         that as JSON, or of a table with columns ``login`` and ``person``.
@@ -218,32 +217,28 @@ def score_judgements(
 ) -> HumanScores:
     """Score judgements; settings are fields of :class:`HumanOptions`, the protocol may be None."""
     protocol, why = settings["protocol"], ""
-    if protocol is None and settings.get("each"):
-        protocol = "darr"  # whose option it is
     if protocol is None and not sources:
         raise UsageError(f"no input; and protocol=NAME is one of {', '.join(PROTOCOLS)}")
     options = HumanOptions.of({**settings, "protocol": "da" if protocol is None else protocol})
     columns = selection(options.columns, "columns", "roles and columns, as {'system': 'model'}")
-    for role, column in (("doc", named_column(options.unit)), ("score", options.score)):
+    for role, column in (("doc", column_of(options.unit)), ("score", options.score)):
         columns += () if column is None else ((role, column),)
     options = replace(options, where=selection(options.where), columns=columns)
     if protocol is not None:
         scorer_of(protocol).refuse(options)
         if not sources:
             raise scorer_of(protocol).missing("no input")
-    sets = _groups(sources) if options.each else {"all": sources}
-    held = {name: _read(files, options) for name, files in sets.items()}
+    held = _read(sources, options)
     if protocol is None:
-        protocol, why = _protocol_of(held["all"], options.human)
+        protocol, why = _protocol_of(held, options.human)
         options = replace(options, protocol=protocol)
         scorer_of(protocol).refuse(options)
     scorer = scorer_of(protocol)
-    inputs = {name: _gathered(part, scorer, options) for name, part in held.items()}
-    return _finished(inputs, scorer, options, rng, why)
+    return _finished(_gathered(held, scorer, options), scorer, options, rng, why)
 
 
 def _finished(
-    inputs: Mapping[str, Inputs], scorer: Scorer, options: HumanOptions, rng: Rng, why: str = ""
+    inputs: Inputs, scorer: Scorer, options: HumanOptions, rng: Rng, why: str = ""
 ) -> HumanScores:
     """Score inputs, and add what the result rests on."""
     result = scorer.score(inputs, options, generator(rng))
@@ -253,12 +248,11 @@ def _finished(
         **({"quality-control": True} if options.quality_control else {}),
     }  # fmt: skip
     notes = [f'read as protocol {scorer.name} ({why}); protocol="NAME" changes it'] if why else []
-    notes += [ReadingNote(note, code_of(note)) for part in inputs.values() for note in part.notes]
-    files = tuple(file for part in inputs.values() for file in part.files)
+    notes += [ReadingNote(note, code_of(note)) for note in inputs.notes]
     return replace(
         result,
         warnings=(*notes, *result.warnings),
-        provenance=Provenance.of("human", settings, files, rng, options),
+        provenance=Provenance.of("human", settings, inputs.files, rng, options),
         language_pair=options.lp,
     )
 
@@ -322,23 +316,14 @@ def _gathered(held: _Held, scorer: Scorer, options: HumanOptions) -> Inputs:
     if options.raters is not None:
         if not isinstance(together, (Ratings, Rankings)):
             raise UsageError("raters=... merges logins, which these judgements do not have")
-        person, logins = directassessment.read_persons(options.raters), together.raters
+        person, logins = directassessment.read_persons(options.raters), set(together.raters)
         together = together.renamed_raters(person)
-        notes.append(_merged(person, logins, len(together.raters)))
+        note = f"raters: {plural(len(logins), 'login')} are {plural(len(together.raters), 'rater')}"
+        unknown = len(logins - person.keys()), len(person.keys() - logins)
+        note += "; {} not in the file, {} of the file without a judgement".format(*unknown)
+        notes.append(note if any(unknown) else note.partition(";")[0])
     joined = join(scores) if scores else None
     return Inputs(together, joined, tuple(files), tuple(notes), _known_segments(about))
-
-
-def _merged(person: Mapping[str, str], logins: Sequence[str], n_raters: int) -> str:
-    """Say how many raters the logins of persons are."""
-    note = f"raters: {plural(len(logins), 'login')} are {plural(n_raters, 'rater')}"
-    alone = len(set(logins) - person.keys())
-    note += f"; {plural(alone, 'login')} not in the file, each a rater" if alone else ""
-    unused = sorted(person.keys() - set(logins))
-    if unused:
-        note += f"; {plural(len(unused), 'login')} of the file without a judgement: "
-        note += listed(unused, 5)
-    return note
 
 
 def _protocol_of(held: _Held, human: str | None) -> tuple[str, str]:
@@ -368,16 +353,6 @@ def _shown_by(value: object, human: str | None) -> Iterable[tuple[str, str]]:
             yield ("esa", "scores and marked errors") if scored else ("mqm", "marked errors")
         elif scored:
             yield "da", "scores of raters"
-
-
-def _groups(sources: Sequence[object]) -> dict[str, list[object]]:
-    """Group files by the first part of their names: de-en.pairs.csv and de-en.text.jsonl."""
-    groups: dict[str, list[object]] = {}
-    for source in sources:
-        if not isinstance(source, (str, Path)):
-            raise UsageError("each=True groups files by their names: give paths")
-        groups.setdefault(Path(source).name.partition(".")[0], []).append(source)
-    return groups
 
 
 def _known_segments(sets: Sequence[EvalSet]) -> Segments | None:
@@ -478,7 +453,7 @@ def scored_inputs(
         raise UsageError(f'protocol="{protocol}": no input holds raw ratings')
     if len(rated) > 1:  # files of one tool are one table, whose rows are settled together
         held = _read(rated, options)
-    result = _finished({"all": _gathered(held, scorer, options)}, scorer, options, rng)
+    result = _finished(_gathered(held, scorer, options), scorer, options, rng)
     es = result.rated_set
     assert es is not None  # protocols of single outputs have scores of them
     return [es, *others], load.human or result.score, result.warnings
@@ -486,7 +461,7 @@ def scored_inputs(
 
 def with_costs(es: EvalSet, human: str | None) -> EvalSet:
     """Return a set whose ratings that are lists of errors have the value that errors cost."""
-    from steelyard.human.mqm import values_of
+    from steelyard.human.ratings import values_of
 
     ratings = es.ratings.get(human or "")
     if ratings is None or ratings.errors is None or not np.isnan(ratings.value).all():

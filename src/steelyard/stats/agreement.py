@@ -167,34 +167,6 @@ def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
     return ratio(observed - expected, np.where(room > 1e-12, room, 0))
 
 
-def fleiss_kappa(
-    unit: Codes,
-    value: Floats,
-    *,
-    n_resamples: int = 0,
-    rng: np.random.Generator | None = None,
-) -> Agreement:
-    """Fleiss' kappa: any number of raters put units into classes; units may differ in raters.
-
-    The observed agreement is the mean over units of the share of pairs of judgements that are
-    alike; chance is the sum of the squared shares of the classes.
-    """
-    codes, values = _judged_twice(unit, value)
-    if not len(codes):
-        return Agreement()
-    labels, classes = np.unique(values, return_inverse=True)
-    counts = np.zeros((int(codes.max()) + 1, len(labels)))
-    np.add.at(counts, (codes, classes), 1)
-    size = counts.sum(axis=1)
-    alike = ((counts * counts).sum(axis=1) - size) / (size * (size - 1))
-
-    def coefficient(weights: Floats) -> Floats:
-        share = ratio(weights @ counts, (weights @ size)[:, None])
-        return _beyond_chance(weights @ alike / weights.sum(axis=1), (share * share).sum(axis=1))
-
-    return _resampled(coefficient, len(counts), len(values), n_resamples, rng)
-
-
 @dataclass(frozen=True, slots=True)
 class RankingAgreement:
     """How often two orderings of the same pair of outputs agree.
@@ -321,15 +293,6 @@ def label_shares(labels: Codes | Floats, n_categories: int) -> Floats:
     present = np.flatnonzero(labels >= 0)
     shares[present, labels[present].astype(np.int64)] = 1.0
     return shares
-
-
-def cohen_kappa(first: Floats, second: Floats) -> Agreement:
-    """Cohen's kappa of two raters who put the same units into classes; NaN is missing."""
-    both = ~(np.isnan(first) | np.isnan(second))
-    n = int(both.sum())
-    classes, codes = np.unique(np.concatenate([first[both], second[both]]), return_inverse=True)
-    estimate = kappa(codes[:n], codes[n:], len(classes))
-    return Agreement(estimate.value, estimate.low, estimate.high, n, 2 * n)
 
 
 def kappa(

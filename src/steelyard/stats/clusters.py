@@ -6,14 +6,13 @@ significant and the diagonal is never read. There is no single right way to cut 
 
 * :func:`greedy_clusters`: a new cluster starts with the first item that some member of the current
   one beats (WMT metrics task, soft pairwise accuracy).
-* :func:`neighbour_clusters`: ... that the item right above it beats.
 * :func:`never_split_clusters`: two items that are not significantly different stay together.
 * :func:`compact_letters`: items share a letter if and only if they are not significantly different.
 * :func:`wmt_clusters`, :func:`rank_ranges`: what WMT publishes about human evaluation.
 * :func:`walked_ranges`, :func:`range_clusters`: what it has published since 2025.
 
-Published rules differ at the level itself: :func:`wins`, :func:`wmt_clusters`, :func:`rank_ranges`,
-:func:`walked_ranges` and :func:`neighbour_clusters` ask for p < alpha, the others for p <= alpha.
+Published rules differ at the level itself: :func:`wins`, :func:`wmt_clusters`, :func:`rank_ranges`
+and :func:`walked_ranges` ask for p < alpha, the others for p <= alpha.
 """
 
 from __future__ import annotations
@@ -59,17 +58,6 @@ def greedy_clusters(p: Floats, alpha: float = 0.05) -> Counts:
         if differ[start:i, i].any():
             opens[i] = True
             start = i
-    return _numbered(opens)
-
-
-def neighbour_clusters(p: Floats, alpha: float = 0.05) -> Counts:
-    """Cut where an item is significantly worse (p < alpha) than the one right above it.
-
-    Items far apart in the ranking can share a cluster although they differ significantly.
-    """
-    beats = _beats(p, alpha)
-    opens = np.zeros(len(beats), dtype=bool)
-    opens[1:] = np.diagonal(beats, offset=1)
     return _numbered(opens)
 
 

@@ -41,10 +41,9 @@ from steelyard.human.darr import (
     of_ratings,
     pairs_of_scores,
 )
-from steelyard.human.mqm import values_of
 from steelyard.human.options import HumanOptions
 from steelyard.human.ranking import UNKNOWN, average
-from steelyard.human.ratings import check_systems, describe, duplicate_notes
+from steelyard.human.ratings import check_systems, describe, duplicate_notes, values_of
 from steelyard.human.results import HumanScores
 from steelyard.human.run import Inputs, Scorer, ratings_of, read_inputs
 from steelyard.metaevaluation.data import the_human

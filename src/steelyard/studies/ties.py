@@ -36,7 +36,7 @@ from steelyard.human.darr import (
     pairs_of_scores,
     tie_threshold,
 )
-from steelyard.human.mqm import values_of
+from steelyard.human.ratings import values_of
 from steelyard.metaevaluation.data import the_human
 from steelyard.metaevaluation.options import MetricTest
 from steelyard.metaevaluation.results import MetaResult, Significance
@@ -128,7 +128,7 @@ def vary_ties(
     grid = _grid(pairs, options)
     if not len(pairs):
         raise UsageError("no two systems were scored on the same segment")
-    identical = identical_table([pairs], grid.threshold)
+    identical = identical_table(pairs, grid.threshold)
     if options.identical_ties:
         if pairs.identical is None:
             raise UsageError("identical outputs need texts: give a file with outputs of systems")

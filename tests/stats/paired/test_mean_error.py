@@ -20,7 +20,6 @@ from steelyard.stats.paired.tests import (
     mean_error,
     shared_units,
     t_test,
-    two_way_mean_error,
 )
 from steelyard.stats.paired.unpaired import rank_sum_test_by_unit, unpaired_means_test
 from steelyard.stats.permutation.pvalues import ALTERNATIVES
@@ -153,41 +152,6 @@ def test_units_that_lose_their_common_segments_do_not_count():
     scores = np.array([[5.0, 6, 9, 8, NAN, 9], [1.0, 2, 3, NAN, 4, NAN]])
     found = t_test(scores, np.array([0, 1, 2, 3, 3, 4])).p
     np.testing.assert_allclose(found, t_test(scores[:, :3], np.arange(3)).p, atol=1e-15)
-
-
-@given(SCORES, BLOCKS, BLOCKS)
-def test_two_ways_are_the_formula(scores, blocks, others):
-    both = np.array([100 * a + b for a, b in zip(blocks, others, strict=True)])
-    found = two_way_mean_error(scores, blocks, others)
-    for row, mean, error, freedom in zip(scores, *found[:3], strict=True):
-        known = ~np.isnan(row)
-        (own, one, f1, _), (_, two, f2, _), (_, cross, _, _) = (
-            by_hand(row[known], codes[known]) for codes in (blocks, others, both)
-        )
-        variance = one**2 + two**2 - cross**2
-        expected = np.sqrt(np.max([variance, one**2, two**2]))
-        assert mean == pytest.approx(own, abs=1e-9, nan_ok=True)
-        assert error == pytest.approx(expected, rel=1e-7, abs=1e-9, nan_ok=True)
-        assert freedom == pytest.approx(np.min([f1, f2]), nan_ok=True)
-
-
-@given(SCORES, BLOCKS)
-def test_the_same_units_twice_are_one_way(scores, blocks):
-    found, expected = two_way_mean_error(scores, blocks, 3 - blocks), mean_error(scores, blocks)
-    for own, other in zip(found[:3], expected[:3], strict=True):
-        np.testing.assert_allclose(own, other, rtol=1e-12, atol=1e-12)
-
-
-@given(SCORES, BLOCKS)
-def test_nested_units_are_the_larger_ones_unless_the_smaller_are_worse(gap, blocks):
-    smaller = np.arange(14)
-    _, error, freedom, units = two_way_mean_error(gap, blocks, smaller)
-    (_, large, of_large, n_large), (_, small, of_small, _) = (
-        mean_error(gap, codes) for codes in (blocks, smaller)
-    )
-    np.testing.assert_allclose(error, np.maximum(large, small), rtol=1e-7, atol=1e-9)
-    np.testing.assert_array_equal(freedom, np.minimum(of_large, of_small))
-    np.testing.assert_array_equal(units, n_large)
 
 
 def test_crossed_codes():

@@ -221,14 +221,13 @@ def no_weight(counts: Mapping[str, int], weighed: Collection[str]) -> str:
     --------
     >>> print(no_weight({"undecided": 2, "": 1}, ["major"]))
     severities 'undecided' (2 errors), 'none' (1 error) have no weight; known: major
-    (severity={"undecided": 0} sets one, or weights=FILE.toml)
+    (weights=FILE.toml sets one)
     """
     names = {name.strip() or NO_SEVERITY: n for name, n in counts.items()}
     shown = ", ".join(f"'{name}' ({plural(n, 'error')})" for name, n in names.items())
     what = f"severity {shown} has" if len(names) == 1 else f"severities {shown} have"
     first = next(iter(names))
-    way = f'severity={{"{first}": 0}} sets one, or weights=FILE.toml'
-    return f"{what} no weight; {hint(first, weighed)} ({way})"
+    return f"{what} no weight; {hint(first, weighed)} (weights=FILE.toml sets one)"
 
 
 # Spans of other tools.

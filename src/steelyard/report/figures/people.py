@@ -1,4 +1,4 @@
-"""Figures of raw judgements: the ranking, how severe raters are, how far they agree, thresholds."""
+"""Figures of raw judgements: the ranking, how severe raters are, how far they agree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steelyard.report.figures.panels import Intervals, interval_panel
 from steelyard.report.figures.style import Chart, alt, finish, label, labels, limited, plot, typed
 
 #: Names of the figures of ``human``; the first is drawn where none is named.
-FIGURES = ("ranking", "severity", "agreement", "thresholds")
+FIGURES = ("ranking", "severity", "agreement")
 _NORMAL = 1.959964  # standard errors to each side of a 95 % interval
 
 
@@ -27,7 +27,6 @@ def draw(name: str, found: HumanScores) -> Chart:
         "ranking": lambda: ranking(found),
         "severity": lambda: severity(found.parts["raters"].to_columns()),
         "agreement": lambda: agreement(found.agreement),
-        "thresholds": lambda: threshold_curve(found.threshold_curves()),
     }
     return made[name]()
 
@@ -104,29 +103,3 @@ def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
     shown = Intervals(labels(names, longest=56), np.array(values), span)
     chart = interval_panel(shown, axis="agreement (1 is perfect)", width=320)
     return finish(chart, "Agreement of raters", ["lines: 95 % intervals" if drawn else ""])
-
-
-def threshold_curve(curves: Mapping[str, Sequence[tuple[float, float]]]) -> Chart:
-    """Draw how many pairs each threshold keeps: a line per set, and their mean if there are more.
-
-    ``curves`` holds (threshold, pairs) for every set.
-    """
-    names = labels(curves)
-    rows = [
-        {"set": name, "threshold": float(x), "pairs": float(y), "mean": own == "mean"}
-        for name, (own, points) in zip(names, curves.items(), strict=True)
-        for x, y in points
-    ]
-    chart = (
-        plot(rows, width=420, height=280)
-        .mark_line(point=True)
-        .encode(
-            **typed(
-                x=alt.X("threshold:Q", title="difference of human scores that decides a pair"),
-                y=alt.Y("pairs:Q", title="pairs kept", scale=alt.Scale(zero=True)),
-                color=alt.Color("set:N", title=None, scale=alt.Scale(domain=names)),
-                strokeDash=alt.condition("datum.mean", alt.value([6, 3]), alt.value([1, 0])),
-            )
-        )
-    )
-    return finish(chart)

@@ -162,22 +162,6 @@ def _freedom(sizes: Floats, units: Counts | None) -> Floats:
     return freedom_of_sizes(sizes)
 
 
-def two_way_mean_error(gap: Floats, units: Counts, others: Counts) -> MeanError:
-    """Return the same as :func:`mean_error`, by units of two kinds that cross.
-
-    The variance is that by the one kind, and by the other, less that by both (Cameron, Gelbach and
-    Miller 2011). The degrees of freedom are the fewer, and so are the units.
-    """
-    first, second = mean_error(gap, units), mean_error(gap, others)
-    both = mean_error(gap, crossed(units, others)).error
-    # The difference of estimates may fall below either, and even below 0. Neither kind of unit
-    # alone leaves less doubt than both do: the worse of the two is what we can state then.
-    worse = np.maximum(first.error, second.error)
-    error = np.sqrt(np.maximum(first.error**2 + second.error**2 - both**2, worse**2))
-    freedom = np.minimum(first.freedom, second.freedom)
-    return MeanError(first.mean, error, freedom, np.minimum(first.n_units, second.n_units))
-
-
 def crossed(units: Counts, others: Counts) -> Counts:
     """Return a code for every combination of two codes."""
     first, second = (np.unique(codes, return_inverse=True)[1] for codes in (units, others))
