@@ -12,7 +12,7 @@ import click
 
 from steelyard.cli import proposals
 from steelyard.cli.flags import spoken
-from steelyard.cli.group import ANY, JUDGED, LazyGroup, command
+from steelyard.cli.group import ANY, JUDGED, LazyGroup
 from steelyard.cli.output import emit, progress_of
 from steelyard.cli.params import (
     FileName,
@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from steelyard.data.verdicts import Verdicts
     from steelyard.formats.reading import Read
 
-_HERE = "steelyard.cli.data"
-#: name: (module:function, one line of help)
-COMMANDS = {
-    "info": (f"{_HERE}:info", "What is in this file?"),
-    "check": (f"{_HERE}:check", "Is anything wrong with it?"),
-    "convert": (f"{_HERE}:convert", "Write it in another format."),
-    "formats": (f"{_HERE}:formats", "List the formats that are read or written."),
-    "get": (f"{_HERE}:get", "Download a public WMT test set."),
-}
 #: The commands that take what a format gives.
 _TAKEN_BY = {
     "EvalSet": ("compare", "meta", "score", "study", "report", "data"),
@@ -61,12 +52,12 @@ _METRICS = click.option(
 )
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS)
+@click.group(cls=LazyGroup)
 def data() -> None:
     """What is in this file; make it that format; check it; get public data."""
 
 
-@command(
+@data.command(
     shape=ANY,
     examples=(
         "steelyard data info scores.csv",
@@ -288,7 +279,7 @@ def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bo
     return True
 
 
-@command(examples=("steelyard data formats", "steelyard data formats --json"))
+@data.command(examples=("steelyard data formats", "steelyard data formats --json"))
 @settled_options
 def formats(output: OutputOptions) -> None:
     """List every format that is read or written, with an example and the commands that take it."""
@@ -346,7 +337,7 @@ class ConvertOptions(Options):
     )
 
 
-@command(
+@data.command(
     shape=ANY,
     examples=(
         "steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm",
@@ -404,7 +395,7 @@ def convert(
     emit(result, [table], output, words=[f"Wrote {target}."], shown=[], then=then)
 
 
-@command(
+@data.command(
     shape=JUDGED,
     examples=(
         "steelyard data check scores.csv --human mqm",
@@ -463,7 +454,7 @@ class GetOptions(Options):
     force: bool = flag("Unpack again, and download again if need be.")
 
 
-@command(examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"))
+@data.command(examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"))
 @click.argument("name")
 @as_object("how", GetOptions)
 @_WITHOUT_RANDOM

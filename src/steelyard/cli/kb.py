@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli import proposals
-from steelyard.cli.group import TEXTS, LazyGroup, command
-from steelyard.cli.output import emit, note, wants_figure
+from steelyard.cli.group import TEXTS, LazyGroup
+from steelyard.cli.output import emit, note
 from steelyard.cli.params import (
     TABLES,
     FileName,
     InputOptions,
     OutputOptions,
     as_object,
-    figure_options,
     from_fields,
     input_options,
     need_inputs,
@@ -35,12 +34,10 @@ from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
-    from steelyard.data.evalset import EvalSet
-    from steelyard.formats.entities import EntityAnnotations
     from steelyard.kobe.base.codec import Progress, Source
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.linking.linker import DictionaryLinker
-    from steelyard.kobe.mention import EntityStatistics, Mentions
+    from steelyard.kobe.mention import Mentions
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
@@ -61,23 +58,13 @@ A table of terms has a column for each language:
   traffic light,Ampel
   Rhine,Rhein
 """
-_HERE = "steelyard.cli.kb"
-#: name: (module:function, one line of help)
-COMMANDS = {
-    "build": (f"{_HERE}:build", "Build a knowledge base from a source."),
-    "add": (f"{_HERE}:add", "Add your own terminology: product names, brands, terms."),
-    "info": (f"{_HERE}:info", "Show what a knowledge base holds."),
-    "link": (f"{_HERE}:link", "Show the entities of a text."),
-    "stats": (f"{_HERE}:stats", "Count the entities of texts or annotations."),
-    "annotate": (f"{_HERE}:annotate", "Write the entities of texts as JSON lines."),
-}
 _folder_options = partial(settled_options, folder=True)
 _BASE = click.option(
     "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
 )
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS)
+@click.group(cls=LazyGroup)
 def kb() -> None:
     """What is in this knowledge base; what does it link here."""
 
@@ -98,7 +85,7 @@ class BuildOptions(Options):
     force: bool = flag("Replace the knowledge base that is there.")
 
 
-@command(
+@kb.command(
     lists={"SOURCE is one of": SOURCES},
     shape=_ALIASES,
     examples=(
@@ -184,7 +171,7 @@ class AddOptions(Options):
     force: bool = flag("Replace the knowledge base that is there.")
 
 
-@command(
+@kb.command(
     shape=_TERMS,
     examples=("steelyard kb add products.csv --out my-kb", "steelyard kb add terms.tbx --to my-kb"),
 )
@@ -243,7 +230,7 @@ def _show_base(
     emit(result, [_table(result)], output, words=[*words, _size(result)], then=then)
 
 
-@command(examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"))
+@kb.command(examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"))
 @click.argument("base", metavar="[BASE]", required=False)
 @click.option("--entity", metavar="ID", help="Show this entity: its names in all languages.")
 @settled_options
@@ -365,7 +352,7 @@ class LinkingOptions(Options):
     tier: str = choice("all", ("core", "concept", "all"), "Names and values, or common nouns only.")
 
 
-@command(
+@kb.command(
     examples=(
         'steelyard kb link "Am 3. März in Wien" --lang de',
         "steelyard kb link - --lang de < text.de",
@@ -411,111 +398,6 @@ def link(
     emit(result, [table], output, words=words, shown=[table] if mentions else [])
 
 
-@command(
-    shape=TEXTS,
-    examples=(
-        "steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en",
-        "steelyard kb stats annotations --out entities.png",
-    ),
-)
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
-@from_fields(LinkingOptions, "src_lang", "tgt_lang", "reference")
-@_BASE
-@partial(figure_options, unused=("seed",))
-def stats(
-    inputs: tuple[str, ...], base: str | None, output: OutputOptions, **settings: Any
-) -> None:
-    """Count the entities of texts or annotations: per side, distinct, common, per sentence.
-
-    INPUT is a text file (sources and references) or entity annotations, of which the systems src
-    and ref are taken: JSON lines, or a folder of the KoBE release, of which all language pairs
-    are. --out with .png, .svg or .pdf draws how many sentences have how many entities.
-    """
-    from steelyard.kobe.mention import histogram_table, statistics_table
-
-    need_inputs(inputs)
-    wants_figure(output)
-    notes: list[str] = []
-    how = LinkingOptions.of(settings)
-    counts = [one for path in inputs for one in _counts(path, how, base, notes)]
-    notes += [
-        f"{one.name}: only {one.coverage:.0%} of the sentences have an entity"
-        for one in counts
-        if one.n_sentences and one.coverage < 0.5
-    ]
-    result = {"sets": [one.to_dict() for one in counts], "warnings": notes}
-    tables = [statistics_table(counts), *map(histogram_table, counts)]
-
-    def draw() -> Any:
-        from steelyard.report.figures.recall import entities_per_sentence
-
-        return entities_per_sentence({one.title: one.histogram for one in counts})
-
-    sizes = ((len(counts), "set"), (sum(one.n_sentences for one in counts), "sentence"))
-    words = [f"Counted the entities of {' and '.join(plural(n, noun) for n, noun in sizes)}."]
-    emit(result, tables, output, draw=draw, words=words)
-
-
-def _counts(
-    path: str, how: LinkingOptions, base: str | None, notes: list[str]
-) -> Iterator[EntityStatistics]:
-    """Yield the counts of an input; what was left out of annotations is added to the notes."""
-    from steelyard.formats import entities
-    from steelyard.formats.reading import read_any
-
-    name = Path(path).name.split(".")[0]
-    folders = entities.annotated_folders(Path(path)) if Path(path).is_dir() else {}
-    if folders:
-        for lp, folder in folders.items():
-            release = entities.read_folder(folder)
-            notes += release.notes
-            yield _of_annotations(lp, release, str(folder))
-        return
-    _, value, _ = read_any(path)
-    if isinstance(value, entities.EntityAnnotations):
-        notes += value.notes
-        yield _of_annotations(name, value, path)
-    elif not hasattr(value, "segments") or value.segments.sources is None:
-        raise InputError("holds neither sources nor entity annotations", path=path)
-    else:
-        yield _of_texts(name, value, how, base)
-
-
-def _of_annotations(name: str, annotations: EntityAnnotations, path: str) -> EntityStatistics:
-    from steelyard.kobe.annotations import linked
-    from steelyard.kobe.mention import entity_statistics
-
-    mentions = linked(annotations)
-    if not {"src", "ref"} & set(mentions):
-        raise InputError(
-            f"holds links of outputs alone ({', '.join(mentions)}): expected those of the source "
-            "(src) or of a reference (ref); steelyard data info counts the mentions of systems",
-            path=path,
-        )
-    return entity_statistics(name, mentions.get("src"), mentions.get("ref"))
-
-
-def _of_texts(name: str, es: EvalSet, how: LinkingOptions, base: str | None) -> EntityStatistics:
-    from steelyard.kobe.mention import entity_statistics
-
-    first, _, second = (es.language_pair or "").partition("-")
-    src, tgt, reference = how.src_lang or first, how.tgt_lang or second, how.reference
-    if not src:
-        raise UsageError("--src-lang is missing: the language of the sources")
-    if reference is not None and reference not in es.references:
-        raise UsageError(f"no reference named '{reference}'; {hint(reference, es.references)}")
-    reference = reference or next(iter(es.references), None)
-    if reference is not None and not tgt:
-        raise UsageError("--tgt-lang is missing: the language of the reference")
-    linker = _linker(base, {})
-    sources = [line or "" for line in es.segments.sources or ()]
-    linked = _linked(linker, sources, src, tgt or src)
-    if reference is None:
-        return entity_statistics(name, linked)
-    lines = [line or "" for line in es.segments.references[reference]]
-    return entity_statistics(name, linked, _linked(linker, lines, tgt, src))
-
-
 def _linked(
     linker: DictionaryLinker, texts: list[str], lang: str, other: str
 ) -> Sequence[Mentions]:
@@ -550,7 +432,7 @@ class AnnotateOptions(LinkingOptions):
     force: bool = flag("Replace the links that are there.")
 
 
-@command(
+@kb.command(
     shape=TEXTS,
     examples=(
         "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
