@@ -157,6 +157,8 @@ def test_ranks_and_tiers_follow_the_tests_of_all_pairs(shared):
     assert list(found.ranking) == [one.system for one in order]
     assert next(iter(found.ranking)) == "llama-7b"
     for rank, (best, worst, _) in enumerate(found.ranking.values(), 1):
+        assert best is not None
+        assert worst is not None
         assert best <= rank <= worst
     tiers = [tier for *_, tier in found.ranking.values()]
     assert tiers[0] == 1

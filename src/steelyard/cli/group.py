@@ -28,7 +28,7 @@ _SHARED = {
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
     "Work that splits": "resume",
-    "Output": "details pairwise plot json out color seed jobs quiet debug help _click_default_help",
+    "Output": "details pairwise plot json out seed jobs quiet debug help _click_default_help",
 }
 
 SCORES = """\

@@ -42,8 +42,6 @@ from steelyard.judging.options import (
 )
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from steelyard.judging.report import JudgeReport
 
 CARD = "card"
@@ -77,24 +75,6 @@ class _Usage(Question):
         super().format_epilog(ctx, formatter)
 
 
-class _Files(FileName):
-    """Files of the card, or the name of a question instead."""
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Complete questions as long as no file is named, and leave files to the shell."""
-        from click.shell_completion import CompletionItem
-
-        questions = {} if ctx.params.get("inputs") else judge.about()
-        items = [
-            CompletionItem(name, help=about)
-            for name, about in questions.items()
-            if name.startswith(incomplete)
-        ]
-        return [*items, *super().shell_complete(ctx, param, incomplete)]
-
-
 class WithDefault(LazyGroup):
     """A group whose first argument may be a file: then the card is asked for."""
 
@@ -125,15 +105,15 @@ def judge() -> None:
 
 def _question(
     options: type[ReadOptions], *examples: str, headings: dict[str, str], files: str = "FILES...",
-    cls: type[Question] = Question, inputs: FileName | None = None,
+    cls: type[Question] = Question,
 ) -> Callable[[F], click.Command]:  # fmt: skip
     """Make a command of options: those for reading first, then the rest in their order."""
-    names = [name for name in options.declared() if name != "title"]
+    names = list(options.declared())
     if "judge" in names:  # it names the judge
         names.remove("judges")
     declared = ReadOptions.declared()
     parts: list[Callable[[Any], Any]] = [
-        click.argument("inputs", nargs=-1, type=inputs or FileName(), metavar=files),
+        click.argument("inputs", nargs=-1, type=FileName(), metavar=files),
         from_fields(options, *(name for name in names if name in declared and name != "ignore")),
         click.option("--where", type=Pair(), multiple=True,
                      help="Keep only rows with this value (repeatable)."),
@@ -164,7 +144,6 @@ def _question(
         "A gate": "require undecided",
     },
     cls=_Usage,
-    inputs=_Files(),
 )
 @_DETAILS
 @click.option(

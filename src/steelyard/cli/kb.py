@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,14 +13,14 @@ import click
 
 from steelyard.cli import proposals
 from steelyard.cli.group import TEXTS, LazyGroup
-from steelyard.cli.output import emit, note
+from steelyard.cli.output import emit, progress_of
 from steelyard.cli.params import (
     TABLES,
     FileName,
     InputOptions,
+    Known,
     OutputOptions,
     as_object,
-    from_fields,
     input_options,
     need_inputs,
     settings_of,
@@ -29,12 +28,12 @@ from steelyard.cli.params import (
     with_languages,
 )
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.options import Options, choice, flag, names, number, option, text, whole
+from steelyard.core.options import Options, flag, names, number, option, text, whole
 from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
-    from steelyard.kobe.base.codec import Progress, Source
+    from steelyard.kobe.base.codec import Source
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.linking.linker import DictionaryLinker
     from steelyard.kobe.mention import Mentions
@@ -45,7 +44,6 @@ SOURCES = {
     "paranames": "the ParaNames table of names",
     "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
 }
-_EVERY = 5.0  # seconds between lines of progress
 _ALIASES = """\
 A table of names has a row for each name, and tabs between columns:
   id      lang  alias
@@ -114,13 +112,13 @@ def build(source: str, path: str | None, wanted: BuildOptions, output: OutputOpt
     limits = [Limits(langs, wanted.min_prior)] * len(sources)
     if wanted.onto is not None:
         sources, limits = [Base(_folder(wanted.onto)), *sources], [Limits(), *limits]
-    build_base(
-        sources,
-        output.out,
-        limits=limits,
-        force=wanted.force,
-        progress=_progress(output),
-    )
+    with progress_of(f"building {output.out}", output) as progress:
+
+        def show(_step: str, done: int, total: int | None) -> None:
+            if progress is not None:
+                progress(done, total)
+
+        build_base(sources, output.out, limits=limits, force=wanted.force, progress=show)
     _show_base(output.out, output)
 
 
@@ -140,21 +138,6 @@ def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
     if name == "wikidata":
         return [Wikidata(path, min_sitelinks=wanted.min_sitelinks, skip_broken=skip)]
     return [{"paranames": ParaNames, "table": AliasTable}[name](path, skip_broken=skip)]
-
-
-def _progress(output: OutputOptions) -> Progress:
-    """Return a function that prints what is done, every few seconds and at every new step."""
-    last: list[Any] = ["", 0.0]
-
-    def show(step: str, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if step == last[0] and now - last[1] < _EVERY:
-            return
-        last[:] = step, now
-        of = f" of {total:,}" if total else ""
-        note(f"{step}: {done:,}{of}" if done else f"{step} ...", output)
-
-    return show
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -340,18 +323,6 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     emit(result, tables, output, words=words)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkingOptions(Options):
-    """Languages, reference and tier of what is linked."""
-
-    src_lang: str | None = text(None, "Language of the sources, as de.", metavar="CODE")
-    tgt_lang: str | None = text(None, "Language of outputs and references.", metavar="CODE")
-    reference: str | None = text(
-        None, "The reference, where there are several.", flag="--ref", metavar="NAME"
-    )
-    tier: str = choice("all", ("core", "concept", "all"), "Names and values, or common nouns only.")
-
-
 @kb.command(
     examples=(
         'steelyard kb link "Am 3. März in Wien" --lang de',
@@ -361,7 +332,13 @@ class LinkingOptions(Options):
 @click.argument("line", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
 @click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
-@from_fields(LinkingOptions, "tier")
+@click.option(
+    "--tier",
+    type=Known(("core", "concept", "all")),
+    default="all",
+    show_default=True,
+    help="Names and values, or common nouns only.",
+)
 @_BASE
 @settled_options
 def link(
@@ -369,7 +346,7 @@ def link(
 ) -> None:
     """Show the entities of TEXT; - reads lines from standard input."""
     linker = _linker(base, {} if tier == "all" else {"tiers": (tier,)})
-    lines = [text.rstrip("\n") for text in sys.stdin] if line == "-" else [line]
+    lines = sys.stdin.read().splitlines() if line == "-" else [line]
     mentions: list[dict[str, Any]] = [
         {
             "line": number,
@@ -419,9 +396,14 @@ def _linker(base: str | None, options: dict[str, Any]) -> DictionaryLinker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotateOptions(LinkingOptions):
-    """How entities are found, and whether links are replaced."""
+class AnnotateOptions(Options):
+    """Languages and reference, how entities are found, and whether links are replaced."""
 
+    src_lang: str | None = text(None, "Language of the sources, as de.", metavar="CODE")
+    tgt_lang: str | None = text(None, "Language of outputs and references.", metavar="CODE")
+    reference: str | None = text(
+        None, "The reference, where there are several.", flag="--ref", metavar="NAME"
+    )
     settings: tuple[tuple[str, str], ...] = option(
         "settings",
         (),
@@ -440,16 +422,16 @@ class AnnotateOptions(LinkingOptions):
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
-@from_fields(AnnotateOptions, "src_lang", "tgt_lang", "reference", "settings", "force")
+@as_object("how", AnnotateOptions)
 @_BASE
 @input_options
 @partial(settled_options, suffixes=TABLES)
 def annotate(
     inputs: tuple[str, ...],
+    how: AnnotateOptions,
     base: str | None,
     options: InputOptions,
     output: OutputOptions,
-    **settings: Any,
 ) -> None:
     """Link sources, outputs and a reference, and write the links as JSON lines.
 
@@ -465,7 +447,6 @@ def annotate(
     need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
     if output.out is None:
         raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
-    how = AnnotateOptions(**settings)
     options = with_languages(options, how.src_lang, how.tgt_lang)
     chosen = settings_of(how.settings)
     for name in chosen:

@@ -233,9 +233,7 @@ def _bias_of(
     notes = ["no row with a number of annotators and of the judge"]
     if not np.isnan(errors).all():
         required = frozenset(options.covariates or ())
-        effects, constant, notes = bias_effects(errors, columns, verdicts, level, required)
-        same = [f"'{name}' is the same in all labelled rows: left out" for name in constant]
-        notes = [*same, *notes]
+        effects, notes = bias_effects(errors, columns, verdicts, level, required)
     return JudgeBias(
         judge=judge.name,
         n=int((~np.isnan(errors)).sum()),

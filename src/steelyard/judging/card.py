@@ -334,28 +334,25 @@ def bias_effects(
     verdicts: Verdicts,
     level: float,
     required: frozenset[str] = frozenset(),
-) -> tuple[tuple[Effect, ...], list[str], list[str]]:
-    """Regress errors on the columns that vary; also return those that do not, and why none is.
+) -> tuple[tuple[Effect, ...], list[str]]:
+    """Regress errors on the columns that vary; no effects, and why, where that is impossible.
 
     Columns in ``required`` must vary, and a regression on them must be possible.
     """
     labelled = ~np.isnan(errors)
-    varying: dict[str, Floats] = {}
-    constant = []
-    for name, column in columns.items():
-        values = column[labelled & ~np.isnan(column)]
-        if len(values) and np.ptp(values) > 0:
-            varying[name] = column
-        elif name in required:
-            raise UsageError(f"covariate '{name}' is the same in all labelled rows")
-        else:
-            constant.append(name)
+    varying = {
+        name: column
+        for name, column in columns.items()
+        if len(np.unique(column[labelled & ~np.isnan(column)])) > 1
+    }
+    for name in required - set(varying):
+        raise UsageError(f"covariate '{name}' is the same in all labelled rows")
     try:
-        return regress_errors(errors, varying, unit=verdicts.unit, level=level), constant, []
+        return regress_errors(errors, varying, unit=verdicts.unit, level=level), []
     except UsageError as error:
         if required:
             raise
-        return (), constant, [f"no regression of its errors: {error}"]
+        return (), [f"no regression of its errors: {error}"]
 
 
 def position_bias(
@@ -510,9 +507,9 @@ def judge_card(
         notes.append("its scores are no categories of annotators: correlation alone")
     systems = system_level(verdicts, people, numbered)
     columns = bias_columns(verdicts, people, judge, families, systems)
-    effects, constant, problems = bias_effects(judge.value - people.value, columns, verdicts, level)
-    if len(constant) == len(columns):  # nothing but the constant was regressed on
-        effects, problems = (), []
+    effects, problems = bias_effects(judge.value - people.value, columns, verdicts, level)
+    if len(effects) < 2:  # a constant alone says nothing about biases
+        effects = ()
     both = people.answered & ~np.isnan(numbered.value)
     left_out = (labels == MISSING) & ~judge.answered
     default = unparsed == "auto" and verdicts.labelled.any()
