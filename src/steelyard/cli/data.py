@@ -242,7 +242,7 @@ def judgement_facts(value: Any) -> dict[str, Any]:
 
 def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bool:
     """Show the columns of a table that can't be read without options; tell whether it is one."""
-    from steelyard.formats import cells, columns, registry, tables
+    from steelyard.formats import cells, registry, tables
     from steelyard.formats.view import FileView
 
     try:
@@ -251,32 +251,22 @@ def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bo
         table = tables.read(Path(path), is_text=lambda _: True)
     except SteelyardError:
         return False
-    described = []
+    headings = ("column", "holds", "distinct", "such as")
+    rows: list[tuple[Any, ...]] = []
     for name, column in table.columns.items():
         values = [cells.label(cell) or "" for cell in column]
-        distinct = dict.fromkeys(value for value in values if value.strip())
+        distinct = list(dict.fromkeys(value for value in values if value.strip()))
         numbers = cells.numbers_of(column) is not None
         kind = "numbers" if distinct and numbers else "texts" if distinct else "nothing"
-        shown = ", ".join(value[:20] for value in list(distinct)[:3])
-        described.append(
-            {"column": name, "holds": kind, "distinct": len(distinct), "such as": shown}
-        )
-    battles = columns.are_battles(table)
-    warning = str(error) if not battles else "sides of battles, judged in several columns"
-    rows: Any = tuple(tuple(row.values()) for row in described)
-    headings = tuple(map(Column, ("column", "holds", "distinct", "such as")))
+        rows.append((name, kind, len(distinct), ", ".join(value[:20] for value in distinct[:3])))
     result = {
-        "path": path,
-        "format": "verdicts" if battles else "table",
-        "n_rows": table.n_rows,
-        "columns": described,
-        "read": [],
-        "warnings": [warning, *table.notes],
-    }
+        "path": path, "format": "table", "n_rows": table.n_rows,
+        "columns": [dict(zip(headings, row, strict=True)) for row in rows],
+        "read": [], "warnings": [str(error), *table.notes],
+    }  # fmt: skip
     words = [f"{path} has {plural(table.n_rows, 'row')} and {plural(len(rows), 'column')}."]
-    human = next((n for n in table.columns if "human" in columns.words(n)), "NAME")
-    then = proposals.another("judge", "--human", human, keep=()) if battles else None
-    emit(result, [Table("columns", headings, rows)], output, words=words, then=then)
+    shown = Table("columns", tuple(map(Column, headings)), tuple(rows))
+    emit(result, [shown], output, words=words)
     return True
 
 

@@ -345,7 +345,7 @@ def bias_effects(
         for name, column in columns.items()
         if len(np.unique(column[labelled & ~np.isnan(column)])) > 1
     }
-    for name in required - set(varying):
+    for name in required & (set(columns) - set(varying)):
         raise UsageError(f"covariate '{name}' is the same in all labelled rows")
     try:
         return regress_errors(errors, varying, unit=verdicts.unit, level=level), []
