@@ -79,7 +79,7 @@ class LabelPlan(Answer):
 
     json_keys = keys(
         "summary=sentences judge n_judged n_rows n_labelled rho spread needs n_next "
-        " next=next_rows notes warnings provenance"
+        "next=next_rows notes warnings provenance"
     )
     judge: str
     n_judged: int
