@@ -61,7 +61,7 @@ def test_there_is_a_script_for_the_shell_and_the_page_has_its_line(shell):
         ("steelyard score --metrics bleu,chr", ["plain,bleu,chrf", "plain,bleu,chrf++"]),
         ("steelyard human --protocol m", ["plain,mqm"]),
         ("steelyard compare sco", ["file,sco"]),
-        ("steelyard judge bi", ["plain,bias", "file,bi"]),
+        ("steelyard judge bi", ["file,bi"]),
         ("steelyard judge verdicts.csv bi", ["file,bi"]),
     ],
 )

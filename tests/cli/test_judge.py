@@ -166,7 +166,7 @@ def test_correct(tmp_path, capsys):
     own = found["corrected"]
     assert [one["system"] for one in own["systems"]] == ["A", "B", "C"]
     assert own["overall"]["n_labelled"] == found["n_labelled"] == 200
-    assert found["comparison"]["clusters"]["mean"]["test"] == "max-t"
+    assert {one["system"]: one["tier"] for one in found["ranking"]} == dict.fromkeys("ABC", 1)
     again = json_of(capsys, "correct", some, "--human", "expert", "--judge", "gpt")
     assert again == found
     assert run(["judge", "correct", some, "--human", "expert", "--judge", "gpt", "--pair", "A,B",

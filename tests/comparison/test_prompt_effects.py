@@ -9,7 +9,7 @@ import pytest
 
 from steelyard.comparison.logs import compare_battles
 from steelyard.data.judgements import BattleLog
-from steelyard.stats.prediction_powered.strengths import styled_strengths
+from steelyard.stats.prediction_powered.strengths import plain_strengths
 
 
 def drawn(rng, *, spread=1.5, gap=0.0, prompts=150):
@@ -40,7 +40,7 @@ def found(rng, *, by_unit=True, n_bootstrap=300, **kind):
     )
     p = {name: test.p[1, 2] for name, test in result.tests.items()}
     units = unit if by_unit else np.arange(len(unit))
-    fit = styled_strengths(left, right, outcome, 4, unit=units)
+    fit = plain_strengths(left, right, outcome, 4, unit=units)
     gap = np.array([0, 1, -1, 0])
     z = abs(gap @ fit.log_strength) / np.sqrt(gap @ fit.covariance @ gap)
     return p | {"sandwich": math.erfc(z / math.sqrt(2))}

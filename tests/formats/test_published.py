@@ -211,16 +211,13 @@ def test_rankings_are_made_anonymous_and_battles_have_no_raters(refusal: Refusal
 
 
 def test_convert_makes_raters_anonymous(tmp_path: Path, capsys: Any) -> None:
-    out, key = tmp_path / "x.jsonl", tmp_path / "key.json"
-    command = ["data", "convert", str(UNIFIED), str(out), "--to", "errors"]
-    assert run([*command, "--rater-key", str(key)]) == 2
-    assert "--rater-key goes with --anonymise-raters" in capsys.readouterr().err
-    assert run([*command, "--anonymise-raters", "--rater-key", str(key)]) == 0
+    out = tmp_path / "x.jsonl"
+    command = ["data", "convert", str(UNIFIED), str(out), "--to", "errors", "--anonymise-raters"]
+    assert run(command) == 0
     assert "has no place for: texts, scores" in capsys.readouterr().err
     assert {row["rater"] for row in rows(out)} == {f"rater{n}" for n in range(1, 8)}
-    assert json.loads(key.read_text())["rater2"] == "engcze01"
-    assert run([*command, "--anonymise-raters", "--force"]) == 0
-    assert run([*command, "--anonymise-raters", "--rater-key", str(key)]) == 2
+    assert run([*command, "--force"]) == 0
+    assert run(command) == 2
 
 
 def test_convert_makes_raters_of_a_table_anonymous(tmp_path: Path) -> None:

@@ -5,34 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from tests.stats.judged import realdata
 
 from steelyard.core.errors import UsageError
 from steelyard.judging.bias import judge_bias
-from steelyard.stats.judged.bias import length_controlled
-from steelyard.stats.prediction_powered.strengths import styled_strengths
-
-
-def test_strengths_with_style_are_those_of_the_fit(shared):
-    log = realdata.pandalm(shared)
-    found = judge_bias(
-        shared / "judges/pandalm/verdicts.csv.gz", human=["annotator1"], judges=["pandalm-7b"],
-        unit="row",
-    ).judges[0].styled  # fmt: skip
-    left, right = log.numbers("chars_left"), log.numbers("chars_right")
-    length = (left - right) / np.maximum(left + right, 1)
-    length /= np.sqrt((length**2).mean())
-    expected = styled_strengths(log.left, log.right, log.points("pandalm-7b"), 5,
-                                {"length": length})  # fmt: skip
-    assert found is not None
-    assert found.judge_styled is not None
-    assert found.judge_styled.log_strength == pytest.approx(expected.log_strength, abs=1e-8)
-    people = styled_strengths(log.left, log.right, log.points("annotator1"), 5)
-    assert found.people is not None
-    assert found.people.log_strength == pytest.approx(people.log_strength, abs=1e-8)
-    rows = found.rows()
-    assert rows[0][0] == "llama-7b"
-    assert found.to_dict()["judge_styled"]["effects"]["length"]["value"] > 0
 
 
 def test_the_arena_says_who_picks_the_left(shared):
@@ -93,24 +68,3 @@ def test_no_slice_differs_by_chance_more_often_than_said():
         own = judge_bias(frame, human=["people"]).judges[0].slices
         alarms += any(one.p_adjusted < 0.05 for one in own)
     assert alarms <= 20
-
-
-def test_win_rates_at_equal_length_against_one_baseline():
-    rng = np.random.default_rng(3)
-    n = 300
-    longer = rng.integers(50, 150, n)
-    points = np.where(rng.random(n) < 0.6, "left", "right")
-    frame = pl.DataFrame({
-        "item": range(n), "left": rng.choice(["A", "B"], n), "right": ["base"] * n,
-        "chars_left": longer, "chars_right": [100] * n, "people": points,
-        "gpt": np.where(longer > 100, "left", points),
-    })  # fmt: skip
-    found = judge_bias(frame, human=["people"]).judges[0].baseline
-    assert [(own.system, own.baseline) for own in found] == [("A", "base"), ("B", "base")]
-    rows = (frame["left"] == "A").to_numpy()
-    length = (longer - 100) / (longer + 100)
-    expected = length_controlled((frame["gpt"] == "left").to_numpy()[rows].astype(float),
-                                 length[rows])  # fmt: skip
-    assert found[0].rate.controlled.value == pytest.approx(expected.controlled.value)
-    assert found[0].to_dict()["win_rate"]["value"] == pytest.approx(expected.plain.value)
-    assert not found[0].rate.extrapolated

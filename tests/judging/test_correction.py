@@ -132,7 +132,7 @@ def test_a_system_with_an_empty_stratum_is_undefined_and_the_others_are_not():
     first, *others = (one.corrected.estimate for one in found.systems)
     assert "'a' (0)" in first.why
     assert all(own.bounded for own in others)
-    assert found.comparison.aggregations["mean"].ranks.tolist()[1:] in ([1, 2], [2, 1])
+    assert set(found.ranking) == {"s1", "s2"}
 
 
 def test_battles_of_two_systems(shared):
@@ -151,29 +151,31 @@ def test_battles_of_two_systems(shared):
     same(pair.corrected.estimate, expected.estimate)
 
 
-def test_the_result_is_a_comparison(shared):
+def test_ranks_and_tiers_follow_the_tests_of_all_pairs(shared):
     found = sy.correct(pandalm(shared, 2), human=["people"], judge="pandalm-7b")
-    assert isinstance(found, Correction)
-    comparison = found.comparison
-    assert isinstance(comparison, sy.Comparison)
-    assert comparison.ranking("bt")[0] == "llama-7b"
-    ranked = comparison.aggregations["bt"]
-    assert ranked.best_rank is not None
-    assert (ranked.best_rank <= ranked.ranks).all()
-    assert ranked.worst_rank is not None
-    assert (ranked.ranks <= ranked.worst_rank).all()
-    assert ranked.pairwise + ranked.pairwise.T == pytest.approx(1)
-    assert comparison.tiers["bt"].clusters[comparison.systems.index("llama-7b")] == 1
-    assert "max-t" in comparison.to_dict()["tests"]
-    assert comparison.table().text()
+    order = sorted(found.systems, key=lambda one: -one.corrected.estimate.value)
+    assert list(found.ranking) == [one.system for one in order]
+    assert next(iter(found.ranking)) == "llama-7b"
+    for rank, (best, worst, _) in enumerate(found.ranking.values(), 1):
+        assert best is not None
+        assert worst is not None
+        assert best <= rank <= worst
+    tiers = [tier for *_, tier in found.ranking.values()]
+    assert tiers[0] == 1
+    assert tiers == sorted(tiers)
+    apart = {frozenset((one.first, one.second)): one.p_adjusted for one in found.pairs}
+    names = list(found.ranking)
+    for i, second in enumerate(names):  # systems of one tier never differ
+        for j, first in enumerate(names[:i]):
+            assert tiers[i] > tiers[j] or apart[frozenset((first, second))] > 0.05
     told = json.loads(json.dumps(found.to_dict(), default=lambda x: x.tolist()))
+    assert [one["system"] for one in told["ranking"]] == names
     own = told["corrected"]
     assert own["judge"] == "pandalm-7b"
     assert 0 < own["lambda"] < 1
     assert len(own["pairs"]) == 10
     assert {"system", "judge", "human", "corrected", "ci", "n_labelled"} <= set(own["systems"][0])
-    assert found.table().columns[0].name == "system"
-    assert [row[0] for row in found.table().rows] == comparison.ranking("bt")
+    assert [row[0] for row in found.table().rows] == names
 
 
 def test_a_pair_the_other_way_round_is_its_mirror_image(shared):

@@ -1,16 +1,13 @@
-"""``steelyard kb link`` and ``kb stats``: what they print, and bad input in one line."""
+"""``steelyard kb link``, and counts of entities."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from steelyard.cli.main import run
 from steelyard.core.errors import ShapeError
-from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.kobe.base.knowledge import KnowledgeBase
 from steelyard.kobe.mention import Mention, entity_statistics
 
@@ -32,67 +29,6 @@ def test_link(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):
 def test_unknown_language(small_kb: KnowledgeBase, capsys: pytest.CaptureFixture[str]):
     assert run(["kb", "link", "Wien", "--lang", "xx", "--kb", str(small_kb.path)]) == 2
     assert capsys.readouterr().err.startswith("error: unknown language code 'xx'")
-
-
-def test_stats_of_texts(
-    small_kb: KnowledgeBase, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-):
-    path = tmp_path / "x.jsonl"
-    rows = [
-        {"seg": 1, "src": "Wien und Prag", "refs": {"refA": "Vienna"}, "out": {"A": "x"}},
-        {"seg": 2, "src": "nichts", "refs": {"refA": "Rome, 5 May"}, "out": {"A": "x"}},
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    base = ["--kb", str(small_kb.path)]
-    call = ["kb", "stats", str(path), "--src-lang", "de", "--tgt-lang", "en", *base]
-    assert run([*call, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["sets"]
-    assert found["sentences"] == 2
-    assert found["sentences_with_entities"] == 1
-    assert (found["source_entities"], found["reference_entities"]) == (2, 4)
-    assert found["common_distinct"] == 1
-    assert found["histogram"] == [[0, 1], [2, 1]]
-    assert run(call) == 0
-    assert "distinct entities in both" in capsys.readouterr().out
-    assert run(["kb", "stats", str(path), *base]) == 2
-    assert "--src-lang is missing" in capsys.readouterr().err
-    assert run([*call, "--ref", "refB"]) == 2
-    assert "no reference named 'refB'" in capsys.readouterr().err
-
-
-def test_stats_of_the_authors_annotations(shared: Path, capsys: pytest.CaptureFixture[str]):
-    path = shared / "wmt19-metrics" / "kobe-entities.ru-en.jsonl.gz"
-    assert run(["kb", "stats", str(path), "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["sets"]
-    assert (found["sentences"], found["reference_entities"]) == (2000, 11416)
-    assert found["reference_distinct"] == 3583
-    assert found["source_entities"] is found["sentences_with_entities"] is None  # not released
-    assert found["histogram_of"] == "reference"
-    assert sum(n for _, n in found["histogram"]) == 2000
-    assert sum(k * n for k, n in found["histogram"]) == 11416
-
-
-def test_stats_of_a_release_at_any_level(write_release, tmp_path: Path, capsys):
-    pytest.importorskip("altair")
-    vienna = EntityMention("Q1741", 0, 4)
-    for pair, n in (("de-en", 2), ("fr-de", 3)):
-        sentences = tuple(Sentence("Wien", (vienna,) * i) for i in range(n))
-        made = EntityAnnotations({"src": sentences, "ref": sentences, "A": sentences})
-        folder = tmp_path / "data" / "annotations" / "newstest2019"
-        write_release(replace(made, language_pair=pair), folder)
-    out = tmp_path / "entities.svg"
-    assert run(["kb", "stats", str(tmp_path / "data"), "--json", "--out", str(out)]) == 0
-    first, second = json.loads(capsys.readouterr().out)["sets"]
-    assert (first["name"], first["source_entities"], first["common_distinct"]) == ("de-en", 1, 1)
-    assert (second["name"], second["sentences"], second["reference_entities"]) == ("fr-de", 3, 3)
-    drawn = out.read_text(encoding="utf-8")
-    assert all(word in drawn for word in ("entities in a sentence", "de-en", "fr-de"))
-    one = folder / "de-en"
-    assert run(["kb", "stats", str(one)]) == 0
-    assert "fr-de" not in capsys.readouterr().out
-    alone = one / "newstest2019.A.de-en"
-    assert run(["kb", "stats", str(alone)]) == 2
-    assert "links of outputs alone (A)" in capsys.readouterr().err
 
 
 def test_statistics_of_a_reference_alone():

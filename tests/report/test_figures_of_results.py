@@ -40,7 +40,6 @@ def results() -> dict[str, Any]:
         "judges": sy.judge(embedded.VERDICTS, **HUMAN),
         "bias": sy.judge_bias(embedded.VERDICTS, **HUMAN),
         "correction": sy.correct(embedded.VERDICTS, **ONE, draws=100),
-        "plan": sy.plan_labels(embedded.VERDICTS, **ONE),
         "study": sy.studies.power_of_effect(0.3, sizes=[20, 50]),
     }
 
@@ -61,7 +60,6 @@ NAMES = (
     "judges",
     "bias",
     "correction",
-    "plan",
     "study",
 )
 

@@ -12,7 +12,7 @@ import click
 
 from steelyard.cli import proposals
 from steelyard.cli.flags import spoken
-from steelyard.cli.group import ANY, JUDGED, LazyGroup, command
+from steelyard.cli.group import ANY, JUDGED, LazyGroup
 from steelyard.cli.output import emit, progress_of
 from steelyard.cli.params import (
     FileName,
@@ -27,7 +27,7 @@ from steelyard.cli.params import (
 )
 from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, flag, option, text
-from steelyard.core.table import Column, Table, dumps
+from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
@@ -35,15 +35,6 @@ if TYPE_CHECKING:
     from steelyard.data.verdicts import Verdicts
     from steelyard.formats.reading import Read
 
-_HERE = "steelyard.cli.data"
-#: name: (module:function, one line of help)
-COMMANDS = {
-    "info": (f"{_HERE}:info", "What is in this file?"),
-    "check": (f"{_HERE}:check", "Is anything wrong with it?"),
-    "convert": (f"{_HERE}:convert", "Write it in another format."),
-    "formats": (f"{_HERE}:formats", "List the formats that are read or written."),
-    "get": (f"{_HERE}:get", "Download a public WMT test set."),
-}
 #: The commands that take what a format gives.
 _TAKEN_BY = {
     "EvalSet": ("compare", "meta", "score", "study", "report", "data"),
@@ -61,12 +52,12 @@ _METRICS = click.option(
 )
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS)
+@click.group(cls=LazyGroup)
 def data() -> None:
     """What is in this file; make it that format; check it; get public data."""
 
 
-@command(
+@data.command(
     shape=ANY,
     examples=(
         "steelyard data info scores.csv",
@@ -111,7 +102,7 @@ def info(
         return
     verdicts = _verdicts(inputs, options)
     if verdicts is not None:
-        _show_verdicts(inputs, verdicts, output)
+        _show_verdicts(inputs[0], verdicts, output)
         return
     try:
         held = options.read(inputs)
@@ -155,7 +146,7 @@ def _verdicts(inputs: tuple[str, ...], options: InputOptions) -> Verdicts | None
     return describe_verdicts(inputs, how)
 
 
-def _show_verdicts(inputs: tuple[str, ...], verdicts: Verdicts, output: OutputOptions) -> None:
+def _show_verdicts(path: str, verdicts: Verdicts, output: OutputOptions) -> None:
     """Show who judged what, and the command that compares judges with annotators."""
     facts: dict[str, Any] = {
         "kind": verdicts.kind,
@@ -166,19 +157,19 @@ def _show_verdicts(inputs: tuple[str, ...], verdicts: Verdicts, output: OutputOp
     }
     for group in ("raters", "judges"):
         facts[group] = {each.name: int(each.answered.sum()) for each in getattr(verdicts, group)}
-    flags = {"words": "--words", "swapped": "--swapped"}  # of the commands that fit
     counts = [plural(len(verdicts.items), "item"), plural(len(facts["judges"]), "judge"),
               plural(len(facts["raters"]), "rater")]  # fmt: skip
-    words = [f"{inputs[0]} holds verdicts on {verdicts.kind}: {', '.join(counts)}."]
+    words = [f"{path} holds verdicts on {verdicts.kind}: {', '.join(counts)}."]
     then = None
     if facts["raters"] and facts["judges"]:
         human = proposals.option("--human", proposals.names(*facts["raters"]))
         then = proposals.another("judge", *human, keep={"where", "ignore"})
     elif not facts["raters"]:
         words.append("To compare judges, name the human labels: steelyard judge --human COLUMNS.")
+    flags = {"words": "--words", "swapped": "--swapped"}  # of the commands that fit
     notes = [spoken(note, flags) for note in verdicts.notes]
-    result = {"path": inputs[0], "format": "verdicts", **facts, "warnings": notes}
-    emit(result, [_facts_table("verdicts", facts)], output, words=words, then=then)
+    _show_facts({"path": path, "format": "verdicts"}, facts, {"warnings": notes}, output, words,
+                then)  # fmt: skip
 
 
 def _show_judgements(path: str, read: Read, output: OutputOptions) -> None:
@@ -186,30 +177,33 @@ def _show_judgements(path: str, read: Read, output: OutputOptions) -> None:
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
     facts = judgement_facts(read.value)
-    result = {
-        "path": path,
-        "format": read.form,
-        **facts,
-        "read": [file.taken_for() for file in read.files],
-        "warnings": list(read.notes),
-    }
     counts = ", ".join(f"{value:,} {key}" for key, value in facts.items() if type(value) is int)
-    name = "compare" if isinstance(read.value, BattleLog) else "human"
-    then = None
+    name, then = "compare" if isinstance(read.value, BattleLog) else "human", None
     if isinstance(read.value, (BattleLog, Rankings, Ratings)):
         then = proposals.another(name, keep={"where", "ignore", "columns", "format"})
+    tail = {"read": [file.taken_for() for file in read.files], "warnings": list(read.notes)}
     words = [f"{path} holds {read.form}: {counts}."]
-    emit(result, [_facts_table(read.form, facts)], output, words=words, then=then)
+    _show_facts({"path": path, "format": read.form}, facts, tail, output, words, then)
 
 
-def _facts_table(title: str, facts: dict[str, Any]) -> Table:
+def _show_facts(
+    head: dict[str, Any],
+    facts: dict[str, Any],
+    tail: dict[str, Any],
+    output: OutputOptions,
+    words: list[str],
+    then: str | None,
+) -> None:
+    """Print facts as a table of two columns."""
+
     def shown(value: Any) -> str:
         if isinstance(value, dict):
             return ", ".join(f"{key} {count}" for key, count in value.items())
         return listed(value, 12) if isinstance(value, list) else str(value)
 
     rows = tuple((key, shown(value)) for key, value in facts.items())
-    return Table(title, (Column("what"), Column("value")), rows)
+    table = Table(head["format"], (Column("what"), Column("value")), rows)
+    emit(head | facts | tail, [table], output, words=words, then=then)
 
 
 def judgement_facts(value: Any) -> dict[str, Any]:
@@ -219,15 +213,13 @@ def judgement_facts(value: Any) -> dict[str, Any]:
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
 
     if isinstance(value, BattleLog):
-        return {
-            "systems": len(value.systems),
-            "battles": len(value),
-            "left wins": int((value.outcome > 0.5).sum()),
-            "right wins": int((value.outcome < 0.5).sum()),
-            "ties": int((value.outcome == 0.5).sum()),
-        }
+        sides = {"left wins": value.outcome > 0.5, "right wins": value.outcome < 0.5}
+        sides["ties"] = value.outcome == 0.5
+        counts = {name: int(rows.sum()) for name, rows in sides.items()}
+        return {"systems": len(value.systems), "battles": len(value), **counts}
     if not isinstance(value, (Ratings, Rankings)):
-        mentions = {name: sum(len(s.mentions) for s in own) for name, own in value.systems.items()}
+        mentions = {name: sum(len(s.mentions) for s in texts)
+                    for name, texts in value.systems.items()}  # fmt: skip
         return {"systems": len(mentions), "sentences": value.n_segments, "mentions": mentions}
     facts: dict[str, Any] = {
         name: len(getattr(value, name)) for name in ("systems", "segments", "raters")
@@ -250,7 +242,7 @@ def judgement_facts(value: Any) -> dict[str, Any]:
 
 def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bool:
     """Show the columns of a table that can't be read without options; tell whether it is one."""
-    from steelyard.formats import cells, columns, registry, tables
+    from steelyard.formats import cells, registry, tables
     from steelyard.formats.view import FileView
 
     try:
@@ -259,36 +251,26 @@ def _show_columns(path: str, error: SteelyardError, output: OutputOptions) -> bo
         table = tables.read(Path(path), is_text=lambda _: True)
     except SteelyardError:
         return False
-    described = []
+    headings = ("column", "holds", "distinct", "such as")
+    rows: list[tuple[Any, ...]] = []
     for name, column in table.columns.items():
         values = [cells.label(cell) or "" for cell in column]
-        distinct = dict.fromkeys(value for value in values if value.strip())
+        distinct = list(dict.fromkeys(value for value in values if value.strip()))
         numbers = cells.numbers_of(column) is not None
         kind = "numbers" if distinct and numbers else "texts" if distinct else "nothing"
-        shown = ", ".join(value[:20] for value in list(distinct)[:3])
-        described.append(
-            {"column": name, "holds": kind, "distinct": len(distinct), "such as": shown}
-        )
-    battles = columns.are_battles(table)
-    warning = str(error) if not battles else "sides of battles, judged in several columns"
-    rows: Any = tuple(tuple(row.values()) for row in described)
-    headings = tuple(map(Column, ("column", "holds", "distinct", "such as")))
+        rows.append((name, kind, len(distinct), ", ".join(value[:20] for value in distinct[:3])))
     result = {
-        "path": path,
-        "format": "verdicts" if battles else "table",
-        "n_rows": table.n_rows,
-        "columns": described,
-        "read": [],
-        "warnings": [warning, *table.notes],
-    }
+        "path": path, "format": "table", "n_rows": table.n_rows,
+        "columns": [dict(zip(headings, row, strict=True)) for row in rows],
+        "read": [], "warnings": [str(error), *table.notes],
+    }  # fmt: skip
     words = [f"{path} has {plural(table.n_rows, 'row')} and {plural(len(rows), 'column')}."]
-    human = next((n for n in table.columns if "human" in columns.words(n)), "NAME")
-    then = proposals.another("judge", "--human", human, keep=()) if battles else None
-    emit(result, [Table("columns", headings, rows)], output, words=words, then=then)
+    shown = Table("columns", tuple(map(Column, headings)), tuple(rows))
+    emit(result, [shown], output, words=words)
     return True
 
 
-@command(examples=("steelyard data formats", "steelyard data formats --json"))
+@data.command(examples=("steelyard data formats", "steelyard data formats --json"))
 @settled_options
 def formats(output: OutputOptions) -> None:
     """List every format that is read or written, with an example and the commands that take it."""
@@ -296,28 +278,18 @@ def formats(output: OutputOptions) -> None:
 
     rows: list[dict[str, Any]] = []
     for form in FORMATS:
-        commands = _TAKEN_BY[form.gives.__name__] if readable(form) else ()
-        rows.append(
-            {
-                "format": form.name,
-                "recognised_by": form.known_by,
-                "commands": [*commands[:1], *(["human"] if form.rated else []), *commands[1:]],
-                "writes": form.write is not None,
-                "to": form.to,
-                "example": form.example,
-                "example_file": form.example_name or None,
-            }
-        )
+        first, *others = _TAKEN_BY[form.gives.__name__] if readable(form) else ("",)
+        commands = [first, *(["human"] if form.rated else []), *others] if first else []
+        rows.append({
+            "format": form.name, "recognised_by": form.known_by, "commands": commands,
+            "writes": form.write is not None, "to": form.to, "example": form.example,
+            "example_file": form.example_name or None,
+        })  # fmt: skip
     cells = [
-        (
-            row["format"],
-            row["recognised_by"],
-            ", ".join(row["commands"]) or None,
-            None if not row["writes"] else row["to"] or "yes",
-            row["example"].split("\n")[0],
-        )
+        (row["format"], row["recognised_by"], ", ".join(row["commands"]) or None,
+         (row["to"] or "yes") if row["writes"] else None, row["example"].split("\n")[0])
         for row in rows
-    ]
+    ]  # fmt: skip
     headings = ("format", "recognised by", "commands", "writes", "example")
     table = Table("", tuple(map(Column, headings)), tuple(cells))
     lines = [f"{name}: {about}" for name, about, *_ in cells]
@@ -341,12 +313,9 @@ class ConvertOptions(Options):
     )
     force: bool = flag("Overwrite what is there.")
     anonymise_raters: bool = flag("Call raters rater1, rater2, ...")
-    rater_key: Path | None = option(
-        "file", None, "Write which rater is who; keep it apart from OUT.", metavar="FILE.json"
-    )
 
 
-@command(
+@data.command(
     shape=ANY,
     examples=(
         "steelyard data convert human.csv metrics.csv wmt23.parquet --human mqm",
@@ -371,18 +340,14 @@ def convert(
     a long table. What the target can't hold is named.
     """
     from steelyard.data.selection import with_metrics
-    from steelyard.formats import files
-    from steelyard.formats.save import anonymous, save
+    from steelyard.formats.save import save
 
     if len(inputs) < 2:
         raise UsageError("expected IN and OUT; for example: steelyard data convert a.csv a.parquet")
     *sources, name = inputs
     target = Path(name)
-    if how.rater_key is not None and not how.anonymise_raters:
-        raise UsageError("--rater-key goes with --anonymise-raters")
-    for path in (target, how.rater_key):
-        if path is not None and path.is_file() and not how.force:
-            raise UsageError(f"{path} exists already; --force overwrites it")
+    if target.is_file() and not how.force:
+        raise UsageError(f"{target} exists already; --force overwrites it")
     value: Any
     held = options.read(sources)
     if held.only is not None:
@@ -391,12 +356,8 @@ def convert(
     else:
         value = with_metrics(held.evalset(), only=metrics)
         read, notes = value.inputs, value.notes
-    key: Any = None
-    if how.anonymise_raters:
-        value, key = anonymous(value)
-    lost = save(value, target, to=how.to, overwrite=how.force, human=options.human)
-    if how.rater_key is not None:
-        files.write_text(how.rater_key, dumps(key) + "\n")
+    lost = save(value, target, to=how.to, overwrite=how.force, human=options.human,
+                anonymise_raters=how.anonymise_raters)  # fmt: skip
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
     table = Table("", (Column("out"),), ((name,),))
@@ -404,7 +365,7 @@ def convert(
     emit(result, [table], output, words=[f"Wrote {target}."], shown=[], then=then)
 
 
-@command(
+@data.command(
     shape=JUDGED,
     examples=(
         "steelyard data check scores.csv --human mqm",
@@ -463,7 +424,7 @@ class GetOptions(Options):
     force: bool = flag("Unpack again, and download again if need be.")
 
 
-@command(examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"))
+@data.command(examples=("steelyard data get wmt23", "steelyard data get wmt24 --cache wmt"))
 @click.argument("name")
 @as_object("how", GetOptions)
 @_WITHOUT_RANDOM

@@ -21,7 +21,7 @@ from steelyard.core.table import Table
 
 if TYPE_CHECKING:
     from steelyard.data.evalset import EvalSet
-    from steelyard.data.judgements import ErrorSpan, Ratings
+    from steelyard.data.judgements import Ratings
     from steelyard.kobe.report import KobeReport
 
 _OPENING = (
@@ -43,7 +43,6 @@ _WIDTH = 77  # of commands, which are indented
 _ROWS = 4  # of tables
 _DOCUMENT, _NAMED = "news-017", ("Kaolin", "Dolomite", "Basalt")  # whose names are looked at
 _ALARMS = 3  # that are printed
-_EXAMPLE = ("Basalt", "38")  # an output with a few errors, to be read
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +118,7 @@ def demo(how: DemoOptions, output: OutputOptions) -> None:
         *_part(
             "Which errors did experts mark?",
             "steelyard human errors.jsonl.gz --protocol mqm",
-            _marked(es, next(iter(es.ratings.values()))),
+            _marked(next(iter(es.ratings.values()))),
         ),
         *_part(
             "Which system is best?",
@@ -170,8 +169,8 @@ def _part(
     return part
 
 
-def _marked(es: EvalSet, ratings: Ratings) -> list[str]:
-    """Count the errors, and show an output with its own."""
+def _marked(ratings: Ratings) -> list[str]:
+    """Count the errors that experts marked."""
     lists = [errors or () for errors in ratings.errors or ()]
     outputs = list(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True))
     # What several raters marked is one error, and major if one of them says so.
@@ -181,31 +180,12 @@ def _marked(es: EvalSet, ratings: Ratings) -> list[str]:
             span = (output, error.start, error.end, error.in_source)
             severities.setdefault(span, set()).add(error.severity)
     major = sum("major" in each for each in severities.values())
-    system, segment = _EXAMPLE
-    row = outputs.index((ratings.systems.index(system), ratings.segments.index(segment)))
-    column = es.segments.ids.index(segment)
-    score = es["mqm"].values[es.systems.index(system), column]
     counts = (
         f"{len(ratings.raters)} experts marked {len(severities):,} errors in "
         f"{len(set(outputs)):,} outputs, {major:,} of them major. A major error costs 5, a minor "
         "one 1, a comma 0.1; mqm is minus the cost."
     )
-    return [
-        counts,
-        f"For example {system}, segment {segment}, mqm {score:g} ([[major]], [minor]):",
-        f"    {(es.segments.sources or ())[column]}",
-        f"    {_bracketed(es.outputs[system][column] or '', lists[row])}",
-    ]
-
-
-def _bracketed(text: str, errors: Sequence[ErrorSpan]) -> str:
-    """Put what is marked into brackets, from the last one on."""
-    spans = [(e.start, e.end, e.severity) for e in errors
-             if not e.in_source and e.start is not None]  # fmt: skip
-    for start, end, severity in sorted(spans, reverse=True):
-        shown = f"[[{text[start:end]}]]" if severity == "major" else f"[{text[start:end]}]"
-        text = text[:start] + shown + text[end:]
-    return text
+    return [counts]
 
 
 def _entities(es: EvalSet) -> tuple[KobeReport | None, list[str]]:

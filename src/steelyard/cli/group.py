@@ -28,7 +28,7 @@ _SHARED = {
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
     "Work that splits": "resume",
-    "Output": "details pairwise plot json out color seed jobs quiet debug help _click_default_help",
+    "Output": "details pairwise plot json out seed jobs quiet debug help _click_default_help",
 }
 
 SCORES = """\
@@ -219,35 +219,42 @@ command: Callable[..., Callable[[Callable[..., Any]], Question]] = partial(
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands without importing them.
+    """A group of commands; it lists those of other modules without importing them.
 
     ``lazy`` holds, by name, where a command stands (``module:function``) and one line of help;
     ``also`` other words that people try, with the command that they stand for; ``first`` what
     newcomers should type, and what it shows.
     """
 
+    command_class = Question
+
     def __init__(
         self,
         *,
-        lazy: Mapping[str, tuple[str, str]],
+        lazy: Mapping[str, tuple[str, str]] | None = None,
         also: Mapping[str, str] | None = None,
         first: Mapping[str, str] | None = None,
         **settings: Any,
     ) -> None:
         settings.setdefault("context_settings", {"help_option_names": ["-h", "--help"]})
         super().__init__(**settings)
-        self.lazy = lazy
+        self.lazy = lazy or {}
         self.also = also or {}
         self.first = first or {}
 
+    def about(self) -> dict[str, str]:
+        """Return what each command does, in a line."""
+        lines = {name: line for name, (_, line) in self.lazy.items()}
+        return lines | {name: c.get_short_help_str(_WIDEST) for name, c in self.commands.items()}
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Name the commands."""
-        return list(self.lazy)
+        return list(self.about())
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import one command."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, which may have to be imported."""
         if cmd_name not in self.lazy:
-            return None
+            return super().get_command(ctx, cmd_name)
         module, _, name = self.lazy[cmd_name][0].partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
@@ -260,8 +267,9 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Find a command, or say which one may have been meant."""
-        if args and args[0] not in self.lazy:
-            raise click.UsageError(f"no command '{args[0]}'; {hint(args[0], self.lazy, self.also)}")
+        if args and self.get_command(ctx, args[0]) is None:
+            names = self.about()
+            raise click.UsageError(f"no command '{args[0]}'; {hint(args[0], names, self.also)}")
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
@@ -272,7 +280,7 @@ class LazyGroup(click.Group):
             return click.Command.shell_complete(self, ctx, incomplete)
         return [
             CompletionItem(name, help=about)
-            for name, (_, about) in self.lazy.items()
+            for name, about in self.about().items()
             if name.startswith(incomplete)
         ]
 
@@ -290,4 +298,4 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands with their one line of help."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in self.lazy.items()])
+            formatter.write_dl(list(self.about().items()))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli import proposals
-from steelyard.cli.group import VERDICTS, LazyGroup, Question, command
+from steelyard.cli.group import VERDICTS, LazyGroup, Question
 from steelyard.cli.output import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.params import (
     COLUMNS,
@@ -42,18 +42,8 @@ from steelyard.judging.options import (
 )
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from steelyard.judging.report import JudgeReport
 
-_HERE = "steelyard.cli.judge"
-#: name: (module:function, one line of help); an argument that is none of them is a file.
-QUESTIONS = {
-    "bias": (f"{_HERE}:bias", "What biases it beyond annotators, and where does it agree less?"),
-    "correct": (f"{_HERE}:correct", "What would annotators say of my systems, from few labels?"),
-    "plan": (f"{_HERE}:plan", "How many labels do I need, and of which rows?"),
-    "drift": (f"{_HERE}:drift", "Is the new version of a judge better than the old one?"),
-}
 CARD = "card"
 PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
@@ -81,35 +71,24 @@ class _Usage(Question):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the other questions before the examples."""
         with formatter.section("Further questions (steelyard judge QUESTION --help)"):
-            formatter.write_dl([(name, about) for name, (_, about) in QUESTIONS.items()])
+            formatter.write_dl(list(judge.about().items()))
         super().format_epilog(ctx, formatter)
-
-
-class _Files(FileName):
-    """Files of the card, or the name of a question instead."""
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Complete questions as long as no file is named, and leave files to the shell."""
-        from click.shell_completion import CompletionItem
-
-        begun = bool(ctx.params.get("inputs"))
-        names = [] if begun else [name for name in QUESTIONS if name.startswith(incomplete)]
-        items = [CompletionItem(name, help=QUESTIONS[name][1]) for name in names]
-        return [*items, *super().shell_complete(ctx, param, incomplete)]
 
 
 class WithDefault(LazyGroup):
     """A group whose first argument may be a file: then the card is asked for."""
 
+    def about(self) -> dict[str, str]:
+        """Return the questions, without the card, which nobody need name."""
+        return {name: line for name, line in super().about().items() if name != CARD}
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the name of the card before what is no question."""
         if args[:1] == ["help"]:
             args = [*args[1:], "--help"]
-        if not args or (args[0] not in self.lazy and args[0] != CARD):
+        if not args or args[0] not in self.commands:
             if args and not args[0].startswith("-") and not Path(args[0]).exists():
-                close = get_close_matches(args[0], self.lazy, 1)
+                close = get_close_matches(args[0], self.about(), 1)
                 if close:
                     raise click.UsageError(
                         f"no file '{args[0]}', and no question of this name; did you mean "
@@ -118,38 +97,23 @@ class WithDefault(LazyGroup):
             args = [CARD, *args]
         return super().parse_args(ctx, args)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; the card is here."""
-        return card if cmd_name == CARD else super().get_command(ctx, cmd_name)
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the card, or a question."""
-        if args and args[0] == CARD:
-            return CARD, card, args[1:]
-        return super().resolve_command(ctx, args)
-
-
-@click.group(
-    cls=WithDefault,
-    lazy=QUESTIONS,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    add_help_option=False,
-)
+@click.group(cls=WithDefault, add_help_option=False)
 def judge() -> None:
     """Compare judges with annotators."""
 
 
 def _question(
     options: type[ReadOptions], *examples: str, headings: dict[str, str], files: str = "FILES...",
-    cls: type[Question] = Question, inputs: FileName | None = None,
+    cls: type[Question] = Question,
 ) -> Callable[[F], click.Command]:  # fmt: skip
     """Make a command of options: those for reading first, then the rest in their order."""
-    names = [name for name in options.declared() if name != "title"]
+    names = list(options.declared())
     if "judge" in names:  # it names the judge
         names.remove("judges")
     declared = ReadOptions.declared()
     parts: list[Callable[[Any], Any]] = [
-        click.argument("inputs", nargs=-1, type=inputs or FileName(), metavar=files),
+        click.argument("inputs", nargs=-1, type=FileName(), metavar=files),
         from_fields(options, *(name for name in names if name in declared and name != "ignore")),
         click.option("--where", type=Pair(), multiple=True,
                      help="Keep only rows with this value (repeatable)."),
@@ -163,7 +127,7 @@ def _question(
         decorated = reduce(lambda made, part: part(made), reversed(parts), function)
         known = [name for name in _WHO if name in names or (name == "own" and _OWN in parts)]
         shown = {"Who is who": " ".join(known), "How verdicts are read": "words swapped"}
-        return command(cls=cls, headings=shown | headings, shape=VERDICTS, examples=examples)(
+        return judge.command(cls=cls, headings=shown | headings, shape=VERDICTS, examples=examples)(
             decorated
         )
 
@@ -180,7 +144,6 @@ def _question(
         "A gate": "require undecided",
     },
     cls=_Usage,
-    inputs=_Files(),
 )
 @_DETAILS
 @click.option(
@@ -256,7 +219,7 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **set
     """Measure what biases judges beyond annotators: position, length, their own family, covariates.
 
     Errors (judge minus annotators) are regressed on all covariates at once, on labelled rows;
-    agreement is split by slices; of pairs, strengths are fitted plain and with style controlled.
+    agreement is split by slices.
     """
     from steelyard.judging.bias import judge_bias
 
@@ -284,7 +247,7 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
 
     need_inputs(inputs, "steelyard judge correct verdicts.csv --human expert --judge gpt")
     result = run(*inputs, rng=output.seed, **settings)
-    emit(result, [result.table()], output)
+    emit(result, [result.table()], output, shown=result.pieces())
 
 
 @_question(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,16 +12,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from steelyard.cli import proposals
-from steelyard.cli.group import TEXTS, LazyGroup, command
-from steelyard.cli.output import emit, note, wants_figure
+from steelyard.cli.group import TEXTS, LazyGroup
+from steelyard.cli.output import emit, progress_of
 from steelyard.cli.params import (
     TABLES,
     FileName,
     InputOptions,
+    Known,
     OutputOptions,
     as_object,
-    figure_options,
-    from_fields,
     input_options,
     need_inputs,
     settings_of,
@@ -30,17 +28,15 @@ from steelyard.cli.params import (
     with_languages,
 )
 from steelyard.core.errors import InputError, UsageError, hint
-from steelyard.core.options import Options, choice, flag, names, number, option, text, whole
+from steelyard.core.options import Options, flag, names, number, option, text, whole
 from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
 
 if TYPE_CHECKING:
-    from steelyard.data.evalset import EvalSet
-    from steelyard.formats.entities import EntityAnnotations
-    from steelyard.kobe.base.codec import Progress, Source
+    from steelyard.kobe.base.codec import Source
     from steelyard.kobe.base.knowledge import KnowledgeBase
     from steelyard.kobe.linking.linker import DictionaryLinker
-    from steelyard.kobe.mention import EntityStatistics, Mentions
+    from steelyard.kobe.mention import Mentions
 
 SOURCES = {
     "default": "CLDR and GeoNames, from installed packages (no INPUT)",
@@ -48,7 +44,6 @@ SOURCES = {
     "paranames": "the ParaNames table of names",
     "table": "a table of names: id, lang, alias or name, perhaps layer, category, prior, tier",
 }
-_EVERY = 5.0  # seconds between lines of progress
 _ALIASES = """\
 A table of names has a row for each name, and tabs between columns:
   id      lang  alias
@@ -61,23 +56,13 @@ A table of terms has a column for each language:
   traffic light,Ampel
   Rhine,Rhein
 """
-_HERE = "steelyard.cli.kb"
-#: name: (module:function, one line of help)
-COMMANDS = {
-    "build": (f"{_HERE}:build", "Build a knowledge base from a source."),
-    "add": (f"{_HERE}:add", "Add your own terminology: product names, brands, terms."),
-    "info": (f"{_HERE}:info", "Show what a knowledge base holds."),
-    "link": (f"{_HERE}:link", "Show the entities of a text."),
-    "stats": (f"{_HERE}:stats", "Count the entities of texts or annotations."),
-    "annotate": (f"{_HERE}:annotate", "Write the entities of texts as JSON lines."),
-}
 _folder_options = partial(settled_options, folder=True)
 _BASE = click.option(
     "--kb", "base", metavar="BASE", help="Folder of the knowledge base; the embedded one if absent."
 )
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS)
+@click.group(cls=LazyGroup)
 def kb() -> None:
     """What is in this knowledge base; what does it link here."""
 
@@ -98,7 +83,7 @@ class BuildOptions(Options):
     force: bool = flag("Replace the knowledge base that is there.")
 
 
-@command(
+@kb.command(
     lists={"SOURCE is one of": SOURCES},
     shape=_ALIASES,
     examples=(
@@ -127,13 +112,13 @@ def build(source: str, path: str | None, wanted: BuildOptions, output: OutputOpt
     limits = [Limits(langs, wanted.min_prior)] * len(sources)
     if wanted.onto is not None:
         sources, limits = [Base(_folder(wanted.onto)), *sources], [Limits(), *limits]
-    build_base(
-        sources,
-        output.out,
-        limits=limits,
-        force=wanted.force,
-        progress=_progress(output),
-    )
+    with progress_of(f"building {output.out}", output) as progress:
+
+        def show(_step: str, done: int, total: int | None) -> None:
+            if progress is not None:
+                progress(done, total)
+
+        build_base(sources, output.out, limits=limits, force=wanted.force, progress=show)
     _show_base(output.out, output)
 
 
@@ -155,21 +140,6 @@ def _sources(name: str, path: str | None, wanted: BuildOptions) -> list[Source]:
     return [{"paranames": ParaNames, "table": AliasTable}[name](path, skip_broken=skip)]
 
 
-def _progress(output: OutputOptions) -> Progress:
-    """Return a function that prints what is done, every few seconds and at every new step."""
-    last: list[Any] = ["", 0.0]
-
-    def show(step: str, done: int, total: int | None) -> None:
-        now = time.monotonic()
-        if step == last[0] and now - last[1] < _EVERY:
-            return
-        last[:] = step, now
-        of = f" of {total:,}" if total else ""
-        note(f"{step}: {done:,}{of}" if done else f"{step} ...", output)
-
-    return show
-
-
 @dataclass(frozen=True, kw_only=True)
 class AddOptions(Options):
     """Where terms go, and their languages."""
@@ -184,7 +154,7 @@ class AddOptions(Options):
     force: bool = flag("Replace the knowledge base that is there.")
 
 
-@command(
+@kb.command(
     shape=_TERMS,
     examples=("steelyard kb add products.csv --out my-kb", "steelyard kb add terms.tbx --to my-kb"),
 )
@@ -243,7 +213,7 @@ def _show_base(
     emit(result, [_table(result)], output, words=[*words, _size(result)], then=then)
 
 
-@command(examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"))
+@kb.command(examples=("steelyard kb info", "steelyard kb info --entity wd:Q183"))
 @click.argument("base", metavar="[BASE]", required=False)
 @click.option("--entity", metavar="ID", help="Show this entity: its names in all languages.")
 @settled_options
@@ -353,19 +323,7 @@ def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     emit(result, tables, output, words=words)
 
 
-@dataclass(frozen=True, kw_only=True)
-class LinkingOptions(Options):
-    """Languages, reference and tier of what is linked."""
-
-    src_lang: str | None = text(None, "Language of the sources, as de.", metavar="CODE")
-    tgt_lang: str | None = text(None, "Language of outputs and references.", metavar="CODE")
-    reference: str | None = text(
-        None, "The reference, where there are several.", flag="--ref", metavar="NAME"
-    )
-    tier: str = choice("all", ("core", "concept", "all"), "Names and values, or common nouns only.")
-
-
-@command(
+@kb.command(
     examples=(
         'steelyard kb link "Am 3. März in Wien" --lang de',
         "steelyard kb link - --lang de < text.de",
@@ -374,7 +332,13 @@ class LinkingOptions(Options):
 @click.argument("line", metavar="TEXT")
 @click.option("--lang", required=True, metavar="CODE", help="Language of the text.")
 @click.option("--other", metavar="CODE", help="Only entities that have names in this language too.")
-@from_fields(LinkingOptions, "tier")
+@click.option(
+    "--tier",
+    type=Known(("core", "concept", "all")),
+    default="all",
+    show_default=True,
+    help="Names and values, or common nouns only.",
+)
 @_BASE
 @settled_options
 def link(
@@ -382,7 +346,7 @@ def link(
 ) -> None:
     """Show the entities of TEXT; - reads lines from standard input."""
     linker = _linker(base, {} if tier == "all" else {"tiers": (tier,)})
-    lines = [text.rstrip("\n") for text in sys.stdin] if line == "-" else [line]
+    lines = sys.stdin.read().splitlines() if line == "-" else [line]
     mentions: list[dict[str, Any]] = [
         {
             "line": number,
@@ -411,111 +375,6 @@ def link(
     emit(result, [table], output, words=words, shown=[table] if mentions else [])
 
 
-@command(
-    shape=TEXTS,
-    examples=(
-        "steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en",
-        "steelyard kb stats annotations --out entities.png",
-    ),
-)
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
-@from_fields(LinkingOptions, "src_lang", "tgt_lang", "reference")
-@_BASE
-@partial(figure_options, unused=("seed",))
-def stats(
-    inputs: tuple[str, ...], base: str | None, output: OutputOptions, **settings: Any
-) -> None:
-    """Count the entities of texts or annotations: per side, distinct, common, per sentence.
-
-    INPUT is a text file (sources and references) or entity annotations, of which the systems src
-    and ref are taken: JSON lines, or a folder of the KoBE release, of which all language pairs
-    are. --out with .png, .svg or .pdf draws how many sentences have how many entities.
-    """
-    from steelyard.kobe.mention import histogram_table, statistics_table
-
-    need_inputs(inputs)
-    wants_figure(output)
-    notes: list[str] = []
-    how = LinkingOptions.of(settings)
-    counts = [one for path in inputs for one in _counts(path, how, base, notes)]
-    notes += [
-        f"{one.name}: only {one.coverage:.0%} of the sentences have an entity"
-        for one in counts
-        if one.n_sentences and one.coverage < 0.5
-    ]
-    result = {"sets": [one.to_dict() for one in counts], "warnings": notes}
-    tables = [statistics_table(counts), *map(histogram_table, counts)]
-
-    def draw() -> Any:
-        from steelyard.report.figures.recall import entities_per_sentence
-
-        return entities_per_sentence({one.title: one.histogram for one in counts})
-
-    sizes = ((len(counts), "set"), (sum(one.n_sentences for one in counts), "sentence"))
-    words = [f"Counted the entities of {' and '.join(plural(n, noun) for n, noun in sizes)}."]
-    emit(result, tables, output, draw=draw, words=words)
-
-
-def _counts(
-    path: str, how: LinkingOptions, base: str | None, notes: list[str]
-) -> Iterator[EntityStatistics]:
-    """Yield the counts of an input; what was left out of annotations is added to the notes."""
-    from steelyard.formats import entities
-    from steelyard.formats.reading import read_any
-
-    name = Path(path).name.split(".")[0]
-    folders = entities.annotated_folders(Path(path)) if Path(path).is_dir() else {}
-    if folders:
-        for lp, folder in folders.items():
-            release = entities.read_folder(folder)
-            notes += release.notes
-            yield _of_annotations(lp, release, str(folder))
-        return
-    _, value, _ = read_any(path)
-    if isinstance(value, entities.EntityAnnotations):
-        notes += value.notes
-        yield _of_annotations(name, value, path)
-    elif not hasattr(value, "segments") or value.segments.sources is None:
-        raise InputError("holds neither sources nor entity annotations", path=path)
-    else:
-        yield _of_texts(name, value, how, base)
-
-
-def _of_annotations(name: str, annotations: EntityAnnotations, path: str) -> EntityStatistics:
-    from steelyard.kobe.annotations import linked
-    from steelyard.kobe.mention import entity_statistics
-
-    mentions = linked(annotations)
-    if not {"src", "ref"} & set(mentions):
-        raise InputError(
-            f"holds links of outputs alone ({', '.join(mentions)}): expected those of the source "
-            "(src) or of a reference (ref); steelyard data info counts the mentions of systems",
-            path=path,
-        )
-    return entity_statistics(name, mentions.get("src"), mentions.get("ref"))
-
-
-def _of_texts(name: str, es: EvalSet, how: LinkingOptions, base: str | None) -> EntityStatistics:
-    from steelyard.kobe.mention import entity_statistics
-
-    first, _, second = (es.language_pair or "").partition("-")
-    src, tgt, reference = how.src_lang or first, how.tgt_lang or second, how.reference
-    if not src:
-        raise UsageError("--src-lang is missing: the language of the sources")
-    if reference is not None and reference not in es.references:
-        raise UsageError(f"no reference named '{reference}'; {hint(reference, es.references)}")
-    reference = reference or next(iter(es.references), None)
-    if reference is not None and not tgt:
-        raise UsageError("--tgt-lang is missing: the language of the reference")
-    linker = _linker(base, {})
-    sources = [line or "" for line in es.segments.sources or ()]
-    linked = _linked(linker, sources, src, tgt or src)
-    if reference is None:
-        return entity_statistics(name, linked)
-    lines = [line or "" for line in es.segments.references[reference]]
-    return entity_statistics(name, linked, _linked(linker, lines, tgt, src))
-
-
 def _linked(
     linker: DictionaryLinker, texts: list[str], lang: str, other: str
 ) -> Sequence[Mentions]:
@@ -537,9 +396,14 @@ def _linker(base: str | None, options: dict[str, Any]) -> DictionaryLinker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnnotateOptions(LinkingOptions):
-    """How entities are found, and whether links are replaced."""
+class AnnotateOptions(Options):
+    """Languages and reference, how entities are found, and whether links are replaced."""
 
+    src_lang: str | None = text(None, "Language of the sources, as de.", metavar="CODE")
+    tgt_lang: str | None = text(None, "Language of outputs and references.", metavar="CODE")
+    reference: str | None = text(
+        None, "The reference, where there are several.", flag="--ref", metavar="NAME"
+    )
     settings: tuple[tuple[str, str], ...] = option(
         "settings",
         (),
@@ -550,7 +414,7 @@ class AnnotateOptions(LinkingOptions):
     force: bool = flag("Replace the links that are there.")
 
 
-@command(
+@kb.command(
     shape=TEXTS,
     examples=(
         "steelyard kb annotate texts.jsonl --src-lang de --tgt-lang en --out links.jsonl",
@@ -558,16 +422,16 @@ class AnnotateOptions(LinkingOptions):
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="TEXTS...")
-@from_fields(AnnotateOptions, "src_lang", "tgt_lang", "reference", "settings", "force")
+@as_object("how", AnnotateOptions)
 @_BASE
 @input_options
 @partial(settled_options, suffixes=TABLES)
 def annotate(
     inputs: tuple[str, ...],
+    how: AnnotateOptions,
     base: str | None,
     options: InputOptions,
     output: OutputOptions,
-    **settings: Any,
 ) -> None:
     """Link sources, outputs and a reference, and write the links as JSON lines.
 
@@ -583,7 +447,6 @@ def annotate(
     need_inputs(inputs, "steelyard kb annotate texts.jsonl --out links.jsonl --lp de-en")
     if output.out is None:
         raise UsageError("--out is missing: the file to write links into, such as links.jsonl")
-    how = AnnotateOptions(**settings)
     options = with_languages(options, how.src_lang, how.tgt_lang)
     chosen = settings_of(how.settings)
     for name in chosen:

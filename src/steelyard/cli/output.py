@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from steelyard import __version__
-from steelyard.cli.flags import flags_here, spoken
+from steelyard.cli.flags import spoken
 from steelyard.cli.params import FIGURES, F, Names, OutputOptions
 from steelyard.core.errors import UsageError, printable, shown_path
 from steelyard.core.progress import Progress, listening
 from steelyard.core.provenance import origin, taken_alike
 from steelyard.core.table import Table, dumps
-from steelyard.core.warnings import brief, code_of, reworded
+from steelyard.core.warnings import brief, reworded
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -35,12 +35,6 @@ _WHOLE = "--out {} or a wider window has all columns"
 _WARNINGS = 3  # that are printed without --details
 _PLAIN = ("seg", "src", "refs", "out")  # columns of texts and scores as we write them
 _PATIENCE = 1.0  # seconds before a bar is shown
-#: By the kind of a warning: the option that does something about it, and what it does.
-_ADVICE = {
-    "head-to-head": ("--pairwise", "shows every pair"),
-    "bt-order": ("--pair", "A,B compares two systems alone"),
-    "quality-control": ("--quality-control", "leaves out their ratings"),
-}
 
 
 def emit(  # noqa: PLR0913 - every option has a default
@@ -58,27 +52,11 @@ def emit(  # noqa: PLR0913 - every option has a default
 ) -> None:
     """Print a result, and write it where ``--out`` says: words, tables, warnings, what comes next.
 
-    Parameters
-    ----------
-    result
-        The result, or the dictionary that JSON shows, which has ``warnings``. Only JSON asks a
-        result for its dictionary: of large results it costs more than the tables.
-    tables
-        The first is what other formats hold.
-    draw
-        Makes the chart that a figure holds.
-    words
-        The answer in a sentence or three; by default what the result says itself.
-    shown
-        Tables and texts that are printed in the place of ``tables``.
-    says_read
-        Whether the tables say what was read.
-    wrote
-        Files that are written already.
-    then
-        The next useful command.
-    table_file
-        What ``--out`` writes whole tables to.
+    ``result`` may be the dictionary that JSON shows, with ``warnings``. The first table is what
+    other formats hold; ``shown`` is printed in place of all. ``words`` is the answer, by default
+    what the result says itself; ``then`` the next command; ``wrote`` names files that are written
+    already; ``table_file`` is what ``--out`` writes whole tables to. ``says_read`` tells whether
+    the tables say what was read.
     """
     from steelyard.core.display import Result, result_text  # no help text needs these
 
@@ -99,7 +77,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         click.echo(dumps(json))
         then = None
     else:
-        screen = replace(_screen(sys.stdout, output), whole=_WHOLE.format(table_file))
+        screen = replace(_screen(sys.stdout), whole=_WHOLE.format(table_file))
         text = result_text(words, tables if shown is None else shown, screen)
         if text:
             click.echo(text, color=screen.colour or None)
@@ -172,10 +150,10 @@ def _write(
 # Messages on stderr
 
 
-def _screen(stream: TextIO, output: OutputOptions) -> Screen:
+def _screen(stream: TextIO) -> Screen:
     from steelyard.core.display import Screen  # no help text needs it
 
-    return Screen.of(stream, output.color)
+    return Screen.of(stream)
 
 
 def note(message: str, output: OutputOptions) -> None:
@@ -185,14 +163,14 @@ def note(message: str, output: OutputOptions) -> None:
 
 def _say(message: str, output: OutputOptions, style: str, first: str = "") -> None:
     if not output.quiet:
-        screen = _screen(sys.stderr, output)
+        screen = _screen(sys.stderr)
         lines = "\n".join(screen.lines(message, style, first))
         click.echo(lines, err=True, color=screen.colour or None)
 
 
 def _stand_apart(output: OutputOptions) -> None:
     """Leave a line between the result and messages, where both are on a screen."""
-    if not output.quiet and _screen(sys.stderr, output).width is not None:
+    if not output.quiet and _screen(sys.stderr).width is not None:
         click.echo(err=True)
 
 
@@ -224,14 +202,9 @@ def _not_in(read: Iterable[Mapping[str, Any]], warnings: Sequence[str]) -> list[
 
 
 def _warn(warnings: Sequence[str], output: OutputOptions) -> None:
-    """Print warnings, those of a kind in one line, with the option that helps."""
+    """Print warnings, those of a kind in one line, at most three without ``--details``."""
     params = click.get_current_context().params
-    flags = flags_here().values()
-    texts = []
-    for warning in brief(warnings, "--json has all"):
-        option, effect = _ADVICE.get(code_of(warning), ("", ""))
-        helps = option in flags and option not in warning
-        texts.append(f"{warning}; {option} {effect}" if helps else warning)
+    texts = list(brief(warnings, "--json has all"))
     if len(texts) > _WARNINGS and not params.get("details"):
         where = "--details" if "details" in params else "--json"
         texts[_WARNINGS - 1 :] = [f"{len(texts) - _WARNINGS + 1} more warnings: {where} has all"]
@@ -245,7 +218,7 @@ def _propose(then: str | None, output: OutputOptions) -> None:
         return
     from steelyard.core.display import text_width
 
-    width = _screen(sys.stderr, output).width
+    width = _screen(sys.stderr).width
     lines = [_NEXT]
     for word in map(shlex.quote, shlex.split(then)):
         if width is not None and text_width(f"{lines[-1]} {word} \\") > width:
@@ -364,7 +337,7 @@ def progress_of(
     if output.quiet or not (aloud or terminal):
         yield None
     elif terminal:
-        bar = _Bar(title, in_bytes=in_bytes, colour=_screen(sys.stderr, output).colour)
+        bar = _Bar(title, in_bytes=in_bytes, colour=_screen(sys.stderr).colour)
         try:
             yield bar.update
         finally:

@@ -19,7 +19,7 @@ import click
 
 from steelyard.cli.flags import spoken
 from steelyard.core.errors import SteelyardError, UsageError, hint
-from steelyard.core.options import Option, Options, choice, flag, names, option, whole
+from steelyard.core.options import Option, Options, flag, names, option, whole
 from steelyard.formats.options import LoadOptions
 
 if TYPE_CHECKING:
@@ -47,28 +47,30 @@ TABLES = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "tsv.gz", "jsonl.gz")  # o
 
 
 class Parsed(Type):
-    """A text that ``parse`` takes apart; its ValueError says what is wrong."""
+    """A text that a function takes apart; its ValueError says what is wrong."""
 
-    def parse(self, text: str) -> Any:
-        """Take the text apart."""
-        raise NotImplementedError
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name, self.parse = name, parse
 
     def convert(self, value: Any, param: Any = None, ctx: Any = None) -> Any:
         """Parse a text; click also passes values that were converted already."""
-        if not isinstance(value, str):
-            return value
         try:
-            return self.parse(value)
+            return self.parse(value) if isinstance(value, str) else value
         except ValueError as error:
             return self.fail(str(error), param, ctx)
 
 
-class Names(Parsed):
-    """Names separated by commas, those with a comma in double quotes; a shell completes some."""
+def split_names(text: str) -> tuple[str, ...]:
+    """Split names at commas, those with a comma in double quotes."""
+    rows = csv.reader([text], skipinitialspace=True)
+    return tuple(name for row in rows for name in row if name)
 
-    name = "A,B,..."
+
+class Names(Parsed):
+    """Names separated by commas; a shell completes some."""
 
     def __init__(self, completed: Sequence[str] = ()) -> None:
+        super().__init__("A,B,...", split_names)
         self.completed = tuple(completed)
 
     def shell_complete(
@@ -81,11 +83,6 @@ class Names(Parsed):
         before, comma, last = incomplete.rpartition(",")
         matching = (name for name in self.completed if name.startswith(last))
         return [CompletionItem(f"{before}{comma}{name}") for name in matching]
-
-    def parse(self, text: str) -> tuple[str, ...]:
-        """Split at commas outside quotes."""
-        rows = csv.reader([text], skipinitialspace=True)
-        return tuple(name for row in rows for name in row if name)
 
 
 class FileName(click.types.StringParamType):
@@ -106,12 +103,18 @@ class FileName(click.types.StringParamType):
 class Known(_Choice):
     """One of some names; ``also`` maps other names that people try to them, for the hint."""
 
-    def __init__(self, choices: Sequence[str], also: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        choices: Sequence[str],
+        also: Mapping[str, str] | None = None,
+        meant: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
         super().__init__(list(choices))
-        self.also = also or {}
+        self.also, self.meant = also or {}, meant
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Accept a name, or refuse it in one line with the nearest one."""
+        value = self.meant(value)
         if isinstance(value, str) and value not in self.choices:
             self.fail(f"no '{value}'; {hint(value, self.choices, self.also)}", param, ctx)
         return value
@@ -128,121 +131,85 @@ class Finite(click.types.FloatParamType):
         return number
 
 
-class Real(click.FloatRange, Finite):
-    """A finite number within bounds."""
-
-
-class Numbers(Parsed):
-    """Numbers, or whole numbers, separated by commas."""
-
-    def __init__(self, kind: type[int | float] = float) -> None:
-        self.kind = kind
-        self.name = "M,N,..." if kind is int else "X,Y,..."
-
-    def parse(self, text: str) -> tuple[Any, ...]:
-        """Split at commas, and read each number."""
-        try:
-            numbers = tuple(self.kind(cell) for cell in Names().parse(text))
-            finite = all(map(math.isfinite, numbers))
-        except (ValueError, OverflowError):
-            finite, numbers = False, ()
-        if not finite:
-            wanted = "whole numbers" if self.kind is int else "numbers"
-            raise ValueError(f"'{text}' is not a list of {wanted}")
-        return numbers
-
-
-class Pair(Parsed):
-    """A column or another name, and a value."""
-
-    def __init__(self, name: str = "COL=VALUE") -> None:
-        self.name = name
-
-    def parse(self, text: str) -> tuple[str, str]:
-        """Split at the first equals sign; only the value of a column may be empty."""
-        left, equals, right = text.partition("=")
-        if not (left.strip() and equals) or not (right.strip() or self.name == "COL=VALUE"):
-            raise ValueError(f"'{text}' is not of the form {self.name}")
-        return left, right
-
-
-class Program(Pair):
-    """A command with a name before it, or else named by its program."""
-
-    def parse(self, text: str) -> tuple[str, str]:
-        """Split at an equals sign behind a single word, or name it by its program."""
-        if re.match(r"[^\s=]*=", text):
-            return super().parse(text)
-        words = text.split()
-        scripts = (word for word in words if word.endswith((".py", ".sh", ".pl", ".rb")))
-        program = next(scripts, words[0] if words else "")
-        if not program:
-            raise ValueError(f"'{text}' is not of the form {self.name}")
-        return Path(program).stem, text
-
-
-class Roles(Parsed):
-    """Roles and the columns that have them, as system=model,segment=id."""
-
-    name = "ROLE=COL,..."
-
-    def parse(self, text: str) -> tuple[tuple[str, str], ...]:
-        """Split at commas, then at the first equals sign."""
-        return tuple(map(Pair().parse, Names().parse(text)))
-
-
-class Kinds(Parsed):
-    """Kinds of scores, as human:a,b or metric:c."""
-
-    name = "KIND:A,B"
-
-    def parse(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """Split at the colon, then at commas."""
-        kind, colon, scores = text.partition(":")
-        if not colon or kind not in ("human", "metric"):
-            raise ValueError(f"'{text}' is not of the form human:A,B or metric:A,B")
-        return kind, Names().parse(scores)
-
-
 class _OrWord:
-    """A number, or the word that ``word`` holds."""
+    """A number within bounds, or a word."""
 
-    word: str
+    word: str | None = None
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Let the word pass."""
         return value if value == self.word else super().convert(value, param, ctx)  # type: ignore[misc]
 
 
-class _RealOrWord(_OrWord, Real):
+class _Real(_OrWord, click.FloatRange, Finite):
     pass
 
 
-class _WholeOrWord(_OrWord, click.IntRange):
+class _Whole(_OrWord, click.IntRange):
     pass
 
 
-class _OtherNames(Known):
-    """One of some names, or another name of one of them."""
+class Numbers(Parsed):
+    """Numbers, or whole numbers, separated by commas."""
 
-    def __init__(self, declared: Option) -> None:
-        offered = declared.offered or declared.choices
-        super().__init__([*offered, *([declared.none] if declared.none else [])])
-        self.meant = declared.meant
+    def __init__(self, kind: type[int | float] = float) -> None:
+        def parse(text: str) -> tuple[Any, ...]:
+            try:
+                numbers = tuple(kind(cell) for cell in split_names(text))
+                finite = all(map(math.isfinite, numbers))
+            except (ValueError, OverflowError):
+                finite, numbers = False, ()
+            if not finite:
+                wanted = "whole numbers" if kind is int else "numbers"
+                raise ValueError(f"'{text}' is not a list of {wanted}")
+            return numbers
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Accept what the name stands for."""
-        return super().convert(self.meant(value), param, ctx)
+        super().__init__("M,N,..." if kind is int else "X,Y,...", parse)
 
 
-class _Folder(click.Path):
-    """A folder to make; the empty name is not the current folder."""
+class Pair(Parsed):
+    """A column or another name, and a value; only the value of a column may be empty."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Refuse the empty name."""
-        if value == "":
-            self.fail("is empty, expected the name of a folder.", param, ctx)
-        return super().convert(value, param, ctx)
+    def __init__(self, name: str = "COL=VALUE") -> None:
+        super().__init__(name, functools.partial(_pair, name))
+
+
+def _pair(form: str, text: str) -> tuple[str, str]:
+    left, equals, right = text.partition("=")
+    if not (left.strip() and equals) or not (right.strip() or form == "COL=VALUE"):
+        raise ValueError(f"'{text}' is not of the form {form}")
+    return left, right
+
+
+def _program(text: str) -> tuple[str, str]:
+    """Split at an equals sign behind a single word, or name a command by its program."""
+    form = "[NAME=]COMMAND"
+    if re.match(r"[^\s=]*=", text):
+        return _pair(form, text)
+    words = text.split()
+    scripts = (word for word in words if word.endswith((".py", ".sh", ".pl", ".rb")))
+    program = next(scripts, words[0] if words else "")
+    if not program:
+        raise ValueError(f"'{text}' is not of the form {form}")
+    return Path(program).stem, text
+
+
+def _roles(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple(_pair("COL=VALUE", cell) for cell in split_names(text))
+
+
+def _kinds(text: str) -> tuple[str, tuple[str, ...]]:
+    """Read kinds of scores, as human:a,b or metric:c."""
+    kind, colon, scores = text.partition(":")
+    if not colon or kind not in ("human", "metric"):
+        raise ValueError(f"'{text}' is not of the form human:A,B or metric:A,B")
+    return kind, split_names(scores)
+
+
+def _folder(text: str) -> Path:
+    if not text:  # which would be the current folder
+        raise ValueError("is empty, expected the name of a folder.")
+    return Path(text)
 
 
 # Options from the fields of a class
@@ -300,20 +267,20 @@ def _option(name: str, option: Option, default: Any, **settings: Any) -> Callabl
 
 def _type(option: Option) -> Any:
     least, most, strict = option.least, option.most, option.strict
-    if option.kind == "choice":
-        return _OtherNames(option)
     word = option.none or option.word
     number: Any = None
+    if option.kind == "choice":
+        offered = option.offered or option.choices
+        return Known([*offered, *([option.none] if option.none else [])], meant=option.meant)
     if option.kind == "whole":
         low, high = (None if end is None else int(end) for end in (least, most))
-        number = (_WholeOrWord if word else click.IntRange)(low, high)
+        number = _Whole(low, high)
     elif option.kind == "number" and (word or least is not None or most is not None):
-        number = (_RealOrWord if word else Real)(
-            least, most, min_open=strict, max_open=strict and most is not None
-        )
+        number = _Real(least, most, min_open=strict, max_open=strict and most is not None)
     if number is not None:
         number.word = word
         return number
+    file = click.Path(path_type=Path, dir_okay=False)
     return {
         "number": Finite(),
         "names": Names(option.choices),
@@ -321,14 +288,14 @@ def _type(option: Option) -> Any:
         "wholes": Numbers(int),
         "source": FileName(),
         "path": click.Path(path_type=Path),
-        "file": click.Path(path_type=Path, dir_okay=False),
-        "files": click.Path(path_type=Path, dir_okay=False),
-        "folder": _Folder(path_type=Path),
+        "file": file,
+        "files": file,
+        "folder": Parsed("DIR", _folder),
         "pairs": Pair(),
-        "roles": Roles(),
-        "kinds": Kinds(),
+        "roles": Parsed("ROLE=COL,...", _roles),
+        "kinds": Parsed("KIND:A,B", _kinds),
         "settings": Pair("NAME=VALUE"),
-        "commands": Program("[NAME=]COMMAND"),
+        "commands": Parsed("[NAME=]COMMAND", _program),
         "score files": Pair("NAME=FILE"),
     }.get(option.kind, str)
 
@@ -427,11 +394,6 @@ class OutputOptions(Options):
         metavar="N|auto",
     )
     quiet: bool = flag("No progress and no messages, only errors.")
-    color: str = choice(
-        "auto",
-        ("auto", "always", "never"),
-        "Colours of what is printed; auto: on a terminal, unless NO_COLOR is set.",
-    )
     debug: bool = flag("Show the traceback of an error.")
 
     def check_suffix(self, suffixes: Collection[str]) -> None:
@@ -650,7 +612,7 @@ class TextOptions(Options):
         from steelyard.formats.plaintext import named
 
         texts = [reference for reference in self.ref if not _is_file(reference)]
-        chosen = tuple(name for text in texts for name in Names().parse(text))
+        chosen = tuple(name for text in texts for name in split_names(text))
         return chosen or tuple(named(self.reference_files, "reference")) or None
 
     @property
@@ -721,7 +683,7 @@ class TextOptions(Options):
         metrics: list[str | Metric] = [*self.metric, *self._external(options)]
         if not metrics:
             raise UsageError("texts need a metric to be scored by; for example: --metrics chrf")
-        settings = settings_of(self.settings, self.metric)
+        settings = settings_of(self.settings)
         for name, path in (("kb", self.kb), ("links", self.links)):
             if path is not None and not self.kobe:
                 raise UsageError(f"--{name} is for kobe, which --metrics does not name")
@@ -756,12 +718,8 @@ def _is_file(reference: str) -> bool:
     return "." in reference or "/" in reference or Path(reference).is_file()
 
 
-def settings_of(
-    pairs: Iterable[tuple[str, str]], metrics: Collection[str] = ()
-) -> dict[str, dict[str, Any]]:
+def settings_of(pairs: Iterable[tuple[str, str]]) -> dict[str, dict[str, Any]]:
     """Return what ``--set`` says by metric; a further dot leads into a group of options.
-
-    ``metrics`` are those asked for, whose names may have dots.
 
     Examples
     --------
@@ -770,19 +728,15 @@ def settings_of(
     """
     settings: dict[str, dict[str, Any]] = {}
     for key, value in pairs:
-        asked = (name for name in metrics if key.startswith(f"{name}."))
-        metric = max(asked, key=len, default=key.partition(".")[0])
-        path = key.removeprefix(f"{metric}.").split(".") if "." in key else []
-        if not (metric and path and all(path)):
+        metric, *groups, name = key.split(".") if "." in key else ("", "")
+        if not all((metric, *groups, name)):
             raise UsageError(f"--set {key}={value}: expected METRIC.OPTION=VALUE")
-        group = settings.setdefault(metric, {})
-        for name in path[:-1]:
-            group = group.setdefault(name, {})
-            if not isinstance(group, dict):
-                raise UsageError(f"--set {key}={value}: {metric}.{name} is set to {group!r}, too")
-        if isinstance(group.get(path[-1]), dict):
-            raise UsageError(f"--set {key}={value}: options of {key} are set, too")
-        group[path[-1]] = _value(value)
+        options = settings.setdefault(metric, {})
+        for group in groups:
+            options = options.setdefault(group, {})
+            if not isinstance(options, dict):
+                raise UsageError(f"--set {key}={value}: {metric}.{group} has a value already")
+        options[name] = _value(value)
     return settings
 
 

@@ -58,14 +58,10 @@ class ScoreOptions(Options):
         "surest first, and all that was found.",
         metavar="FILE",
     )
-    every: bool = flag(
-        "Count all alarms of kobe, also those that are most likely the linker's fault.",
-        flag="--all",
-    )
     min_confidence: float | None = number(
         None,
-        "Count alarms of kobe from this confidence on; by default it depends on what there is to "
-        "compare with (a reference, other systems).",
+        "Count alarms of kobe from this confidence on (0: all); by default it depends on what "
+        "there is to compare with (a reference, other systems).",
         least=0,
         most=1,
         metavar="X",
@@ -81,12 +77,10 @@ class ScoreOptions(Options):
 
     def check(self, texts: TextOptions) -> None:
         """Refuse what does not go together."""
-        for name, asked in (("--explain", self.explain), ("--all", self.every or None),
-                            ("--min-confidence", self.min_confidence)):  # fmt: skip
-            if asked is not None and not texts.kobe:
-                raise UsageError(f"{name} is for kobe, which --metrics does not name")
-        if self.every and self.min_confidence is not None:
-            raise UsageError("--all and --min-confidence: expected one of them")
+        for name in ("explain", "min_confidence"):
+            if getattr(self, name) is not None and not texts.kobe:
+                flag = name.replace("_", "-")
+                raise UsageError(f"--{flag} is for kobe, which --metrics does not name")
         if self.system_scores is not None and files.suffix(self.system_scores) not in TABLES:
             kinds = " ".join(f".{kind}" for kind in TABLES)
             raise UsageError(f"--system-scores {self.system_scores}: expected one of {kinds}")
@@ -96,7 +90,7 @@ class ScoreOptions(Options):
     headings={
         "Texts and metrics": "metric src ref src_lang tgt_lang allow_empty settings",
         "Metrics from elsewhere": "score_files commands cache",
-        "Names and numbers (kobe)": "kb links explain every min_confidence",
+        "Names and numbers (kobe)": "kb links explain min_confidence",
         "Further files to write": "system_scores",
     },
     shape=TEXTS,
@@ -137,7 +131,7 @@ def score(
     es, links = texts.load(inputs, options)
     with shown_progress("scoring", output):
         scores = texts.score(es, options, links)
-        scores = _cut_at(scores, 0.0 if how.every else how.min_confidence)
+        scores = _cut_at(scores, how.min_confidence)
         shown = scores.tables() if how.details else scores.pieces()
     output = write_figures(plots, partial(_draw, scores, options.human), output)
     wrote: list[str] = []

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.decision import shown_interval
-from steelyard.core.display import Record, Statement, keys
+from steelyard.core.display import Record, Statement
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import keywords
-from steelyard.core.provenance import Provenance
-from steelyard.core.table import Cell, Column, Table, plain
+from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import plural
 from steelyard.data.judgements import Codes, encode
 from steelyard.data.verdicts import MISSING, UNPARSED, Opinion, Verdicts
@@ -22,7 +21,7 @@ from steelyard.formats.verdicts.read import LENGTH
 from steelyard.judging.card import (
     EXAGGERATION,
     OWN_FAMILY,
-    Answer,
+    JudgeAnswers,
     bias_columns,
     bias_effects,
     percent,
@@ -36,18 +35,14 @@ from steelyard.stats.judged.bias import (
     CONSTANT,
     FIXED,
     RANDOM_SIDES,
-    ControlledWinRate,
     Effect,
     Position,
-    length_controlled,
 )
 from steelyard.stats.paired.corrections import adjust
-from steelyard.stats.prediction_powered.strengths import Strengths, styled_strengths
 
 ALPHA = 0.05  # above which no sentence says that something biases a judge
 _FEWEST_ROWS = 10  # of a slice below which it is not measured
 _FEWEST_UNITS = 5  # in a slice and outside, below which there is no test
-_FEWEST_BATTLES = 20  # against a baseline, for a win rate
 
 
 # ---------------------------------------------------------------------------------------- results
@@ -69,65 +64,10 @@ class SliceAgreement(Record):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Styled:
-    """Strengths by annotators and by a judge, plain and with covariates controlled."""
-
-    systems: tuple[str, ...]
-    covariates: tuple[str, ...]
-    people: Strengths | None
-    people_styled: Strengths | None
-    judge: Strengths | None
-    judge_styled: Strengths | None
-
-    def rows(self) -> list[tuple[Cell, ...]]:
-        """Return a row per system, by the annotators' strength."""
-        fits = (self.people, self.people_styled, self.judge, self.judge_styled)
-        columns = [[None] * len(self.systems) if fit is None else fit.log_strength.tolist()
-                   for fit in fits]  # fmt: skip
-        rows = list(zip(self.systems, *columns, strict=True))
-        return sorted(rows, key=lambda row: (-(row[1] or row[3] or 0.0), row[0]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        values: dict[str, Any] = {"covariates": list(self.covariates)}
-        for name in ("people", "people_styled", "judge", "judge_styled"):
-            fit: Strengths | None = getattr(self, name)
-            values[name] = None if fit is None else {
-                "strengths": dict(zip(self.systems, fit.log_strength.tolist(), strict=True)),
-                "se": dict(zip(self.systems, fit.errors.tolist(), strict=True)),
-                "effects": plain(fit.effects),
-            }  # fmt: skip
-        return values
-
-
-@dataclass(frozen=True, slots=True)
-class EqualLength:
-    """The win rate of a system against the one that all others met, plain and at equal length."""
-
-    system: str
-    baseline: str
-    rate: ControlledWinRate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        return {
-            "system": self.system,
-            "baseline": self.baseline,
-            "win_rate": self.rate.plain.to_dict(),
-            "controlled": self.rate.controlled.to_dict(),
-            "mean_length_difference": self.rate.mean_difference,
-            "extrapolated": self.rate.extrapolated,
-        }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class JudgeBias(Record):
-    """What biases one judge.
+    """What biases one judge: its errors (judge minus annotators) regressed on all covariates.
 
-    ``effects`` are its errors (judge minus annotators) regressed on all covariates at once, the
-    constant first. ``styled`` are strengths by annotators and by the judge, plain and with
-    covariates; ``baseline`` win rates against a system that all others met. Of points, these and
-    ``position`` are None or empty.
+    The constant is the first of ``effects``; ``position`` is None for points.
     """
 
     judge: str
@@ -135,8 +75,6 @@ class JudgeBias(Record):
     position: Position | None
     effects: tuple[Effect, ...]
     slices: tuple[SliceAgreement, ...]
-    styled: Styled | None
-    baseline: tuple[EqualLength, ...] = ()
     notes: tuple[str, ...] = ()
 
     def statements(self) -> Iterator[Statement]:
@@ -199,35 +137,15 @@ def effect_phrases(effects: Sequence[Effect], *, pairs: bool) -> list[str]:
     return phrases
 
 
-def _columns(*names: str, better: Literal["higher"] | None = None) -> Iterator[Column]:
-    return (Column(name, better, 4 if name.startswith("p") else 3) for name in names)
+def _columns(*names: str) -> Iterator[Column]:
+    return (Column(name, None, 4 if name.startswith("p") else 3) for name in names)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BiasReport(Answer):
+class BiasReport(JudgeAnswers):
     """What biases all judges."""
 
-    json_keys = keys("summary=sentences judges warnings provenance")
     judges: tuple[JudgeBias, ...]
-    warnings: tuple[str, ...] = ()
-    provenance: Provenance | None = None
-
-    def statements(self) -> Iterator[Statement]:
-        """Yield what biases each judge; where nothing was detected, that is open."""
-        for judge in self.judges:
-            yield from judge.statements()
-        if not self.judges:
-            yield "undecided", "There is no judge to compare."
-
-    def answer(self) -> tuple[str, ...]:
-        """Return three sentences: the first on each judge, then the second, in their order."""
-        ranked = [
-            (rank, number, text)
-            for number, judge in enumerate(self.judges)
-            for rank, (_, text) in enumerate(judge.statements())
-        ]
-        first = sorted(sorted(ranked)[:3], key=lambda row: (row[1], row[0]))
-        return tuple(text for _, _, text in first) or Answer.answer(self)
 
     def table(self) -> Table:
         """Return a row for each judge and effect but the constant."""
@@ -248,37 +166,17 @@ class BiasReport(Answer):
         return Table("", columns, tuple(rows), (note,))
 
     def tables(self) -> list[Table]:
-        """Return all tables: effects, slices, strengths, win rates against a baseline."""
-        slices = [
+        """Return effects, and agreement by slice where there are slices."""
+        rows = [
             (judge.judge, part.name, part.value, part.agreement.n, part.agreement.value,
              part.agreement.low, part.agreement.high, part.beyond_the_rest.value, part.p_adjusted)
             for judge in self.judges for part in judge.slices
         ]  # fmt: skip
-        styled = [(judge.judge, *row) for judge in self.judges if judge.styled is not None
-                  for row in judge.styled.rows()]  # fmt: skip
-        rates = [
-            (judge.judge, row.system, row.baseline, row.rate.plain.value, row.rate.controlled.value,
-             row.rate.controlled.low, row.rate.controlled.high,
-             "extrapolated" if row.rate.extrapolated else None)
-            for judge in self.judges for row in judge.baseline
-        ]  # fmt: skip
-        strengths = ("annotators", "annotators, style controlled", "by the judge",
-                     "by the judge, style controlled")  # fmt: skip
-        note = "neither the plain nor the controlled strength is the truth: style may be quality"
-        more = (
-            Table("Agreement by slice", (
-                Column("judge"), Column("slice"), Column("value"), Column("n"),
-                *_columns("agreement", better="higher"),
-                *_columns("low", "high", "beyond the rest", "p adjusted")), tuple(slices)),
-            Table("Strengths, plain and with style controlled", (
-                Column("judge"), Column("system"), *_columns(*strengths, better="higher")),
-                tuple(styled), (note,)),
-            Table("Win rates at equal length", (
-                Column("judge"), Column("system"), Column("baseline"),
-                *_columns("win rate", "at equal length", better="higher"),
-                *_columns("low", "high"), Column("note")), tuple(rates)),
-        )  # fmt: skip
-        return [self.table(), *(table for table in more if table.rows)]
+        columns = (Column("judge"), Column("slice"), Column("value"), Column("n"),
+                   Column("agreement", "higher", 3),
+                   *_columns("low", "high", "beyond the rest", "p adjusted"))  # fmt: skip
+        slices = Table("Agreement by slice", columns, tuple(rows))
+        return [self.table(), *([slices] if rows else [])]
 
 
 # ------------------------------------------------------------------------------------- estimation
@@ -335,20 +233,14 @@ def _bias_of(
     notes = ["no row with a number of annotators and of the judge"]
     if not np.isnan(errors).all():
         required = frozenset(options.covariates or ())
-        effects, constant, notes = bias_effects(errors, columns, verdicts, level, required)
-        same = [f"'{name}' is the same in all labelled rows: left out" for name in constant]
-        notes = [*same, *notes]
-    style = {name: x for name, x in columns.items() if name not in (EXAGGERATION, OWN_FAMILY)}
-    strengths, problems = styled(verdicts, people, judge, style, level)
+        effects, notes = bias_effects(errors, columns, verdicts, level, required)
     return JudgeBias(
         judge=judge.name,
         n=int((~np.isnan(errors)).sum()),
         position=position_bias(verdicts, people, judge, level),
         effects=effects,
         slices=agreement_by_slice(verdicts, people, judge, slices, level),
-        styled=strengths,
-        baseline=_win_rates(verdicts, judge, level),
-        notes=(*notes, *problems),
+        notes=tuple(notes),
     )
 
 
@@ -427,71 +319,3 @@ def _against_rest(
         return Estimate(value, n=n, why="no interval: nothing varies"), np.nan
     p = 2 * float(stdtr(fewest - 1, -abs(value) / se))
     return symmetric(value, se, n, level, fewest - 1), p
-
-
-def styled(
-    verdicts: Verdicts,
-    people: Opinion,
-    judge: Opinion,
-    covariates: Mapping[str, Floats],
-    level: float,
-) -> tuple[Styled | None, list[str]]:
-    """Fit strengths with and without covariates, on battles that annotators and the judge judged.
-
-    None for points, and where nothing is controlled for.
-    """
-    if verdicts.left is None or verdicts.right is None or not covariates:
-        return None, []
-    complete = ~(np.isnan(people.value) | np.isnan(judge.value))
-    for column in covariates.values():
-        complete &= ~np.isnan(column)
-    complete &= verdicts.left != verdicts.right
-    left, right = verdicts.left[complete], verdicts.right[complete]
-    met = np.unique(np.concatenate([left, right]))
-    if len(met) < 2:
-        return None, ["strengths with style: no battle that annotators and the judge both judged"]
-    index_left, index_right = np.searchsorted(met, left), np.searchsorted(met, right)
-    unit = None if verdicts.unit is None else verdicts.unit[complete]
-    scaled = {name: _scaled(x[complete]) for name, x in covariates.items()}
-    problems: set[str] = set()
-
-    def fit(points: Floats, controls: Mapping[str, Floats] | None) -> Strengths | None:
-        try:
-            return styled_strengths(index_left, index_right, points[complete], len(met),
-                                    controls, unit=unit, level=level)  # fmt: skip
-        except UsageError as error:
-            problems.add(f"strengths with style: {error}")
-            return None
-
-    fits = [fit(opinion.value, x) for opinion in (people, judge) for x in (None, scaled)]
-    systems = tuple(verdicts.systems[code] for code in met)
-    return Styled(systems, tuple(scaled), *fits), sorted(problems)
-
-
-def _scaled(x: Floats) -> Floats:
-    """Measure a covariate in standard deviations around 0, where nothing differs."""
-    size = float(np.sqrt((x * x).mean()))
-    return x / size if size > 0 else x
-
-
-def _win_rates(verdicts: Verdicts, judge: Opinion, level: float) -> tuple[EqualLength, ...]:
-    """Return win rates at equal length by a judge, where all pairs have one system in common."""
-    length = verdicts.covariates.get(LENGTH)
-    if verdicts.left is None or verdicts.right is None or length is None:
-        return ()
-    left, right = verdicts.left, verdicts.right
-    codes = range(len(verdicts.systems))
-    common = [code for code in codes if ((left == code) | (right == code)).all()]
-    if len(common) != 1:
-        return ()
-    rates = []
-    for code, name in enumerate(verdicts.systems):
-        rows = (left == code) | (right == code)
-        if code == common[0] or rows.sum() < _FEWEST_BATTLES:
-            continue
-        on_left = left[rows] == code
-        points = np.where(on_left, judge.value[rows], 1 - judge.value[rows])
-        longer = np.where(on_left, length[rows], -length[rows])
-        rate = length_controlled(points, longer, level=level)
-        rates.append(EqualLength(name, verdicts.systems[common[0]], rate))
-    return tuple(rates)

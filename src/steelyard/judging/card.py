@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.decision import shown_interval
-from steelyard.core.display import Record, Result, Statement, Summary, named, one_line
+from steelyard.core.display import Record, Result, Statement, Summary, keys, named, one_line
 from steelyard.core.errors import UsageError
+from steelyard.core.provenance import Provenance
 from steelyard.core.table import plain
 from steelyard.core.text import plural
 from steelyard.data.judgements import Codes
@@ -47,7 +48,7 @@ from steelyard.stats.judged.gap import Gap, believable_gap, system_means
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, spa
 from steelyard.stats.prediction_powered.labels import worth_of_labels
 from steelyard.stats.prediction_powered.mean import mean_verdict
-from steelyard.stats.prediction_powered.strengths import styled_strengths
+from steelyard.stats.prediction_powered.strengths import plain_strengths
 
 EXAGGERATION, OWN_FAMILY = "exaggeration", "own family"
 _LABELS, _MORE = 100, 900  # the worth of a judge is that of 100 labels beside 900 more verdicts
@@ -88,6 +89,33 @@ class Answer(Result):
     def answer(self) -> tuple[str, ...]:
         """Return the first three sentences."""
         return tuple(self.sentences[:3])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class JudgeAnswers(Answer):
+    """An answer on each of several judges, whose sentences these yield."""
+
+    json_keys = keys("summary=sentences judges warnings provenance")
+    judges: tuple[Any, ...]
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield the sentences on each judge."""
+        for judge in self.judges:
+            yield from judge.statements()
+        if not self.judges:
+            yield "undecided", "There is no judge to compare."
+
+    def answer(self) -> tuple[str, ...]:
+        """Return three sentences: the first on each judge, then the second, in their order."""
+        ranked = [
+            (rank, number, text)
+            for number, judge in enumerate(self.judges)
+            for rank, (_, text) in enumerate(judge.statements())
+        ]
+        first = sorted(sorted(ranked)[:3], key=lambda row: (row[1], row[0]))
+        return tuple(text for _, _, text in first) or Answer.answer(self)
 
 
 def percent(share: float) -> str:
@@ -244,7 +272,7 @@ def _strengths(verdicts: Verdicts, points: Floats, both: NDArray[np.bool_]) -> F
     met = np.isin(np.arange(k), np.concatenate([left, right]))
     index = np.cumsum(met) - 1
     try:
-        fit = styled_strengths(index[left], index[right], points, int(met.sum()))
+        fit = plain_strengths(index[left], index[right], points, int(met.sum()))
     except UsageError:
         either_side = np.concatenate([points, 1 - points])
         return system_means(np.concatenate([left, right]), either_side, either_side, k).human
@@ -306,28 +334,25 @@ def bias_effects(
     verdicts: Verdicts,
     level: float,
     required: frozenset[str] = frozenset(),
-) -> tuple[tuple[Effect, ...], list[str], list[str]]:
-    """Regress errors on the columns that vary; also return those that do not, and why none is.
+) -> tuple[tuple[Effect, ...], list[str]]:
+    """Regress errors on the columns that vary; no effects, and why, where that is impossible.
 
     Columns in ``required`` must vary, and a regression on them must be possible.
     """
     labelled = ~np.isnan(errors)
-    varying: dict[str, Floats] = {}
-    constant = []
-    for name, column in columns.items():
-        values = column[labelled & ~np.isnan(column)]
-        if len(values) and np.ptp(values) > 0:
-            varying[name] = column
-        elif name in required:
-            raise UsageError(f"covariate '{name}' is the same in all labelled rows")
-        else:
-            constant.append(name)
+    varying = {
+        name: column
+        for name, column in columns.items()
+        if len(np.unique(column[labelled & ~np.isnan(column)])) > 1
+    }
+    for name in required & (set(columns) - set(varying)):
+        raise UsageError(f"covariate '{name}' is the same in all labelled rows")
     try:
-        return regress_errors(errors, varying, unit=verdicts.unit, level=level), constant, []
+        return regress_errors(errors, varying, unit=verdicts.unit, level=level), []
     except UsageError as error:
         if required:
             raise
-        return (), constant, [f"no regression of its errors: {error}"]
+        return (), [f"no regression of its errors: {error}"]
 
 
 def position_bias(
@@ -482,9 +507,9 @@ def judge_card(
         notes.append("its scores are no categories of annotators: correlation alone")
     systems = system_level(verdicts, people, numbered)
     columns = bias_columns(verdicts, people, judge, families, systems)
-    effects, constant, problems = bias_effects(judge.value - people.value, columns, verdicts, level)
-    if len(constant) == len(columns):  # nothing but the constant was regressed on
-        effects, problems = (), []
+    effects, problems = bias_effects(judge.value - people.value, columns, verdicts, level)
+    if len(effects) < 2:  # a constant alone says nothing about biases
+        effects = ()
     both = people.answered & ~np.isnan(numbered.value)
     left_out = (labels == MISSING) & ~judge.answered
     default = unparsed == "auto" and verdicts.labelled.any()

@@ -10,9 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.results import Comparison, PairTest, Ranked
-from steelyard.comparison.tests import Verdicts as Leads
-from steelyard.comparison.tests import tiers_by
 from steelyard.core.decision import Decision
 from steelyard.core.display import Statement, one_line
 from steelyard.core.errors import UsageError, hint
@@ -27,7 +24,7 @@ from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.judging.card import Answer, percent, with_interval
 from steelyard.judging.options import AUTO, BT, MEAN, CorrectOptions, checked_pair
 from steelyard.stats.arrays import Floats
-from steelyard.stats.distributions import expit
+from steelyard.stats.clusters import greedy_clusters
 from steelyard.stats.estimate import Estimate, critical, symmetric, undefined
 from steelyard.stats.judged.agreement import correlation
 from steelyard.stats.prediction_powered.mean import (
@@ -44,10 +41,10 @@ from steelyard.stats.prediction_powered.mean import (
 )
 from steelyard.stats.prediction_powered.strengths import (
     Strengths,
+    plain_strengths,
     powered_strengths,
-    styled_strengths,
 )
-from steelyard.stats.ranks import ranks, whole
+from steelyard.stats.ranks import whole
 
 RANDOM, UNKNOWN, BY, PROBABILITY = "random", "unknown", "by", "probability"
 SAME_ITEMS, COVARIANCE = "the same items", "both means"
@@ -58,6 +55,7 @@ _HOW = "random, by:COLUMN, by:verdict, probability:COLUMN or unknown"
 _MOST_STRATA = 50
 _MOST_PAIRED = 60  # systems up to which every pair gets an estimate of its own
 _FEW_LABELS = 30
+_SHOWN = 12  # systems on a screen
 
 
 # --------------------------------------------------------------------------- how rows were chosen
@@ -192,25 +190,14 @@ class Parts:
     freedom: Floats
     notes: tuple[str, ...] = ()
 
-    def ends(self) -> tuple[Floats, Floats]:
-        """Return the intervals of all differences."""
-        k = len(self.systems)
-        index = {system.system: i for i, system in enumerate(self.systems)}
-        low, high = np.full((k, k), np.nan), np.full((k, k), np.nan)
-        for pair in self.pairs:
-            i, j, estimate = index[pair.first], index[pair.second], pair.corrected.estimate
-            low[i, j], high[i, j] = estimate.low, estimate.high
-            low[j, i], high[j, i] = -estimate.high, -estimate.low
-        return low, high
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Correction(Answer):
     """Systems by annotators, from few labels and the verdicts of a judge.
 
     ``overall`` is the mean of all rows; None where systems are ranked by strengths. ``together``
-    are tests of all pairs at once, and ranks; None where there are none. ``asked`` is the pair that
-    was asked for; None: all of them.
+    are tests of all pairs at once, and ranks; None with fewer than two systems. ``asked`` is the
+    pair that was asked for; None: all of them.
     """
 
     judge: str
@@ -253,61 +240,20 @@ class Correction(Answer):
         return float(np.mean(weights)) if weights else math.nan
 
     @property
-    def ranked(self) -> bool:
-        """Whether there are tests and ranks of two or more systems."""
-        return self.together is not None and len(self.systems) > 1
-
-    @property
-    def comparison(self) -> Comparison:
-        """The same as a comparison of systems: ranks, tiers, tests of all pairs."""
-        together = self.together
-        if together is None or not self.ranked:
-            raise UsageError("a comparison needs two or more systems with an error of their means")
-        names = tuple(system.system for system in self.systems)
-        values, lows, highs = (
-            np.array([getattr(system.corrected.estimate, end) for system in self.systems])
-            for end in ("value", "low", "high")
-        )
-        differences, (low, high) = self.parts.differences, self.parts.ends()
-        pairwise, pairwise_low, pairwise_high = (
-            np.asarray(expit(x)) if self.by == BT else x for x in (differences, low, high)
-        )
-        positions, defined = ranks(values, close=1e-9), ~np.isnan(values)
-        ranked = Ranked(
-            scores=values,
-            ranks=positions,
-            pairwise=pairwise,
-            low=lows,
-            high=highs,
-            best_rank=np.where(defined, together.best, np.nan),
-            worst_rank=np.where(defined, together.worst, np.nan),
-            gap_low=low,
-            gap_high=high,
-            pairwise_low=pairwise_low,
-            pairwise_high=pairwise_high,
-            rank_shares=together.shares,
-            average=self.by != BT,
-        )
-        test = PairTest(
-            together.p, together.p_adjusted, "two-sided", "all pairs at once",
-            reason="of what annotators would say, from labels and verdicts",
-        )  # fmt: skip
-        tiers = tiers_by(self.by, positions, names, Leads(_TEST, test, differences), 1 - self.level)
-        return Comparison(
-            systems=names,
-            n_segments=self.n_rows,
-            unit=self.unit,
-            aggregations={self.by: ranked},
-            tests={_TEST: test},
-            tiers={} if tiers is None else {self.by: tiers},
-            effects={},
-            diagnosis={},
-            notes=self.notes,
-            warnings=self.warnings,
-            provenance=self.provenance,
-            alpha=round(1 - self.level, 12),
-            score=f"annotators, by {self.n_labelled:,} labels and {self.judge}",
-        )
+    def ranking(self) -> dict[str, tuple[int | None, int | None, int]]:
+        """The best and the worst rank of every system with a mean, and its tier, best first."""
+        together, order = self.together, self._order()
+        if together is None or not order:
+            return {}
+        names = [system.system for system in self.systems]
+        index = [names.index(name) for name in order]
+        p = np.nan_to_num(together.p_adjusted[np.ix_(index, index)], nan=1.0)
+        # Only a lead in the direction of the ranking separates.
+        ahead = self.parts.differences[np.ix_(index, index)] >= 0
+        upper = np.triu(np.where(ahead, p, 1.0), 1)
+        tiers = greedy_clusters(upper + upper.T, 1 - self.level).tolist()
+        best, worst = (whole(end[index]) for end in (together.best, together.worst))
+        return dict(zip(order, zip(best, worst, tiers, strict=True), strict=True))
 
     def table(self) -> Table:
         """Return a row per system, the best first, and one for all rows where there is a mean."""
@@ -315,20 +261,13 @@ class Correction(Answer):
         rows.sort(key=lambda row: (math.isnan(row[1].estimate.value), -row[1].estimate.value,
                                    row[0]))  # fmt: skip
         rows += [] if self.overall is None else [("all", self.overall)]
-        ranked: dict[str, tuple[Any, ...]] = {}
-        if self.ranked and self.together is not None:
-            tiers = self.comparison.tiers.get(self.by)
-            clusters = (None,) * len(self.systems) if tiers is None else tiers.clusters
-            ends = (whole(end) for end in (self.together.best, self.together.worst))
-            for system, cells in zip(self.systems, zip(clusters, *ends, strict=True), strict=True):
-                if system.corrected.estimate.known:
-                    ranked[system.system] = cells
+        ranked = self.ranking
         bounds = np.array([[x.estimate.value, x.estimate.low, x.estimate.high] for _, x in rows])
         bounds = bounds[~np.isnan(bounds).any(axis=1)] if rows else bounds
         digits = interval_decimals(*bounds.T) if len(bounds) else 3
         headings = (
             Column("system"),
-            *((Column("tier", importance=8), Column("rank from"), Column("to")) if ranked else ()),
+            *((Column("rank from"), Column("to"), Column("tier", importance=8)) if ranked else ()),
             Column("corrected", "higher", digits, importance=9),
             *(Column(name, None, digits) for name in ("low", "high", "labels alone",
                                                       "judge alone")),
@@ -348,6 +287,15 @@ class Correction(Answer):
         if self.labels.startswith(BY):
             notes.append("labels alone are counted as they are, however they were chosen")
         return Table("", headings, body, tuple(notes))
+
+    def pieces(self) -> list[Table | str]:
+        """Return the table that a terminal shows: the best systems, and the mean of all rows."""
+        table, n = self.table(), len(self.systems)
+        if n <= _SHOWN:
+            return [table]
+        rows = (*table.rows[:_SHOWN], *table.rows[n:])
+        rest = f"{n - _SHOWN} more systems: JSON has all"
+        return [replace(table, rows=rows, notes=(*table.notes, rest))]
 
     def _sources(self) -> str:
         return f"{plural(self.n_labelled, 'label')} and {self.n_judged:,} verdicts of {self.judge}"
@@ -374,7 +322,9 @@ class Correction(Answer):
 
     def _order(self) -> list[str]:
         """Return the systems that have a rank, the best first; none without tests."""
-        values = {x.system: x.corrected.estimate.value for x in self.systems if self.ranked}
+        if self.together is None:
+            return []
+        values = {x.system: x.corrected.estimate.value for x in self.systems}
         ranked = [name for name, value in values.items() if not math.isnan(value)]
         return sorted(ranked, key=lambda name: (-values[name], name))
 
@@ -446,7 +396,10 @@ class Correction(Answer):
                 "systems": [system.to_dict() for system in self.systems],
                 "pairs": [pair.to_dict() for pair in self.pairs],
             },
-            "comparison": self.comparison.rankings_dict() if self.ranked else None,
+            "ranking": [
+                {"system": name, "rank_from": best, "rank_to": worst, "tier": tier}
+                for name, (best, worst, tier) in self.ranking.items()
+            ],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
             **origin(self.provenance),
@@ -839,7 +792,7 @@ def corrected_strengths(verdicts: Verdicts, human: Floats, judge: Floats, level:
         why = str(error)
     judged, labelled = ~np.isnan(f), ~np.isnan(y)
     try:
-        alone = styled_strengths(left[judged], right[judged], f[judged], k).log_strength
+        alone = plain_strengths(left[judged], right[judged], f[judged], k).log_strength
     except UsageError:  # a system wins, or loses, everything
         alone = np.full(k, np.nan)
     n_labels, n_judged = (

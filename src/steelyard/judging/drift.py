@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.decision import shown_p
-from steelyard.core.display import Statement, keys
+from steelyard.core.display import Statement
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
-from steelyard.core.provenance import Provenance
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
 from steelyard.data.judgements import Codes
 from steelyard.data.verdicts import MISSING, OF_PAIRS, Opinion, Verdicts
-from steelyard.judging.card import Answer, percent, with_interval
+from steelyard.judging.card import JudgeAnswers, percent, with_interval
 from steelyard.judging.options import DriftOptions
 from steelyard.stats.estimate import Estimate, mean_estimate, undefined
 from steelyard.stats.judged.agreement import Drift, drift
@@ -79,26 +78,10 @@ class JudgeDrift:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class DriftReport(Answer):
+class DriftReport(JudgeAnswers):
     """Judges before and after."""
 
-    json_keys = keys("summary=sentences judges warnings provenance")
     judges: tuple[JudgeDrift, ...]
-    warnings: tuple[str, ...] = ()
-    provenance: Provenance | None = None
-
-    def statements(self) -> Iterator[Statement]:
-        """Yield whether each judge got better or worse, then what that rests on."""
-        for judge in self.judges:
-            yield from judge.statements()
-        if not self.judges:
-            yield "undecided", "There is no judge to compare."
-
-    def answer(self) -> tuple[str, ...]:
-        """Return what became of one judge, or the first sentence on each of several."""
-        if len(self.judges) == 1:
-            return Answer.answer(self)
-        return tuple(next(judge.statements())[1] for judge in self.judges[:3])
 
     def table(self) -> Table:
         """Return a row per judge."""

@@ -18,7 +18,7 @@ from steelyard.core.errors import UsageError, hint
 HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
 _FORM = re.compile(
     r"\s*(abs\()?\s*([^<>=()\s][^<>=()]*?)\s*(\))?"  # what it is about
-    r"\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:e-?[0-9]+)?)\s*"
+    r"\s*(>=|<=|>|<)\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e-?[0-9]+)?)\s*"
 )
 _SHORT = {"gap": "systems.gap", "rho": "scores.rho", "offset": "scores.offset"}
 _Interval = tuple[float, float, float]  # a value and the ends of its interval
@@ -26,18 +26,7 @@ _Interval = tuple[float, float, float]  # a value and the ends of its interval
 
 @dataclass(frozen=True, slots=True)
 class Requirement:
-    """A bound on something that has an interval; ``absolute`` bounds its size, whatever its sign.
-
-    Examples
-    --------
-    >>> requirement = parse("kappa.low >= 0.4")
-    >>> requirement.name, requirement.sign, requirement.limit
-    ('kappa', '>=', 0.4)
-    >>> parse("kappa>=0.4")
-    Traceback (most recent call last):
-    steelyard.core.errors.UsageError: requirement 'kappa>=0.4' is about a point; ask for an end of
-    its interval: kappa.low>=0.4
-    """
+    """A bound on something that has an interval; ``absolute`` bounds its size alone."""
 
     text: str
     name: str
@@ -57,34 +46,38 @@ class Checked(Record):
 
 
 def parse(text: str) -> Requirement:
-    """Read a requirement; a bare point is refused with what to ask instead."""
+    """Read a requirement; a bare point is refused with what to ask instead.
+
+    Examples
+    --------
+    >>> requirement = parse("kappa.low >= 0.4")
+    >>> requirement.name, requirement.sign, requirement.limit
+    ('kappa', '>=', 0.4)
+    >>> parse("kappa>=0.4")
+    Traceback (most recent call last):
+    steelyard.core.errors.UsageError: requirement 'kappa>=0.4' is about a point; ask for an end of
+    its interval: kappa.low>=0.4
+    """
     match = _FORM.fullmatch(text)
     if match is None or bool(match[1]) != bool(match[3]):
-        raise UsageError(
-            f"requirement '{text}': expected NAME.low>=X, NAME.high<=X or abs(NAME)<=X, such as "
-            "kappa.low>=0.4"
-        )
-    absolute, name, sign = match[1] is not None, match[2].strip(), match[4]
-    try:
-        limit = float(match[5])
-    except ValueError:
-        raise UsageError(f"requirement '{text}': '{match[5]}' is no number") from None
+        forms = "NAME.low>=X, NAME.high<=X or abs(NAME)<=X, such as kappa.low>=0.4"
+        raise UsageError(f"requirement '{text}': expected {forms}")
+    absolute, name, sign, limit = match[1] is not None, match[2].strip(), match[4], float(match[5])
     base, _, end = name.rpartition(".")
-    if absolute:
-        if sign.startswith(">"):
-            raise UsageError(f"requirement '{text}': abs() is bounded from above, as abs(NAME)<=X")
-        return Requirement(text, base if end in ("low", "high") else name, True, sign, limit)
-    wanted = "low" if sign.startswith(">") else "high"
     if end not in ("low", "high"):
-        raise UsageError(
-            f"requirement '{text}' is about a point; ask for an end of its interval: "
-            f"{name}.{wanted}{sign}{match[5]}"
-        )
-    if end != wanted:
-        raise UsageError(
-            f"requirement '{text}' asks for the end that proves nothing: {base}.{wanted}"
-        )
-    return Requirement(text, base, False, sign, limit)
+        base, end = name, ""
+    wanted = "low" if sign.startswith(">") else "high"
+    problem = ""
+    if absolute and wanted == "low":
+        problem = ": abs() is bounded from above, as abs(NAME)<=X"
+    elif not absolute and not end:
+        problem = " is about a point; ask for an end of its interval: "
+        problem += f"{name}.{wanted}{sign}{match[5]}"
+    elif not absolute and end != wanted:
+        problem = f" asks for the end that proves nothing: {base}.{wanted}"
+    if problem:
+        raise UsageError(f"requirement '{text}'{problem}")
+    return Requirement(text, base, absolute, sign, limit)
 
 
 def check(requirement: Requirement, judge: Mapping[str, Any]) -> Checked:

@@ -155,7 +155,6 @@ class JudgeOptions(FamilyOptions):
         0.2, "What an annotator costs, in the alternative annotator test: 0.2 for experts, 0.15 "
         "for skilled annotators, 0.1 for a crowd.", metavar="E",
     )  # fmt: skip
-    title: str | None = text(None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,6 @@ from steelyard.judging.correction import RANDOM, Means, Sampling
 from steelyard.judging.options import PlanOptions, checked_pair
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import cell_pearson
-from steelyard.stats.estimate import critical
 from steelyard.stats.judged.agreement import LabelAgreement, label_agreement
 from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
@@ -37,7 +36,6 @@ from steelyard.stats.prediction_powered.mean import FEWEST, with_every_verdict
 NEXT, DONE, LATER = "next", "done", "later"
 PROBABILITY, STATE = "probability", "to_label"
 _USUAL = 0.05  # half-width that is planned for where nothing is asked
-_CURVE = 40  # points of the curve of half-widths
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +74,12 @@ class LabelPlan(Answer):
     """How many labels are needed, and which rows come next.
 
     ``rho`` and ``spread`` are the correlation with annotators and the spread of what they say, from
-    the labels so far. ``curve`` holds labels, half-width with the judge, and half-width with
-    annotators alone. ``rows`` are all rows with their probabilities; None without a budget.
+    the labels so far. ``rows`` are all rows with their probabilities; None without a budget.
     """
 
     json_keys = keys(
-        "summary=sentences judge n_judged n_rows n_labelled rho spread needs curve=curve_points "
-        "n_next next=next_rows notes warnings provenance"
+        "summary=sentences judge n_judged n_rows n_labelled rho spread needs n_next "
+        "next=next_rows notes warnings provenance"
     )
     judge: str
     n_judged: int
@@ -91,7 +88,6 @@ class LabelPlan(Answer):
     rho: float
     spread: float
     needs: tuple[Need, ...]
-    curve: tuple[tuple[int, float, float], ...]
     rows: Table | None = None
     n_next: int = 0
     notes: tuple[str, ...] = ()
@@ -127,12 +123,6 @@ class LabelPlan(Answer):
     def to_frame(self, backend: str | None = None) -> Frame:
         """Return the rows to label as a frame; without a budget what is needed."""
         return (self.rows or self.table()).to_frame(backend)
-
-    @property
-    def curve_points(self) -> list[dict[str, float]]:
-        """The curve as JSON has it."""
-        names = ("labels", "half_width", "people_alone")
-        return [dict(zip(names, point, strict=True)) for point in self.curve]
 
     @property
     def next_rows(self) -> list[dict[str, Cell]] | None:
@@ -203,7 +193,6 @@ def plan_labels(*sources: Any, options: PlanOptions, rng: Rng = 0) -> LabelPlan:
         rho=rho,
         spread=spread,
         needs=tuple(planner.needs(rho, spread)),
-        curve=_curve(spread, rho, total, options.level),
         rows=rows,
         n_next=n_next,
         notes=tuple(notes),
@@ -228,19 +217,6 @@ def _spread(y: Floats, judged: Floats, notes: list[str]) -> float:
 def _helpful(rho: float) -> float:
     """Return the correlation that helps: none where it is unknown or negative."""
     return 0.0 if math.isnan(rho) else max(rho, 0.0)
-
-
-def _curve(
-    spread: float, rho: float, total: int, level: float
-) -> tuple[tuple[int, float, float], ...]:
-    """Return half-widths by the number of labels, with the judge and without it."""
-    reach = critical(level) * spread
-    saved = _helpful(rho) ** 2
-    steps = np.unique(np.geomspace(min(10, total), total, _CURVE).round().astype(int))
-    return tuple(
-        (int(n), reach * math.sqrt((1 - saved * (total - n) / total) / n), reach / math.sqrt(n))
-        for n in steps
-    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,6 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from steelyard.core.display import Record, keys
 from steelyard.core.errors import ShapeError
-from steelyard.core.table import Column, Table
 
 #: Groups of categories: an entity can be replaced by another of its group.
 GROUPS = {
@@ -189,21 +188,3 @@ def entity_statistics(
         histogram=tuple(sorted(Counter(map(len, counted)).items())),
         side="reference" if sources is None else "source",
     )
-
-
-def statistics_table(sets: Sequence[EntityStatistics]) -> Table:
-    """Return the counts of several sets side by side."""
-    columns = (Column(""), *(Column(stats.name, digits=0) for stats in sets))
-    rows = zip(_ROWS.values(), *(stats.counts for stats in sets), strict=True)
-    return Table("Entities", columns, tuple(rows))
-
-
-def histogram_table(stats: EntityStatistics) -> Table:
-    """Return how many sentences have how many entities, with a bar for each."""
-    most = max((count for _, count in stats.histogram), default=1)
-    rows = tuple(
-        (entities, count, "#" * max(1, round(40 * count / most)))
-        for entities, count in stats.histogram
-    )
-    columns = (Column("entities", digits=0), Column("sentences", digits=0), Column(""))
-    return Table(f"Sentences by number of entities: {stats.title}", columns, rows)

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from tests.stats.judged import realdata
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.prediction_powered.strengths import powered_strengths, styled_strengths
+from steelyard.stats.prediction_powered.strengths import plain_strengths, powered_strengths
 
 
 def battles(seed: int, n: int = 300, k: int = 4, labels: int = 120):
@@ -49,7 +49,7 @@ def test_it_is_the_least_point_of_the_loss(seed: int, lam: float) -> None:
 def test_without_weight_it_is_that_of_people() -> None:
     left, right, human, judge = battles(1)
     found = powered_strengths(left, right, human, judge, 4, weight=0.0)
-    own = styled_strengths(left, right, human, 4)
+    own = plain_strengths(left, right, human, 4)
     np.testing.assert_allclose(found.log_strength, own.log_strength, atol=1e-8)
 
 
@@ -102,33 +102,12 @@ def test_powered_strengths_of_the_arena(shared: Path) -> None:
     assert found.weight == pytest.approx(0.3744, abs=5e-5)
 
 
-@given(st.integers(0, 300))
-def test_style_maximises_the_likelihood(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n, k = 120, 4
-    left = rng.integers(0, k, n)
-    right = (left + rng.integers(1, k, n)) % k
-    x = rng.normal(size=n)
-    points = rng.choice([0.0, 0.5, 1.0], n)
-
-    def loss(theta):
-        eta = theta[left] - theta[right] + theta[k] * x
-        return (np.logaddexp(0, eta) - points * eta).sum() + theta[:k].sum() ** 2
-
-    found = styled_strengths(left, right, points, k, {"length": x})
-    best = minimize(loss, np.zeros(k + 1), tol=1e-12).x
-    np.testing.assert_allclose(found.log_strength, best[:k], atol=1e-4)
-    assert found.effects["length"].value == pytest.approx(best[k], abs=1e-4)
-
-
 def test_what_has_no_strengths_is_refused() -> None:
     left, right = np.array([0, 0, 1]), np.array([1, 1, 0])
     with pytest.raises(UsageError, match="too few for finite strengths"):
-        styled_strengths(left, right, np.array([1.0, 1, 0]), 2)
-    with pytest.raises(UsageError, match="'length' is zero"):
-        styled_strengths(left, right, np.array([1.0, 0, 0]), 2, {"length": np.zeros(3)})
+        plain_strengths(left, right, np.array([1.0, 1, 0]), 2)
     with pytest.raises(UsageError, match="no pair of two systems"):
-        styled_strengths(left, right, np.full(3, np.nan), 2)
+        plain_strengths(left, right, np.full(3, np.nan), 2)
 
 
 def test_arena_is_plain_bradley_terry(shared: Path) -> None:
@@ -136,7 +115,7 @@ def test_arena_is_plain_bradley_terry(shared: Path) -> None:
     with (shared / "judges/arena-judges/expected-bt.csv").open() as file:
         wanted = {row["system"]: row for row in csv.DictReader(file)}
     for column in ("human", "gpt-4-0125-preview", "claude-3-opus", "gpt-3.5-turbo"):
-        found = styled_strengths(log.left, log.right, log.points(column), 20)
+        found = plain_strengths(log.left, log.right, log.points(column), 20)
         theirs = [float(wanted[system][column]) for system in log.systems]
         np.testing.assert_allclose(found.log_strength, theirs, atol=1e-6)
         if column == "human":
@@ -144,28 +123,17 @@ def test_arena_is_plain_bradley_terry(shared: Path) -> None:
             np.testing.assert_allclose(found.errors, errors, rtol=1e-6)
 
 
-def test_style_of_pandalm(shared: Path) -> None:
+def test_strengths_of_pandalm(shared: Path) -> None:
     log = realdata.pandalm(shared)
     people = realdata.majority(log)
     prompt = log.numbers("prompt").astype(int)
-    plain = styled_strengths(log.left, log.right, people, 5)
+    plain = plain_strengths(log.left, log.right, people, 5)
     np.testing.assert_allclose(
         plain.log_strength, [-0.0182, -0.5368, 0.7243, -0.2430, 0.0736], atol=5e-5
     )
     assert (plain.errors.min(), plain.errors.max()) == pytest.approx((0.076, 0.082), abs=0.0005)
-    clustered = styled_strengths(log.left, log.right, people, 5, unit=prompt).errors
+    clustered = plain_strengths(log.left, log.right, people, 5, unit=prompt).errors
     assert (clustered.min(), clustered.max()) == pytest.approx((0.107, 0.123), abs=0.0006)
-    left, right = log.numbers("chars_left"), log.numbers("chars_right")
-    length = (left - right) / (left + right)
-    length = (length - length.mean()) / length.std()
-    for points, b, se in (
-        (people, 0.912, 0.078),
-        (log.points("pandalm-7b"), 0.713, 0.077),
-        (np.nan_to_num(log.points("gpt-3.5-turbo"), nan=0.5), 0.613, 0.072),
-    ):
-        found = styled_strengths(log.left, log.right, points, 5, {"length": length})
-        own = found.effects["length"]
-        assert (own.value, own.se) == pytest.approx((b, se), abs=0.0006)
 
 
 @pytest.mark.thorough
@@ -174,7 +142,7 @@ def test_coverage_on_pandalm(shared: Path, n: int) -> None:
     """Prompts drawn anew with replacement, labels at random: intervals hold the strengths."""
     log = realdata.pandalm(shared)
     people, judge = realdata.majority(log), log.points("pandalm-7b")
-    truth = styled_strengths(log.left, log.right, people, 5).log_strength
+    truth = plain_strengths(log.left, log.right, people, 5).log_strength
     rng = np.random.default_rng(n)
     hits = total = 0
     for _ in range(400):

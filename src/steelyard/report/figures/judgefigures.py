@@ -8,7 +8,6 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.judging.card import JudgeCard
-from steelyard.judging.plan import LabelPlan
 from steelyard.judging.report import JudgeReport
 from steelyard.report.figures import style
 from steelyard.report.figures.panels import Intervals, Matrix, interval_panel
@@ -181,15 +180,6 @@ def label_curve(found: JudgeReport) -> Chart:
         lines[name] = [(int(n), _Z * spread / np.sqrt(own))
                        for n, own in zip(sizes, worth, strict=True)]  # fmt: skip
     return _widths(lines)
-
-
-def planned(plan: LabelPlan) -> Chart:
-    """Draw the half-width by the number of labels, with the judge and without, as was planned."""
-    if not plan.curve:
-        raise UsageError("figure 'labels': the plan has no curve")
-    with_judge = [(n, own) for n, own, _ in plan.curve]
-    return _widths({"people alone": [(n, own) for n, _, own in plan.curve],
-                    plan.judge: with_judge})  # fmt: skip
 
 
 def _widths(lines: Mapping[str, Sequence[tuple[int, float]]]) -> Chart:

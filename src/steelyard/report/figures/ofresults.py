@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from steelyard.comparison.card import Card
     from steelyard.comparison.results import RankedSystems
     from steelyard.human.results import HumanScores
-    from steelyard.judging.plan import LabelPlan
     from steelyard.judging.report import JudgeReport
     from steelyard.kobe.report import KobeReport
     from steelyard.metaevaluation.benchmark.run import BenchmarkResult
@@ -123,12 +122,6 @@ def _of_judges(found: JudgeReport) -> Kinds:
     return {name: partial(judgefigures.draw, name, found) for name in judgefigures.FIGURES}
 
 
-def _of_plan(plan: LabelPlan) -> Kinds:
-    from steelyard.report.figures import judgefigures
-
-    return {"labels": lambda: judgefigures.planned(plan)}
-
-
 def _of_entities(found: KobeReport) -> Kinds:
     from steelyard.report.figures import recall
 
@@ -158,7 +151,6 @@ _FIGURES: Mapping[str, Callable[[Any], Kinds]] = {
     "BenchmarkResult": _of_benchmark,
     "HumanScores": _of_people,
     "JudgeReport": _of_judges,
-    "LabelPlan": _of_plan,
     "KobeReport": _of_entities,
     "Study": _of_study,
     "Reproduction": _of_reproduction,

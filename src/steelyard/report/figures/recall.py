@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -41,40 +41,6 @@ def categories(source: Mapping[str, int], found: Mapping[str, Mapping[str, int]]
         raise UsageError("figure 'categories' needs entities of the source and of a system")
     order = sorted(source, key=lambda name: (-source[name], name))[: style.MOST]
     return _bars(source, found, order) if len(found) <= _FEW else _shares(source, found, order)
-
-
-def entities_per_sentence(histograms: Mapping[str, Sequence[tuple[int, int]]]) -> Chart:
-    """Draw how many sentences have how many entities, a panel for each set.
-
-    ``histograms`` has pairs of a number of entities and a number of sentences.
-    """
-    most = max((n for pairs in histograms.values() for n, _ in pairs), default=0)
-    names = labels(histograms)
-    rows = [
-        {"set": name, "entities": n, "sentences": count}
-        for name, pairs in zip(names, histograms.values(), strict=True)
-        for n, count in pairs
-    ]
-    if not rows:
-        raise UsageError("no sentence to draw entities of")
-    panels = [
-        plot([row for row in rows if row["set"] == name], width=300, height=160)
-        .mark_bar(color=style.PALETTE[0])
-        .encode(**typed(
-            x=alt.X("entities:O", title="entities in a sentence",
-                    scale=alt.Scale(domain=list(range(most + 1))),
-                    axis=alt.Axis(labelAngle=0, labelOverlap=True)),
-            y=alt.Y("sentences:Q", title="sentences"),
-            tooltip=["set:N", "entities:O", "sentences:Q"],
-        ))
-        .properties(title=name)
-        for name in names[: style.MOST]
-    ]  # fmt: skip
-    return finish(
-        alt.concat(*panels, columns=3),
-        "Sentences by number of entities",
-        [limited(len(histograms), "sets")],
-    )
 
 
 def _share(kept: int, total: int) -> float:

@@ -25,7 +25,7 @@ import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums
-from steelyard.stats.distributions import chdtrc, expit, stdtr
+from steelyard.stats.distributions import chdtrc, stdtr
 from steelyard.stats.estimate import (
     Codes,
     Estimate,
@@ -35,7 +35,6 @@ from steelyard.stats.estimate import (
     undefined,
 )
 from steelyard.stats.paired.corrections import adjust
-from steelyard.stats.prediction_powered.strengths import styled_strengths
 
 SWAPPED, RANDOM_SIDES, FIXED = "swapped", "random-sides", "fixed"
 CONSTANT = "constant"
@@ -261,55 +260,3 @@ def _refuse_dependent(x: Floats, names: list[str]) -> None:
         if np.linalg.norm(scaled[:, column] - fitted) < 1e-7:
             others = ", ".join(f"'{name}'" for name in names[1:column]) or "the constant"
             raise UsageError(f"covariate '{names[column]}' follows from {others}: leave one out")
-
-
-@dataclass(frozen=True, slots=True)
-class ControlledWinRate:
-    """A win rate at equal length, the plain one, and the mean difference of lengths.
-
-    That is in standard deviations: beyond one of them, few pairs are near equal length, and the
-    rate at equal length is a guess of the model.
-    """
-
-    controlled: Estimate
-    plain: Estimate
-    mean_difference: float
-
-    @property
-    def extrapolated(self) -> bool:
-        """Whether lengths differ by more than a standard deviation on average."""
-        return abs(self.mean_difference) > 1
-
-
-def length_controlled(
-    preference: Floats, length_difference: Floats, *, level: float = 0.95
-) -> ControlledWinRate:
-    """Return the win rate of a model against a baseline, at equal length.
-
-    A fit of the preference (0 to 1) on tanh(difference / standard deviation) and a constant, read
-    at difference 0; the error is by the delta method.
-    """
-    keep = ~(np.isnan(preference) | np.isnan(length_difference))
-    points, difference = preference[keep], length_difference[keep]
-    n = len(points)
-    if n < 2:
-        nothing = undefined(f"{n} pairs with lengths, expected two or more", n)
-        return ControlledWinRate(nothing, nothing, float("nan"))
-    error = float(points.std(ddof=1) / np.sqrt(n))
-    plain = symmetric(float(points.mean()), error, n, level)
-    if np.ptp(difference) == 0:
-        why = "lengths differ by the same in all pairs: nothing to control for"
-        return ControlledWinRate(undefined(why, n), plain, float("nan"))
-    spread = float(difference.std(ddof=1))
-    mean_difference = float(difference.mean()) / spread
-    sides = np.zeros(n, dtype=np.int64)
-    length = {"length": np.tanh(difference / spread)}
-    try:
-        fit = styled_strengths(sides, sides + 1, points, 2, length, level=level)
-    except UsageError:
-        why = "the model wins, or loses, everything: no finite fit"
-        return ControlledWinRate(undefined(why, n), plain, mean_difference)
-    even = float(expit(fit.log_strength[0] - fit.log_strength[1]))
-    ahead = np.array([1.0, -1.0, 0.0])
-    se = even * (1 - even) * float(np.sqrt(ahead @ fit.covariance @ ahead))
-    return ControlledWinRate(symmetric(even, se, n, level), plain, mean_difference)

@@ -43,7 +43,6 @@ from steelyard.stats.estimate import (
     undefined,
     unit_error,
 )
-from steelyard.stats.ranks import ranks
 
 FEWEST = 15  # labels below which a line through them says nothing of its own noise
 
@@ -405,7 +404,6 @@ class Together:
     p_adjusted: Floats  # of the largest of all differences
     best: Floats  # rank that a system can hold, all of them together
     worst: Floats
-    shares: Floats  # [i, j]: of draws in which i has rank j + 1
 
 
 def all_together(
@@ -431,10 +429,9 @@ def all_together(
         t = np.where(errors > 0, np.abs(differences) / errors, np.nan)
     p = 2 * np.asarray(stdtr(freedom, -t), dtype=np.float64)
     np.fill_diagonal(p, np.nan)
-    shares = np.full((k, k), np.nan)
     if n < 2:
         nothing = np.full((k, k), np.nan)
-        return Together(p, nothing, np.ones(k), np.full(k, float(max(n, 1))), shares)
+        return Together(p, nothing, np.ones(k), np.full(k, float(max(n, 1))))
     among = np.ix_(present, present)
     drawn = _draw(covariance[among], float(np.nanmin(freedom[among])), rng, draws)
     largest = _largest_differences(drawn, covariance[among])
@@ -445,9 +442,7 @@ def all_together(
     sure = adjusted <= 1 - level
     best = 1.0 + (sure & (differences < 0)).sum(axis=1)
     worst = n - (sure & (differences > 0)).sum(axis=1).astype(np.float64)
-    places = ranks(values[present] + drawn)
-    shares[among] = np.stack([(places == rank).mean(axis=0) for rank in range(1, n + 1)], axis=1)
-    return Together(p, adjusted, best, worst, shares)
+    return Together(p, adjusted, best, worst)
 
 
 def _draw(covariance: Floats, freedom: float, rng: np.random.Generator, draws: int) -> Floats:

@@ -1,36 +1,33 @@
 r"""Bradley-Terry strengths by people, from few labelled battles and many judged ones.
 
 The loss :math:`\lambda / N \sum_U l(f) + 1 / n \sum_L [l(y) - \lambda l(f)]`, with
-:math:`l(o) = \log(1 + e^\eta) - o \eta` and :math:`\eta = s_l - s_r + x' b`, is convex for lambda
-between 0 and 1; ties are half a win. Its least point is the strengths of people, whatever the judge
-gets wrong. With a lambda of 0 it is the plain fit, in which x may hold the style of answers
-(length, format). Strengths with and without style stand beside each other; neither is the truth.
+:math:`l(o) = \log(1 + e^\eta) - o \eta` and :math:`\eta = s_l - s_r`, is convex for lambda between
+0 and 1; ties are half a win. Its least point is the strengths of people, whatever the judge gets
+wrong. With a lambda of 0 it is the plain fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Floats, group_sums
 from steelyard.stats.distributions import expit
-from steelyard.stats.estimate import Codes, Estimate, symmetric
+from steelyard.stats.estimate import Codes
 
 _STEPS, _TOLERANCE = 100, 1e-10
-_FAR = 30.0  # gaps of log-strengths, and effects, beyond it have no finite maximum behind them
+_FAR = 30.0  # gaps of log-strengths beyond it have no finite maximum behind them
 _START, _RIDGE = 0.5, 1e-3  # where lambda is tuned from
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strengths:
-    """Log-strengths that sum to zero, effects of covariates, and the covariance of both."""
+    """Log-strengths that sum to zero, and their covariance."""
 
     log_strength: Floats
     covariance: Floats
-    effects: Mapping[str, Estimate] = field(default_factory=dict)
     weight: float = 0.0  # of the judge, lambda
     n_labelled: int = 0
     n_judged: int = 0
@@ -39,51 +36,25 @@ class Strengths:
     @property
     def errors(self) -> Floats:
         """Standard errors of the log-strengths."""
-        variances = np.diagonal(self.covariance)[: len(self.log_strength)]
-        return np.asarray(np.sqrt(np.maximum(variances, 0.0)))
+        return np.asarray(np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0)))
 
 
-def styled_strengths(
-    left: Codes,
-    right: Codes,
-    points: Floats,
-    n_systems: int,
-    covariates: Mapping[str, Floats] | None = None,
-    *,
-    unit: Codes | None = None,
-    level: float = 0.95,
+def plain_strengths(
+    left: Codes, right: Codes, points: Floats, n_systems: int, *, unit: Codes | None = None
 ) -> Strengths:
-    """Fit strengths, and effects of covariates (differences of left and right), together.
+    """Fit strengths to the points of the left system: 1, 0.5, 0, or a probability.
 
-    ``points`` are those of the left system: 1, 0.5, 0, or a probability. Rows with a NaN are
-    excluded; all systems must be joined by pairs.
+    Rows with a NaN are excluded; all systems must be joined by pairs.
     """
-    names = list(covariates or {})
-    style = np.stack(list(covariates.values()), axis=1) if covariates else np.zeros((len(left), 0))
-    keep = ~(np.isnan(points) | np.isnan(style).any(axis=1)) & (left != right)
+    keep = ~np.isnan(points) & (left != right)
     if not keep.any():
-        raise UsageError("no pair of two systems has an outcome and all covariates")
-    for name, column in zip(names, style[keep].T, strict=True):
-        if not column.any():
-            raise UsageError(f"covariate '{name}' is zero in all pairs: nothing differs in it")
-    design = _PairDesign(left[keep], right[keep], n_systems, style[keep])
-    fit = _Fit(design, points[keep], points[keep])
-    theta = fit.solve(0.0, np.zeros(design.width))
+        raise UsageError("no pair of two systems has an outcome")
+    fit = _Fit(_PairDesign(left[keep], right[keep], n_systems), points[keep], points[keep])
+    theta = fit.solve(0.0, np.zeros(n_systems))
     covariance, n_units = fit.covariance(theta, 0.0, None if unit is None else unit[keep])
-    centre = _centring(design.width, n_systems)
-    covariance = centre @ covariance @ centre
-    n = int(keep.sum())
-    errors = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    return Strengths(
-        log_strength=(centre @ theta)[:n_systems],
-        covariance=covariance,
-        effects={
-            name: symmetric(float(theta[i]), float(errors[i]), n, level)
-            for i, name in enumerate(names, n_systems)
-        },
-        n_labelled=n,
-        n_units=n_units,
-    )
+    centre = _centring(n_systems)
+    return Strengths(centre @ theta, centre @ covariance @ centre,
+                     n_labelled=int(keep.sum()), n_units=n_units)  # fmt: skip
 
 
 def powered_strengths(
@@ -120,7 +91,7 @@ def powered_strengths(
         weight = fit.best_weight(start)
     theta = fit.solve(weight, start)
     covariance, n_units = fit.covariance(theta, weight, None if unit is None else unit[rows])
-    centre = _centring(n_systems, n_systems)
+    centre = _centring(n_systems)
     return Strengths(
         log_strength=centre @ theta,
         covariance=centre @ covariance @ centre,
@@ -153,7 +124,7 @@ class _Fit:
         for _ in range(_STEPS):
             p = expit(self.design.times(theta))
             slope = self.design.transposed(self.residuals(p, weight) / self.rows)
-            bend = _pinned(self.design.weighted(share * p * (1 - p)), self.n_systems)
+            bend = _pinned(self.design.weighted(share * p * (1 - p)))
             bend += ridge * np.eye(len(theta))
             try:
                 step = np.linalg.solve(bend, slope + ridge * theta)
@@ -161,7 +132,7 @@ class _Fit:
                 break
             largest = float(np.abs(step).max())
             theta = theta - step * min(1.0, 2 / largest if largest else 1.0)
-            if not max(np.ptp(theta[: self.n_systems]), np.abs(theta).max()) <= _FAR:
+            if not max(np.ptp(theta), np.abs(theta).max()) <= _FAR:
                 break
             if largest < _TOLERANCE:
                 return theta
@@ -176,7 +147,7 @@ class _Fit:
     def _inverse(self, chance: Floats) -> Floats:
         bend = self.design.weighted(chance * (1 - chance)) / len(chance)
         try:
-            return np.asarray(np.linalg.inv(_pinned(bend, self.n_systems)))
+            return np.asarray(np.linalg.inv(_pinned(bend)))
         except np.linalg.LinAlgError:
             raise self._too_few() from None
 
@@ -222,64 +193,42 @@ class _Fit:
 
 
 class _PairDesign:
-    """The design X of a log, never made: +1 for the left system, -1 for the right, covariates."""
+    """The design X of a log, never made: +1 for the left system, -1 for the right."""
 
-    def __init__(
-        self, left: Codes, right: Codes, n_systems: int, covariates: Floats | None = None
-    ) -> None:
+    def __init__(self, left: Codes, right: Codes, n_systems: int) -> None:
         self.left, self.right, self.n_systems = left, right, n_systems
-        self.covariates = np.zeros((len(left), 0)) if covariates is None else covariates
-
-    @property
-    def width(self) -> int:
-        """How many parameters there are."""
-        return self.n_systems + int(self.covariates.shape[1])
 
     def times(self, theta: Floats) -> Floats:
         """Return X theta: how far each row's left side is ahead."""
-        ahead = theta[self.left] - theta[self.right]
-        return np.asarray(ahead + self.covariates @ theta[self.n_systems :])
+        return np.asarray(theta[self.left] - theta[self.right])
 
     def transposed(self, values: Floats) -> Floats:
-        """Return X' values: what each parameter is pulled by."""
-        return np.concatenate([self._by_system(values), self.covariates.T @ values])
-
-    def _by_system(self, values: Floats) -> Floats:
+        """Return X' values: what each system is pulled by."""
         k = self.n_systems
         return group_sums(self.left, values, k) - group_sums(self.right, values, k)
 
     def weighted(self, weight: Floats) -> Floats:
         """Return X' diag(weight) X."""
         k = self.n_systems
-        result = np.zeros((self.width, self.width))
         met = group_sums(self.left * k + self.right, weight, k * k).reshape(k, k)
         met = met + met.T
-        result[:k, :k] = np.diag(met.sum(axis=1)) - met
-        for column, covariate in enumerate((weight[:, None] * self.covariates).T, k):
-            result[:k, column] = result[column, :k] = self._by_system(covariate)
-        result[k:, k:] = self.covariates.T @ (weight[:, None] * self.covariates)
-        return result
+        return np.asarray(np.diag(met.sum(axis=1)) - met)
 
     def by_unit(self, values: Floats, codes: Codes, n_units: int) -> Floats:
-        """Return the sums of X' values of each unit: units x parameters."""
-        result = np.zeros((n_units, self.width))
+        """Return the sums of X' values of each unit: units x systems."""
+        result = np.zeros((n_units, self.n_systems))
         np.add.at(result, (codes, self.left), values)
         np.subtract.at(result, (codes, self.right), values)
-        for column, covariate in enumerate(self.covariates.T, self.n_systems):
-            result[:, column] = group_sums(codes, covariate * values, n_units)
         return result
 
 
-def _pinned(matrix: Floats, n_systems: int) -> Floats:
+def _pinned(matrix: Floats) -> Floats:
     """Add what pins the sum of the systems to zero, of the size that the matrix has itself."""
-    result = matrix.copy()
-    size = float(np.trace(matrix[:n_systems, :n_systems])) / n_systems or 1.0
-    result[:n_systems, :n_systems] += size / n_systems
-    return result
+    k = len(matrix)
+    size = float(np.trace(matrix)) / k or 1.0
+    return np.asarray(matrix + size / k)
 
 
-def _centring(width: int, n_systems: int) -> Floats:
+def _centring(n_systems: int) -> Floats:
     """Return the matrix that takes the mean of the systems off."""
-    centre = np.eye(width)
-    centre[:n_systems, :n_systems] -= 1 / n_systems
-    return centre
+    return np.asarray(np.eye(n_systems) - 1 / n_systems)
