@@ -88,7 +88,7 @@ def test_a_pattern_without_a_match_is_one_line(scores, capsys):
     assert capsys.readouterr().err.count("error: no metric matches 'x*'; known: ") == 1
 
 
-@pytest.mark.parametrize("study", ["segments", "distinct", "ties"])
+@pytest.mark.parametrize("study", ["segments", "ties"])
 def test_studies(scores, capsys, study):
     demo = ["--human", "mqm", "--metrics", "*-refA"]
     more = ["--draws", "10"] if study == "segments" else []

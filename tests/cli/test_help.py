@@ -165,7 +165,7 @@ def test_newcomers_are_told_where_to_begin(capsys):
         ("data info", "--seed --jobs"),
         ("judge", "--seed --jobs"),
         ("human", "--jobs"),
-        ("compare", "--jobs --resume"),
+        ("compare", "--jobs"),
         ("report", "--jobs"),
     ],
 )

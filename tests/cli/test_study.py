@@ -66,8 +66,7 @@ def test_each_value_of_a_column_is_a_set(capsys):
     assert result["n_setups"] == 4
     names = [row["set"] for row in result["tables"]["sets"]]
     assert sorted(names) == ["manuals", "news", "social", "speech"]
-    curves = ["scores", "sets", "sizes", "sampled_scores", "sampled_sets"]
-    assert [curve["name"] for curve in result["curves"]] == curves
+    assert [curve["name"] for curve in result["curves"]] == ["sizes", "scores", "sets"]
     assert [row["set"] for row in result["tables"]["setups"]] == names
 
 
@@ -97,7 +96,7 @@ def test_bad_usage_is_one_line(capsys, arguments, message):
 
 META = {
     "systems": (["--sizes", "4,8", "--trials", "20"], "Values of metrics when systems"),
-    "segments": (["--sizes", "50,200", "--draws", "20"], "Width of 95% intervals"),
+    "segments": (["--sizes", "50,200", "--draws", "20"], "Values: mean of the samples"),
     "distinct": (["--resamples", "50"], "Distinct values and significant differences"),
 }
 

@@ -49,6 +49,18 @@ def naive(es: sy.EvalSet, score: str, level: str) -> dict[tuple[str, str | None]
 
 
 @pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_are_means_of_what_people_scored(level, seed):
+    es = some(seed, missing=0.3)
+    items, _ = pooled(prepare(es, "people", None, keep_references=True)[0], "people", level)
+    ids = items.es.segments.ids
+    for name in ("people", "m", "less"):
+        means = naive(es, name, level)
+        expected = [[means.get((system, item), np.nan) for item in ids] for system in es.systems]
+        np.testing.assert_allclose(items.es[name].values, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("group_by", ["none", "item", "system"])
 def test_values_are_those_of_a_set_whose_segments_are_documents(level, group_by):
     es = some()

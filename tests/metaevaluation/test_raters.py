@@ -76,6 +76,26 @@ def test_redrawn_scores_against_loops(seed):
                 assert human[i, k] == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.parametrize("by", ["pearson", "spa"])
+def test_values_with_scores_averaged_anew_against_their_functions(by):
+    es = made(np.random.default_rng(0))
+    ratings = es.ratings["people"]
+    data, _ = prepare(es, "people", None, keep_references=False)
+    run_of = Run.of(data, registry.metametric(by), MetaOptions())
+    humans = list(
+        Judgements.behind(data, "people", ratings).humans(
+            np.random.default_rng(1).integers(1, 4, (3, 12)).astype(float)
+        )
+    )
+    values = run_of.meta.rejudged(run_of.view, run_of.index(["bad", "good"]), humans)
+    for human, row in zip(humans, values, strict=True):
+        for name, value in zip(("bad", "good"), row, strict=True):
+            metric = es[name].values
+            r = np.corrcoef(row_means(human), row_means(metric))[0, 1]
+            expected = r if by == "pearson" else sy.spa(human, metric)
+            assert value == pytest.approx(expected, abs=1e-9 if by == "pearson" else 2e-3)
+
+
 def test_intervals_over_raters():
     es = made(np.random.default_rng(1))
     options: dict[str, Any] = {"by": ["spa", "pearson"], "n_bootstrap": 200}

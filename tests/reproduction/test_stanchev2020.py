@@ -87,15 +87,6 @@ def test_flips_one_by_one():
                 row = next(rows)
                 assert (row["matrix"], row["flips"]) == (one, flips)
                 assert row["best"] == es.metrics[int(np.nanargmax(own))]
-    for row in records(study, "places"):
-        ahead = sum(
-            values[m][row["one"]][e, t] > values[m][row["other"]][e, t]
-            for m in MATRICES
-            for e in range(2)
-            for t in range(6)
-        )
-        assert row["one ahead"] == ahead > 0
-        assert row["other ahead"] > 0
 
 
 def test_ties_are_no_flips():

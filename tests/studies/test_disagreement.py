@@ -82,30 +82,6 @@ def test_means_over_setups(seed):
     for row, expected in zip(study.table().records(), whole, strict=True):
         found = [row["pairs"], row["best"], row["top 3"]]
         assert found == pytest.approx(expected.tolist(), abs=1e-12)
-    for key, place in (("set", 0), ("score", 1)):
-        for row in study.table(f"{key}s").records():
-            own = np.stack([m for name, m in measures.items() if name[place] == row[key]])
-            with np.errstate(invalid="ignore"):
-                known = np.nanmean(own, axis=0) if not np.isnan(own).all(axis=0).any() else None
-            if known is not None:
-                assert list(row.values())[2:] == pytest.approx(known.ravel().tolist(), abs=1e-12)
-
-
-def test_a_row_for_every_set_and_score():
-    rng = np.random.default_rng(4)
-    sets = {name: load(make_set(rng, n=4, segments=12)) for name in ("one", "two")}
-    study = disagree(sets, sizes=[])
-    rows = study.table("setups").records()
-    assert [(row["set"], row["score"]) for row in rows] == [
-        (name, score) for name in sets for score in ("m0", "m1", "m2")
-    ]
-    for row in rows:
-        expected = naive_measures(naive_rankings(sets[str(row["set"])][str(row["score"])].values))
-        found = [NAN if x is None else x for x in list(row.values())[3:]]
-        assert found == pytest.approx(expected.ravel().tolist(), abs=1e-12, nan_ok=True)
-    alone = disagree(sets["one"], sizes=[])
-    assert "setups" not in alone.parts
-    assert "sampled_scores" not in alone.parts
 
 
 def test_samples_of_every_size_count_once():
@@ -128,7 +104,7 @@ def test_samples_of_every_size_count_once():
                 each.append(np.nanmean(measured, axis=0))
         if each:
             expected[setup.set, setup.score] = np.mean(each, axis=0).ravel()
-    rows = study.table("sampled_setups").records()
+    rows = study.table("setups").records()
     assert len(rows) == 6
     for row in rows:
         key = (str(row["set"]), str(row["score"]))
@@ -137,12 +113,12 @@ def test_samples_of_every_size_count_once():
             assert list(row.values())[3:] == pytest.approx(expected[key].tolist())
         else:
             assert set(list(row.values())[3:]) == {None}
-    for row in study.table("sampled_scores").records():
+    for row in study.table("scores").records():
         assert list(row.values())[2:] == pytest.approx(expected["long", str(row["score"])].tolist())
-    long, short = study.table("sampled_sets").records()
+    long, short = study.table("sets").records()
     assert list(long.values())[2:] == pytest.approx(np.mean(list(expected.values()), axis=0))
     assert short["setups"] == 0
-    line = study.curve("sampled_sets").lines[0]
+    line = study.curve("sets").lines[0]
     assert line.y[0] == pytest.approx(np.mean([own[0] for own in expected.values()]))
     assert np.isnan(line.y[1])
 
@@ -151,7 +127,7 @@ def test_table_3_of_the_paper(shared):
     """TAC08, BERTScore: pairs .05, .11, .12; our samples are of 10 segments, nearly a fifth."""
     es = sy.load(shared / "bt-eval/tac.csv.gz", where=[("year", "08")])
     study = disagree(es, ["BERTScore", "BLEU"], sizes=[10], draws=30, tests=[])
-    found = study.table("sampled_scores").records()
+    found = study.table("scores").records()
     printed = {"BERTScore": (0.12, 0.05, 0.11), "BLEU": (0.15, 0.09, 0.13)}
     for row in found:
         pairs = [row[name] for name in ("mean/median", "mean/bt", "median/bt")]
@@ -233,7 +209,6 @@ def test_all_five_rankings():
                      orders=5, sizes=[20], draws=3)  # fmt: skip
     assert len(study.table().rows) == 6
     assert [line.name for line in study.curve("sizes").lines] == ["mean, bt"]
-    assert len(study.table("scores").columns) == 2 + 6
     assert study.provenance is not None
     assert "orders:5" in study.provenance.line()
 

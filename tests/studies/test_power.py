@@ -92,8 +92,6 @@ def test_from_assumptions():
     assert t_power(0.3, t["needed"]) >= 0.8 > t_power(0.3, t["needed"] - 1)
     assert sign["needed"] > t["needed"]
     assert records(study, "power")[1]["t"] == pytest.approx(t_power(0.3, 90))
-    systems = power_of_effect(correlations=(0.7, 0.9, 0.75))
-    assert 10 < records(systems, "needed")[0]["needed"] < 60
     nothing = power_of_effect(1e-5, tests=["t"])
     assert records(nothing, "needed")[0]["note"] == "over 10,000,000"
 
@@ -115,9 +113,6 @@ def test_from_assumptions():
             "unit 'word': expected auto, segment",
         ),
         (lambda es: power_of_metrics(es, "people", target=1.0), "between 0 and 1"),
-        (lambda _: power_of_effect(), "expected an effect, or three correlations"),
-        (lambda _: power_of_effect(correlations=(0.9, 0.9, 0.5)), "no difference to find"),
-        (lambda _: power_of_effect(correlations=(0.99, -0.9, 0.9)), "no three variables"),
         (lambda _: power_of_effect(0.1, tests=["permutation"]), "from an effect"),
     ],
 )
@@ -141,7 +136,6 @@ def test_the_command(capsys, tmp_path):
         ([], "expected a pilot"),
         ([SCORES, "--effect", "1"], "expected no INPUT"),
         ([SCORES, "--pair", "A,B"], "together"),
-        (["--correlations", "0.5,0.6"], "expected three numbers"),
     ):
         assert run(["study", "power", *arguments]) == 2
         assert message in capsys.readouterr().err

@@ -193,7 +193,7 @@ def test_pairs_without_metrics_print_no_empty_tables(tmp_path, capsys):
     assert "no metric" in captured.err
     assert run([*command, str(tmp_path / "pairs.csv"), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["tables"]["values"] == []
+    assert shown["tables"]["intervals"] == []
     assert shown["tables"]["identical"][0]["text"] == "same"
 
 

@@ -27,7 +27,6 @@ _SHARED = {
     "Texts and metrics": "metric src ref allow_empty settings commands score_files kb links cache",
     "Input": "human kind lp systems drop_systems drop_metrics sees lower_is_better "
     "higher_is_better domain where ignore columns format",
-    "Work that splits": "resume",
     "Output": "details pairwise plot json out seed jobs quiet debug help _click_default_help",
 }
 

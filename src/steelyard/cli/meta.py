@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,15 +32,12 @@ from steelyard.cli.params import (
     given,
     input_options,
     need_inputs,
-    refuse_workers,
     without_part,
-    worker_options,
 )
 from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.options import DEFAULT, POOLED, MetaOptions
 
 if TYPE_CHECKING:
-    from steelyard.core.parallel import Workers
     from steelyard.data.evalset import EvalSet
     from steelyard.metaevaluation.benchmark.run import BenchmarkResult
     from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs
@@ -77,7 +75,7 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
         "What counts": "common keep_references sentinels outliers outlier_cutoff method epsilon "
         "threshold pa_ties",
         "Texts and ratings beside scores": "corpus refs protocol",
-        "Protocols of shared tasks": "preset benchmark add resume",
+        "Protocols of shared tasks": "preset benchmark add",
     },
     shape=JUDGED,
     examples=(
@@ -114,13 +112,11 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 @from_fields(MetaOptions, "keep_references", "common", "outliers", "outlier_cutoff", "sentinels")
 @plot_option(PLOTS)
 @input_options
-@figure_options
-@worker_options
+@partial(figure_options, splits=True)
 def meta(
     inputs: tuple[str, ...],
     options: InputOptions,
     output: OutputOptions,
-    workers: Workers,
     **settings: Any,
 ) -> None:
     """Find the metrics that agree with a human score, and test which of them really differ.
@@ -136,19 +132,16 @@ def meta(
     result: Result
     if request.preset or request.benchmark:
         benchmark, sets = _protocol(request, inputs)
-        result = _run(benchmark, sets, asked, options.human, output, workers, _NOT_IN_PROTOCOLS)
+        result = _run(benchmark, sets, asked, options.human, output, _NOT_IN_PROTOCOLS)
     else:
         need_inputs(inputs)
         es, asked, options = _loaded(inputs, request, options.by_unit(asked.unit), asked, output)
         if request.by_domain:
             benchmark, sets = _domains(es, request, options.human, asked)
-            result = _run(benchmark, sets, asked, None, output, workers, _NOT_BY_DOMAIN)
+            result = _run(benchmark, sets, asked, None, output, _NOT_BY_DOMAIN)
         else:
             from steelyard.metaevaluation.run import evaluate
 
-            refuse_workers(
-                workers, "one set is not split; for --preset, --benchmark or --by-domain"
-            )
             with shown_progress("comparing", output):
                 result = evaluate(es, options.human, request.metametrics(), asked, output.seed)
 
@@ -351,11 +344,10 @@ def _run(
     asked: MetaOptions,
     human: str | None,
     output: OutputOptions,
-    workers: Workers,
     ignored: frozenset[str],
 ) -> BenchmarkResult:
     from steelyard.metaevaluation.benchmark.run import run_benchmark
 
-    with workers_with_progress("comparing", workers, output) as shown:
+    with workers_with_progress("comparing", output) as shown:
         result = run_benchmark(benchmark, sets, asked, human=human, rng=output.seed, workers=shown)
     return replace(result, warnings=(*result.warnings, *without_part(ignored, "a protocol")))

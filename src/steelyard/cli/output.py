@@ -362,7 +362,9 @@ def shown_progress(title: str, output: OutputOptions) -> Iterator[None]:
 
 
 @contextmanager
-def workers_with_progress(title: str, workers: Workers, output: OutputOptions) -> Iterator[Workers]:
+def workers_with_progress(title: str, output: OutputOptions) -> Iterator[Workers]:
     """Yield workers that show how far they have come."""
+    from steelyard.core.parallel import Workers
+
     with progress_of(title, output) as progress:
-        yield replace(workers, progress=progress, note=partial(note, output=output))
+        yield Workers(output.jobs, progress)

@@ -25,7 +25,6 @@ from steelyard.formats.options import LoadOptions
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from steelyard.core.parallel import Workers
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.entities import EntityAnnotations
     from steelyard.formats.load import Inputs
@@ -441,7 +440,6 @@ def output_options(
             not_an_input("--out", output.out, settings)
         settings["output"] = output
 
-    splits |= any(param.name == "resume" for param in getattr(command, "__click_params__", ()))
     hidden = {*unused, *(() if splits else ("jobs",))}
     made = _bound(command, bind)
     defaults = {field.name: field.default for field in fields(OutputOptions)} | {"out": usual}
@@ -465,32 +463,6 @@ def not_an_input(option: str, path: Path | None, settings: Mapping[str, Any]) ->
         for name in value if isinstance(value, tuple) else (value,):
             if isinstance(name, (str, Path)) and Path(name).is_file() and path.samefile(name):
                 raise UsageError(f"{option} {path}: is an input of this command, left as it is")
-
-
-def worker_options(command: F) -> F:
-    """Add ``--resume``; the command receives ``workers``.
-
-    Stands below :func:`output_options`, which knows the number of processes.
-    """
-
-    def bind(settings: dict[str, Any]) -> None:
-        from steelyard.core.parallel import Workers
-
-        settings["workers"] = Workers(settings["output"].jobs, settings.pop("resume"))
-
-    resume = click.option(
-        "--resume",
-        type=click.Path(path_type=Path, file_okay=False),
-        metavar="DIR",
-        help="Keep results in this folder as they come in, and go on from there.",
-    )
-    return resume(_bound(command, bind))  # type: ignore[no-any-return]
-
-
-def refuse_workers(workers: Workers, reason: str) -> None:
-    """Refuse to keep results of work that is not split."""
-    if workers.resume is not None:
-        raise UsageError(f"--resume: {reason}")
 
 
 def given(name: str) -> bool:

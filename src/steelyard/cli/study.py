@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,12 @@ from steelyard.cli.params import (
     Finite,
     InputOptions,
     Names,
-    Numbers,
     OutputOptions,
     figure_options,
     from_fields,
     given,
     input_options,
     need_inputs,
-    worker_options,
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.text import all_of
@@ -186,16 +185,13 @@ def _power(call: _Call) -> Study:
     settings = {name: value for name, value in call.settings.items() if value is not None}
     if not settings.get("tests"):
         settings.pop("tests", None)
-    effect, correlations = settings.get("effect"), settings.get("correlations")
-    if effect is not None or correlations:
+    if "effect" in settings:
         if call.inputs:
-            raise UsageError("--effect and --correlations do without a pilot: expected no INPUT")
-        if correlations and len(correlations) != 3:
-            raise UsageError(f"--correlations: expected three numbers, found {len(correlations)}")
+            raise UsageError("--effect does without a pilot: expected no INPUT")
         usual = {k: settings[k] for k in ("alpha", "target", "sizes", "tests") if k in settings}
-        return call.function("power_of_effect")(effect, correlations=correlations or None, **usual)
+        return call.function("power_of_effect")(settings["effect"], **usual)
     if not call.inputs:
-        raise UsageError("expected a pilot (INPUT), --effect or --correlations")
+        raise UsageError("expected a pilot (INPUT) or --effect")
     es = call.load(settings["unit"])
     if not given("unit"):
         del settings["unit"]  # what is usual differs for systems and metrics
@@ -330,7 +326,7 @@ STUDIES = {
         "How much does it take to find a difference?",
         "Find how many segments, documents or systems it takes to find a difference.\n\n"
         "Of two systems by a test (--score, --pair), of two metrics by a meta-metric (--human), or "
-        "from assumptions (--effect, --correlations).",
+        "from an assumption (--effect).",
         _power,
         (
             click.option("--pair", type=Names(), help="Two systems of a pilot, by --score."),
@@ -339,8 +335,6 @@ STUDIES = {
             from_fields(asked.MetricPowerOptions, "metrics"),
             click.option("--effect", type=Finite(), metavar="X", help="Without a pilot: mean "
                          "difference of two systems in standard deviations of differences."),
-            click.option("--correlations", type=Numbers(float), help="Without a pilot: of two "
-                         "metrics with people, and with each other."),
             click.option("--tests", type=Names(), help="Tests: t permutation sign."),
             from_fields(asked.PowerOptions, "unit", "difference", "sizes"),
             click.option("--draws", type=click.IntRange(min=10), default=1000, show_default=True,
@@ -379,13 +373,13 @@ def _made(name: str) -> click.Command:
 
     def run(output: OutputOptions, *, details: bool, **settings: Any) -> None:
         inputs, options = settings.pop("inputs", ()), settings.pop("options", InputOptions())
-        plot, workers = settings.pop("plot", None), settings.pop("workers", None)
+        plot = settings.pop("plot", None)
         if entry.inputs and not entry.inputs.startswith("["):
             need_inputs(inputs)
         wants_figure(output)
         call = _Call(inputs, options, settings, {"rng": output.seed})
         if entry.workers:
-            with workers_with_progress(entry.progress, workers, output) as shown:
+            with workers_with_progress(entry.progress, output) as shown:
                 study = entry.run(replace(call, how=call.how | {"workers": shown}))
         elif entry.progress:
             with progress_of(entry.progress, output) as progress:
@@ -401,8 +395,7 @@ def _made(name: str) -> click.Command:
         *([_PLOT] if entry.plots else []),
         _DETAILS,
         *([input_options] if entry.inputs else []),
-        figure_options,
-        *([worker_options] if entry.workers else []),
+        partial(figure_options, splits=entry.workers),
     ]
     decorated: Any = run
     for decorator in reversed(decorators):

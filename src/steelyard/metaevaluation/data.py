@@ -432,7 +432,6 @@ PREFIX = "sentinel-"
 _SENTINEL = re.compile(
     r"(sentinel|random)([-_. ].*)?|(length|copy)(-src|-ref[^-]*)?", re.IGNORECASE
 )
-DRAWN = ("random", "name")  # sentinels that depend on chance
 
 
 def is_sentinel(name: str) -> bool:
@@ -447,14 +446,12 @@ def is_sentinel(name: str) -> bool:
     return _SENTINEL.fullmatch(name) is not None
 
 
-def sentinel_tables(
-    es: EvalSet, human: str, rng: np.random.Generator, *, draws: int = 1
-) -> dict[str, ScoreTable]:
+def sentinel_tables(es: EvalSet, human: str, rng: np.random.Generator) -> dict[str, ScoreTable]:
     """Make the sentinels of a set; a metric that agrees with people no better has shown nothing.
 
-    ``random`` is a number for each output, ``name`` one that depends on the system's name alone
-    (both ``draws`` times, numbered), ``segment`` the mean human score of a segment, ``length`` and
-    ``brevity`` the characters of the output, ``source`` those of the source.
+    ``random`` is a number for each output, ``name`` one that depends on the system's name alone,
+    ``segment`` the mean human score of a segment, ``length`` and ``brevity`` the characters of the
+    output, ``source`` those of the source.
 
     Examples
     --------
@@ -465,13 +462,11 @@ def sentinel_tables(
     shape = es.n_systems, es.n_segments
     tables: dict[str, Floats] = {}
     numbers, salts = rng.spawn(2)
-    for k in range(draws):
-        mark = f"-{k + 1}" if draws > 1 else ""
-        tables[f"random{mark}"] = numbers.random(shape)
-        salt = int(salts.integers(2**32))
-        digests = [hashlib.sha256(f"{salt}:{name}".encode()).digest() for name in es.systems]
-        hashes = np.array([[int.from_bytes(digest[:6], "big") / 2**48] for digest in digests])
-        tables[f"name{mark}"] = np.broadcast_to(hashes, shape)
+    tables["random"] = numbers.random(shape)
+    salt = int(salts.integers(2**32))
+    digests = [hashlib.sha256(f"{salt}:{name}".encode()).digest() for name in es.systems]
+    hashes = np.array([[int.from_bytes(digest[:6], "big") / 2**48] for digest in digests])
+    tables["name"] = np.broadcast_to(hashes, shape)
     tables["segment"] = np.broadcast_to(row_means(es[human].oriented.T), shape)
     if es.outputs:
         lengths = np.array(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -13,11 +13,9 @@ from steelyard.core.options import check_flag, check_instance, check_names, chec
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator, streams
-from steelyard.core.table import Cell, Column, Table
-from steelyard.core.text import all_of, plural
 from steelyard.core.warnings import TypedWarning
 from steelyard.data.evalset import EvalSet
-from steelyard.data.units import AUTO, DOCUMENT, DOMAIN, PROMPT, RATER, SEGMENT, Units
+from steelyard.data.units import RATER, SEGMENT, Units
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.data import (
     Data,
@@ -56,20 +54,16 @@ from steelyard.metaevaluation.tests import (
     people_unit,
     ranked,
     ratings_behind,
-    replicates,
     segment_unit,
     with_intervals,
 )
-from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.arrays import Counts, Floats
 from steelyard.stats.curves import AgreementCurve
-from steelyard.stats.distributions import ndtr
 from steelyard.stats.estimate import undefined
 from steelyard.stats.judged.gap import Gap, believable_gap, system_means
 from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.accuracy import Spa
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
-from steelyard.stats.ranks import ranks, whole
-from steelyard.stats.resampling.bootstrap import interval, segment_counts
 
 By = str | MetaMetric | Sequence[str | MetaMetric]
 
@@ -366,149 +360,3 @@ def pair_preferences(
     if np.isnan(data.segments(metric)).all():
         raise UsageError(f"'{metric}' has no segment scores where '{human}' has some")
     return (data.es.systems, *spa.pair_pvalues(run.view, 0))
-
-
-# Metrics on groups of segments, such as domains.
-
-_GROUP_META = "spa"
-_GROUP_DRAWS = 200  # resamples of each group
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Agreements:
-    """How metrics agree with people in groups of segments: metrics x groups, best metric first.
-
-    ``p`` tests, in each group, the lead of a metric over the one that is best on all segments; it
-    is corrected for all metrics and groups (Bonferroni), since the largest lead is looked for.
-    """
-
-    by: str
-    human: str
-    metrics: tuple[str, ...]
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
-    unit: str
-    every: Floats  # on all segments
-    value: Floats
-    low: Floats
-    high: Floats
-    p: Floats
-    alpha: float = 0.05
-
-    @property
-    def ranks(self) -> Floats:
-        """Ranks of metrics in each group, from 1."""
-        return np.stack([ranks(column) for column in self.value.T], axis=1)
-
-    def leaders(self) -> dict[str, tuple[str, ...]]:
-        """Return the best metrics of each group."""
-        return {
-            name: tuple(m for m, r in zip(self.metrics, column, strict=True) if r == 1)
-            for name, column in zip(self.names, self.ranks.T, strict=True)
-        }
-
-    def sentences(self, group: str) -> list[str]:
-        """Say which metric is best where, and whether that is more than noise."""
-        best, leaders = self.metrics[0], self.leaders()
-        n = sum(best in names for names in leaders.values())
-        led = f"in {n or 'none'} of {plural(len(self.names), group)}"
-        sentences = [f"{best} agrees best with {self.human} by {self.by} overall, and {led}."]
-        for g, (name, names) in enumerate(leaders.items()):
-            if not names or best in names:
-                continue
-            i = self.metrics.index(names[0])
-            gain = f"{self.value[i, g]:.3f} against {self.value[0, g]:.3f}"
-            verdict = "significant" if self.p[i, g] < self.alpha else "within noise"
-            verdict = "not testable" if np.isnan(self.p[i, g]) else verdict
-            sentences.append(f"In {name}, {all_of(names)} leads ({gain}: {verdict}).")
-        return sentences
-
-    def table(self, group: str) -> Table:
-        """Return a row per metric and group; ``group`` is what a group is called."""
-        columns = (Column("metric"), Column(group), Column("segments"), Column("rank"),
-                   Column(self.by, "higher", digits=3), Column("low", digits=3),
-                   Column("high", digits=3))  # fmt: skip
-        rows: list[tuple[Cell, ...]] = []
-        for g, name in enumerate(self.names):
-            order = whole(self.ranks[:, g])
-            for i in sorted(range(len(order)), key=lambda k: (order[k] is None, order[k] or 0, k)):
-                cells = (float(x[i, g]) for x in (self.value, self.low, self.high))
-                rows.append((self.metrics[i], name, self.sizes[g], order[i], *cells))
-        note = f"low, high: 95% interval over {_GROUP_DRAWS} resamples of {self.unit}s"
-        cuts = frozenset(range(len(self.metrics), len(rows), len(self.metrics)))
-        return Table("", columns, tuple(rows), (note,), cuts)
-
-
-def weigh_groups(
-    es: EvalSet,
-    meta: MetaEvaluation,
-    groups: Mapping[str, Counts],
-    *,
-    most: int | None = None,
-    alpha: float = 0.05,
-    rng: Rng = 0,
-) -> Agreements | None:
-    """Evaluate metrics in each group of segments, with the systems of a meta-evaluation.
-
-    ``groups`` are positions of segments; ``most`` limits the metrics to the best ones. None where
-    there was no soft pairwise accuracy, or a group has no value. p-values inside the measure are
-    series (Edgeworth): quick, and off by some 0.001 on a hundred segments.
-
-    Examples
-    --------
-    >>> import steelyard as sy
-    >>> es = sy.demo_set()
-    >>> meta = sy.meta_evaluate(es, "mqm", metrics=["learned-refA", "random-src"], n_bootstrap=10)
-    >>> halves = {"early": np.arange(225), "late": np.arange(225, 450)}
-    >>> weigh_groups(es, meta, halves).value.round(2).tolist()
-    [[0.85, 0.83], [0.57, 0.48]]
-    """
-    every = {r.metric: r.value for r in meta.results if r.by == _GROUP_META}
-    every = {metric: value for metric, value in every.items() if not np.isnan(value)}
-    names = sorted(every, key=lambda name: (-every[name], name))[:most]
-    if not names or not es[meta.human].has_segments:
-        return None
-    (measure,) = registry.chosen(_GROUP_META)
-    unit = meta.unit.name if meta.unit.name in (DOCUMENT, PROMPT, DOMAIN) else SEGMENT
-    whole_set = es.select(systems=meta.systems, scores=[meta.human, *names])
-    values, ends, tests, sizes, drawn_unit = [], [], [], [], ""
-    for segments, stream in zip(groups.values(), streams(rng, len(groups)), strict=True):
-        part = whole_set.select(segments=[es.segments.ids[i] for i in segments])
-        try:
-            data, _ = prepare(part, meta.human, names, keep_references=True)
-        except UsageError:
-            return None
-        units = data.units(AUTO)  # of what is drawn
-        # p-values inside the measure are those of the meta-evaluation, or values would differ.
-        run = Run.of(data, measure, MetaOptions(), data.units(unit).codes)
-        by_metric = {result.metric: result.value for result in run.results()}
-        value = np.array([by_metric[name] for name in names])
-        defined = np.flatnonzero(~np.isnan(value))
-        if 0 not in defined:
-            return None
-        counts = segment_counts(_GROUP_DRAWS, data.es.n_segments, stream, units.codes)
-        drawn = np.full((_GROUP_DRAWS, len(names)), np.nan)
-        resamples = Resamples("unit", counts, None, units.name, units.n)
-        drawn[:, defined] = replicates(run, [names[i] for i in defined], resamples)
-        error = np.std(drawn - drawn[:, :1], axis=0, ddof=1)
-        tests.append(np.minimum(1.0, 2 * ndtr(-np.abs(ratio(value - value[0], error)))))
-        values.append(value)
-        ends.append(interval(drawn))
-        sizes.append(len(data.judged))
-        drawn_unit = units.name
-    p = np.stack(tests, axis=1) * max(1, (len(names) - 1) * len(groups))
-    low, high = (np.stack(column, axis=1) for column in zip(*ends, strict=True))
-    return Agreements(
-        by=_GROUP_META,
-        human=meta.human,
-        metrics=tuple(names),
-        names=tuple(groups),
-        sizes=tuple(sizes),
-        unit=drawn_unit,
-        every=np.array([every[name] for name in names]),
-        value=np.stack(values, axis=1),
-        low=low,
-        high=high,
-        p=np.minimum(p, 1.0),
-        alpha=alpha,
-    )

@@ -164,16 +164,11 @@ def draw_null(
     test: MetricTest,
     stream: np.random.Generator,
 ) -> Null:
-    """Draw the differences of metrics under a scheme of swaps, for all pairs or a block of them."""
+    """Draw the differences of metrics under a scheme of swaps, for all pairs."""
     work = max(1, _pairs(len(metrics)) * _pairs(run.data.es.n_systems))
     k = test.n_resamples or (10_000 if work * 10_000 < _WORK else 1000)
     swaps = Swaps(scheme=test.scheme, n=k, rng=stream, blocks=run.view.blocks)
     return run.meta.null(run.view, run.index(metrics), swaps)
-
-
-def n_blocks(n_metrics: int, n_systems: int, n_resamples: int) -> int:
-    """Return the blocks of pairs that draws are split into: the same for any number of workers."""
-    return max(1, round(_pairs(n_metrics) * _pairs(n_systems) * n_resamples / _WORK))
 
 
 def _pairs(n: int) -> float:

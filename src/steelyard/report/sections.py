@@ -325,7 +325,7 @@ def _of_systems(
 
 def _domains(content: Content, writer: Writer) -> Section | None:
     def make(found: Comparison) -> tuple[Markup, ...]:
-        return domain_blocks(content.es, found, content.meta, writer)
+        return domain_blocks(content.es, found, writer)
 
     return _of_systems("domains", "Domains", content, make)
 

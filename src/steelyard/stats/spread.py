@@ -11,7 +11,6 @@ threshold that calls at most a given share of them different.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,13 +114,6 @@ class SizeCounts:
         far = self.sizes >= max(threshold - _STEP, _STEP / 2)
         sums = weights @ self.counts
         return ratio(sums[:, far].sum(axis=1), sums.sum(axis=1))
-
-    def quantiles(self, weights: Floats, shares: Sequence[float]) -> Floats:
-        """Return the smallest size that so many differences do not exceed: resamples x shares."""
-        total = np.cumsum(weights @ self.counts, axis=1)
-        below = [(total < share * total[:, -1:] - 1e-9).sum(axis=1) for share in shares]
-        index = np.minimum(np.stack(below, axis=1), len(self.sizes) - 1)
-        return np.where(total[:, -1:] > 0, self.sizes[index], np.nan)
 
     def thresholds(self, weights: Floats, share: float) -> Floats:
         """Return the smallest size that at most this share of differences reach, by resample.

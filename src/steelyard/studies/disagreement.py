@@ -7,7 +7,6 @@ setup is one score of one test set, ranked in several ways, whole or on samples 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -49,7 +48,6 @@ TESTS: Mapping[str, Callable[[Floats], paired_tests.PairPValues]] = {
     "wilcoxon": paired_tests.wilcoxon_test,
 }
 _CELLS = 4_000_000  # entries of win tables held at a time
-_WIDE = 3  # pairs of rankings up to which a table shows all measures of each
 _Y = "share of pairs of systems"
 Bools = NDArray[np.bool_]
 Rankings = Mapping[str, Floats]  # rankings by name, each draws x systems, higher is better
@@ -98,9 +96,9 @@ def disagree(
 
     ``sets`` is one set, or several by name; ``scores`` are all that have segment scores if None.
     Samples of segments are drawn without replacement, for mean, median and Bradley-Terry, from sets
-    with more segments. Tables ``scores``, ``sets`` and ``setups`` (set and score) are of all
-    segments, ``sampled_scores`` and so on means over the samples, each size counting once. See
-    :class:`DisagreementOptions`; results do not depend on the workers.
+    with more segments. Tables ``scores``, ``sets`` and ``setups`` (set and score) are means over
+    the samples, each size counting once. See :class:`DisagreementOptions`; results do not depend on
+    the workers.
 
     Examples
     --------
@@ -118,37 +116,38 @@ def disagree(
         es = as_evalset(sets)
         opened = {es.name or "set": es}
     setups, notes = find_setups(opened, scores)
-    draw, resample, resample_samples = stream.spawn(3)
+    draw, resample = stream.spawn(2)
     results, warnings = _measure_all(setups, options, draw, workers or Workers())
     significant = np.concatenate([result["significant"] for result in results], axis=1)
-    keys = ("score", "set") if len(opened) > 1 else ("score",)
-    labels = {key: [getattr(setup, key) for setup in setups] for key in keys}
-    whole = _Shares(options.by, np.stack([result["values"] for result in results]), options.top)
-    curves = [_group_curve("scores", "score", labels["score"], whole, resample)]
-    by_pair = zip(whole.pairs, whole.values.transpose(1, 2, 0), strict=True)
+    whole = np.stack([result["values"] for result in results])
+    by_pair = zip(combinations(options.by, 2), whole.transpose(1, 2, 0), strict=True)
     overall = [line_of(", ".join(pair), measures, resample) for pair, measures in by_pair]
-    tables = {"overall": _overall_table(whole, overall)}
-    tables |= {f"{key}s": _group_table((key,), labels, whole) for key in keys}
-    if len(opened) > 1:
-        curves.append(_group_curve("sets", "set", labels["set"], whole, resample))
-        tables["setups"] = _group_table(("set", "score"), labels, whole)
+    tables = {"overall": _overall_table(overall, len(setups), options.top)}
+    curves: list[Curve] = []
     by_size = {
         size: np.stack([r["by_size"][size][:, 0] for r in results if size in r["by_size"]])
-        for size in map(str, options.sizes)
+        for size in options.sizes
         if any(size in result["by_size"] for result in results)
     }
     if by_size:
-        names = _sampled(options)
-        curves.append(_size_curve(by_size, names, resample))
+        pairs = [", ".join(pair) for pair in combinations(_sampled(options), 2)]
+        curves.append(
+            replace(
+                _curve("size", by_size, pairs, resample),
+                title="by number of segments",
+                x_label="segments",
+            )
+        )
         tables["sizes"] = _size_table(curves[-1], options.draws)
         means = _mean_over_sizes([result["by_size"] for result in results])
-        samples = _Shares(names, means, options.top, on_samples=True)
+        keys = ("score", "set") if len(opened) > 1 else ("score",)
+        labels = {key: [getattr(setup, key) for setup in setups] for key in keys}
         for key in keys:
-            name = f"sampled_{key}s"
-            curves.append(_group_curve(name, key, labels[key], samples, resample_samples))
-            tables[name] = _group_table((key,), labels, samples)
+            groups = {label: means[k, :, 0] for (label,), k in _rows([labels[key]]).items()}
+            curves.append(_curve(key, groups, pairs, resample))
+            tables[f"{key}s"] = _group_table((key,), labels, pairs, means, options.top)
         if len(opened) > 1:
-            tables["sampled_setups"] = _group_table(("set", "score"), labels, samples)
+            tables["setups"] = _group_table(("set", "score"), labels, pairs, means, options.top)
     if options.tests:
         tables["tests"] = _test_table(significant, options)
     settings: dict[str, Any] = {
@@ -166,7 +165,7 @@ def disagree(
     return Study(
         "disagreement",
         tables,
-        sentences=tuple(_sentences(whole, overall)),
+        sentences=tuple(_sentences(overall)),
         curves=tuple(curves),
         facts={
             "n_setups": len(setups),
@@ -279,12 +278,12 @@ def measure_setup(
         ranked = AGGREGATIONS[name].rank(Sample(setup.scores, setup.systems), options, draw)
         rankings[name] = -ranked.ranks[None, :]
         warnings += [f"{setup.set}, {setup.score}: {text}" for text in ranked.warnings]
-    by_size: dict[str, Floats] = {}
+    by_size: dict[int, Floats] = {}
     for size, draw in zip(options.sizes, streams, strict=True):
         if size < setup.n_segments and len(names) > 1:
             counts = draw_subsets(setup.n_segments, size, options.draws, draw)
             each = measure(rank_samples(setup, names, options, counts), rules)
-            by_size[str(size)] = _mean(each)
+            by_size[size] = _mean(each)
     return {
         "values": measure(rankings, rules)[0],
         "by_size": by_size,
@@ -304,19 +303,9 @@ def _measure_all(
     rng: np.random.Generator,
     workers: Workers,
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    about: dict[str, Any] = {}
-    if workers.resume is not None:  # what kept results depend on
-        digest = hashlib.sha256()
-        for setup in setups:
-            digest.update(
-                repr((setup.set, setup.score, setup.systems, setup.scores.shape)).encode()
-            )
-            digest.update(np.ascontiguousarray(setup.scores).data)
-        state = str(rng.bit_generator.state)
-        about = {"options": repr(options), "rng": state, "data": digest.hexdigest()}
     # Files hold arrays row by row, and the order of sums may depend on that.
     tasks = [(replace(s, scores=np.ascontiguousarray(s.scores)), options) for s in setups]
-    results = workers.run(measure_setup, tasks, rng=rng, step="disagreement", about=about)
+    results = workers.run(measure_setup, tasks, rng=rng)
     texts = [text for result in results for text in result["warnings"]]
     warnings: list[str] = [TypedWarning(text, "ranking") for text in texts]
     shares = np.stack([result["values"][:, 0] for result in results])
@@ -327,7 +316,7 @@ def _measure_all(
     return results, warnings
 
 
-def _mean_over_sizes(by_size: Sequence[Mapping[str, Floats]]) -> Floats:
+def _mean_over_sizes(by_size: Sequence[Mapping[int, Floats]]) -> Floats:
     """Average over the sizes that each setup has; NaN for those that have none."""
     shape = next(values.shape for sizes in by_size for values in sizes.values())
     nothing = np.full((1, *shape), np.nan)
@@ -337,51 +326,27 @@ def _mean_over_sizes(by_size: Sequence[Mapping[str, Floats]]) -> Floats:
 # Sentences, tables and curves
 
 
-@dataclass(frozen=True, slots=True)
-class _Shares:
-    """What was measured: setups x pairs of rankings x (pairs, best, top)."""
-
-    by: Sequence[str]
-    values: Floats
-    top: int
-    on_samples: bool = False  # means over samples of segments, NaN for setups without any
-
-    @property
-    def where(self) -> str:
-        """The end of a title."""
-        return ", on samples" if self.on_samples else ""
-
-    @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The pairs of rankings."""
-        return list(combinations(self.by, 2))
-
-    @property
-    def headings(self) -> tuple[str, str, str]:
-        """The names of the measures."""
-        return "pairs", "best", f"top {self.top}"
-
-
-def _sentences(shares: _Shares, overall: Sequence[Line]) -> Iterator[Statement]:
-    for pair, line in zip(shares.pairs, overall, strict=True):
+def _sentences(overall: Sequence[Line]) -> Iterator[Statement]:
+    for line in overall:
         differ, best, _ = line.y
         if np.isnan(differ):
             continue
-        text = f"{' and '.join(pair)} order {100 * differ:.1f}% of pairs differently"
+        pair = line.name.replace(", ", " and ")
+        text = f"{pair} order {100 * differ:.1f}% of pairs differently"
         if not np.isnan(best):
             text += f", and name another best system in {100 * best:.1f}% of setups"
         yield "settled", sentence(text)
 
 
-def _overall_table(shares: _Shares, overall: Sequence[Line]) -> Table:
-    columns = [Column("rankings"), *_with_ends(shares.headings)]
+def _overall_table(overall: Sequence[Line], n_setups: int, top: int) -> Table:
+    columns = [Column("rankings"), *_with_ends(("pairs", "best", f"top {top}"))]
     rows: tuple[Row, ...] = tuple(
         (line.name, *(cell for k in range(3) for cell in line.at(k))) for line in overall
     )
-    size = f"mean over {plural(len(shares.values), 'setup')} (a score of a set)"
+    size = f"mean over {plural(n_setups, 'setup')} (a score of a set)"
     notes = (
         f"{size}; low, high: 95% interval over resampled setups",
-        f"pairs: pairs of systems in different order; best, top {shares.top}: setups that differ",
+        f"pairs: pairs of systems in different order; best, top {top}: setups that differ",
     )
     return Table("Disagreement of rankings, as shares", tuple(columns), rows, notes)
 
@@ -399,47 +364,35 @@ def _rows(labels: Sequence[Sequence[str]]) -> dict[tuple[str, ...], list[int]]:
 
 
 def _group_table(
-    keys: Sequence[str], labels: Mapping[str, Sequence[str]], shares: _Shares
+    keys: Sequence[str],
+    labels: Mapping[str, Sequence[str]],
+    pairs: Sequence[str],
+    means: Floats,
+    top: int,
 ) -> Table:
-    """Show a row per group; all measures of each pair of rankings, if there are few."""
-    measures = shares.headings[: None if len(shares.pairs) <= _WIDE else 1]
+    """Show all measures of each pair of rankings, a row per group."""
     columns = [*map(Column, keys), Column("setups")]
-    for pair in shares.pairs:
-        columns += [
-            Column(f"{'/'.join(pair)} {name}" if k else "/".join(pair), digits=3)
-            for k, name in enumerate(measures)
-        ]
+    for pair in (pair.replace(", ", "/") for pair in pairs):
+        heads = (pair, f"{pair} best", f"{pair} top {top}")
+        columns += [Column(head, digits=3) for head in heads]
     rows: list[Row] = []
     for label, members in _rows([labels[key] for key in keys]).items():
-        values = shares.values[members]
+        values = means[members]
         n = int((~np.isnan(values).all(axis=(1, 2))).sum())
-        rows.append((*label, n, *_mean(values[:, :, : len(measures)]).ravel().tolist()))
-    notes = ("mean over the samples of each size, then over the sizes",)
-    title = f"By {' and '.join(keys)}{shares.where}"
-    return Table(title, tuple(columns), tuple(rows), notes if shares.on_samples else ())
+        rows.append((*label, n, *_mean(values).ravel().tolist()))
+    note = "mean over the samples of each size, then over the sizes"
+    return Table(f"By {' and '.join(keys)}", tuple(columns), tuple(rows), (note,))
 
 
-def _group_curve(
-    name: str, key: str, labels: Sequence[str], shares: _Shares, rng: np.random.Generator
+def _curve(
+    key: str, groups: Mapping[Any, Floats], pairs: Sequence[str], rng: np.random.Generator
 ) -> Curve:
-    """Draw the share of pairs of systems against scores or sets."""
-    groups = {label: shares.values[rows] for (label,), rows in _rows([labels]).items()}
+    """Draw the share of pairs of systems in different order; a group is setups x rankings."""
     lines = tuple(
-        line_of(", ".join(pair), [values[:, p, 0] for values in groups.values()], rng)
-        for p, pair in enumerate(shares.pairs)
+        line_of(pair, [values[:, p] for values in groups.values()], rng)
+        for p, pair in enumerate(pairs)
     )
-    return Curve(name, f"by {key}{shares.where}", key, _Y, tuple(groups), lines)
-
-
-def _size_curve(
-    by_size: Mapping[str, Floats], names: Sequence[str], rng: np.random.Generator
-) -> Curve:
-    """Draw disagreement against the number of segments, a mean over setups."""
-    lines = tuple(
-        line_of(", ".join(pair), [rows[:, p] for rows in by_size.values()], rng)
-        for p, pair in enumerate(combinations(names, 2))
-    )
-    return Curve("sizes", "by number of segments", "segments", _Y, tuple(map(int, by_size)), lines)
+    return Curve(f"{key}s", f"by {key}", key, _Y, tuple(groups), lines)
 
 
 def _size_table(curve: Curve, draws: int) -> Table:

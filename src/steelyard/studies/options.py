@@ -3,6 +3,8 @@
 They stand apart from the studies so that ``--help`` loads no NumPy.
 """
 
+# ruff: noqa: RUF009 - fields of options are made by functions, whatever their type
+
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -15,7 +17,6 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import (
     Options,
     as_tuple,
-    bad_value,
     bootstraps,
     choice,
     flag,
@@ -29,7 +30,13 @@ from steelyard.core.options import (
     whole,
     wholes,
 )
-from steelyard.metaevaluation.options import ALTERNATIVES, CORRECTIONS, PERM, PUBLISHED, SCHEMES
+from steelyard.metaevaluation.options import (
+    ALTERNATIVES,
+    CORRECTIONS,
+    Alternative,
+    Correction,
+    MetricTest,
+)
 
 META = ("spa", "pa")  # meta-metrics, if none are named
 #: The matrices of the better-metric-evaluation paper, and the two that later tasks used.
@@ -98,19 +105,8 @@ class WorthOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DistinctOptions(MetaStudyOptions):
+class DistinctOptions(MetaStudyOptions, MetricTest):
     """How differences of metrics are tested."""
-
-    scheme: str = choice(
-        "inputs",
-        SCHEMES,
-        f"What is swapped between two metrics, as for steelyard meta. {PERM}.",
-        also=PUBLISHED,
-    )
-    alternative: str = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
-    correction: str = choice("none", CORRECTIONS, "Correct p-values for the number of pairs.")
-    n_resamples: int | None = resamples()
-    alpha: float = fraction(0.05, "Level of the tests.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,12 +135,10 @@ class TiesOptions(Options):
                      "auto: documents where ten or more are known, else segments.")  # fmt: skip
     n_bootstrap: int = bootstraps()
     n_resamples: int = resamples(2000, "Draws of a test.")
-    alternative: str = choice("greater", ("greater", "two-sided"), "One- or two-sided tests.")
+    alternative: Alternative = choice("greater", ALTERNATIVES, "One- or two-sided tests.")
     alpha: float = fraction(0.05, "Level of the tests.")
-    correction: str = choice(
-        "none",
-        ("none", "holm", "bonferroni", "benjamini-hochberg"),
-        "Correct p-values for the number of pairs of metrics.",
+    correction: Correction = choice(
+        "none", CORRECTIONS, "Correct p-values for the number of pairs."
     )
 
 
@@ -192,11 +186,11 @@ class TestPowerOptions(PowerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricPowerOptions(PowerOptions):
+class MetricPowerOptions(PowerOptions, MetaStudyOptions):
     """And two metrics; their meta-metrics are defined by segments, unless said otherwise."""
 
     unit: str = unit("segment")
-    metrics: Sequence[str] | None = names(
+    metrics: Collection[str] | None = names(
         None, "Two metrics of a pilot to tell apart; by default the best two."
     )
 
@@ -206,24 +200,12 @@ class ThresholdOptions(Options):
     """What counts as a tie of people, and how surely."""
 
     share: float = fraction(0.05, "Share of equal outputs that may be called different.")
-    quantiles: Sequence[float] = numbers(
-        (0.5, 0.75, 0.9, 0.95), "Shares of differences to show the size of.", least=0
-    )
     customary: float = number(25.0, "The threshold to compare with.", least=0, metavar="X")
-    agreement: float = fraction(
-        0.75, "Share of decided pairs that another rater shall order the same way."
-    )
-    standardised: bool = flag("Standardise ratings by rater.", flag="--z/--raw")
     unit: str = unit("auto", "What is independent: intervals resample whole units of segments, or "
                      "rater; auto: documents where ten or more are known, else segments.",
                      metavar="auto|segment|document|rater|COLUMN|N")  # fmt: skip
     n_bootstrap: int = bootstraps()
-    raters: Any = source(None, _LOGINS, metavar="FILE")  # noqa: RUF009
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.quantiles or not all(0 < share < 1 for share in self.quantiles):
-            raise bad_value("quantiles", "a list of numbers between 0 and 1", self.quantiles)
+    raters: Any = source(None, _LOGINS, metavar="FILE")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,8 +2,7 @@
 
 From a pilot: units are drawn with replacement. The power of a test of two systems is the share of
 draws in which it finds their difference; that of two metrics under a meta-metric follows from the
-spread of their difference between draws. From assumptions: power of the t and the sign test for an
-effect, of Williams' test for three correlations.
+spread of their difference between draws. From an assumed effect: power of the t and the sign test.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from steelyard.core.options import (
     as_tuple,
     check_function,
     check_number,
-    check_numbers,
     check_pair,
     check_text,
     keywords,
@@ -32,7 +30,6 @@ from steelyard.core.text import all_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.units import SEGMENT, Units, many, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.data import the_human, the_metrics
 from steelyard.metaevaluation.tests import replicates
 from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.distributions import ndtr
@@ -40,27 +37,23 @@ from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.paired import power as powers
 from steelyard.stats.resampling.bootstrap import draw_counts
 from steelyard.studies.options import (
-    META,
     SIZES,
     SYSTEM_SIZES,
-    MetaStudyOptions,
     MetricPowerOptions,
     PowerOptions,
     TestPowerOptions,
 )
 from steelyard.studies.study import (
-    By,
+    SYSTEM,
     Curve,
     MetaRuns,
     Progress,
     Row,
     Study,
-    open_runs,
+    meta_study,
     plain_line,
     steps,
 )
-
-_SYSTEM = "system"  # a unit of meta-metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,7 +229,7 @@ def _pilot(
         x = x - x.mean() + options.difference
     if not x.any():
         raise UsageError(f"{pair[0]} and {pair[1]} have the same '{score}' on every segment")
-    if options.unit == _SYSTEM:
+    if options.unit == SYSTEM:
         raise UsageError('unit="system": two systems differ on segments or documents')
     units = units_of(es.segments, options.unit, present)
     _refuse_one(units)
@@ -255,16 +248,8 @@ def _codes(units: Units, used: Any, n: int) -> Counts:
     return np.arange(n) if codes is None else np.unique(codes, return_inverse=True)[1]
 
 
-@keywords(MetricPowerOptions)
-def power_of_metrics(
-    es: Source,
-    human: str | None = None,
-    *,
-    by: By = META,
-    options: MetricPowerOptions,
-    rng: Rng = 0,
-    progress: Progress | None = None,
-) -> Study:
+@meta_study(MetricPowerOptions)
+def power_of_metrics(runs: MetaRuns, options: MetricPowerOptions) -> Study:
     """Find how many units show the difference of two metrics under a meta-metric, from a pilot.
 
     By default the two metrics that are best by the first meta-metric. The test is two-sided and
@@ -279,19 +264,12 @@ def power_of_metrics(
     >>> study.table("needed").records()[0]["difference"] > 0.3
     True
     """
-    check_function(optional=True, progress=progress)
-    of_systems = options.unit == _SYSTEM
-    usual, stream = SYSTEM_SIZES if of_systems else SIZES, generator(rng)
+    if options.metrics is not None and len(runs.data.metrics) != 2:
+        raise UsageError(f"expected two metrics, found {len(runs.data.metrics)}")
+    units = None if options.unit == SYSTEM else runs.units
+    usual = SYSTEM_SIZES if units is None else SIZES
     sizes = tuple(usual if options.sizes is None else options.sizes)
-    if options.metrics is not None:
-        es = as_evalset(es, human, options.unit)
-        chosen = the_metrics(es, the_human(es, human), options.metrics)
-        if len(chosen) != 2:
-            raise UsageError(f"expected two metrics, found {len(chosen)}")
-    unit = SEGMENT if of_systems else options.unit
-    runs = open_runs(es, human, by, MetaStudyOptions(metrics=options.metrics), unit=unit)
-    able, warnings = runs.resampled(_SYSTEM if of_systems else "segment")
-    units = None if of_systems else runs.units
+    able, warnings = runs.resampled(SYSTEM if units is None else SEGMENT)
     effect = None
     if units is not None:
         _refuse_one(units)
@@ -301,17 +279,14 @@ def power_of_metrics(
     if len(order) < 2:
         raise UsageError("fewer than two metrics can be drawn for every meta-metric")
     pair = order[0], order[1]
-    gaps = {
-        name: values[pair[0]] - values[pair[1]]
-        for name, values in zip(runs.names, runs.values, strict=True)
-    }
-    streams = list(zip(sizes, stream.spawn(len(sizes)), strict=True))
-    errors = _errors(runs, pair, units, options.draws, streams, progress)
+    values = zip(runs.names, runs.values, strict=True)
+    gaps = {name: by_metric[pair[0]] - by_metric[pair[1]] for name, by_metric in values}
     if options.difference is not None:
         gaps = dict.fromkeys(gaps, options.difference)
+    errors = _errors(runs, pair, units, sizes, options.draws)
     result = _Power(
         title=f"Power to tell {pair[0]} from {pair[1]}",
-        unit=many(_SYSTEM if units is None else units.name),
+        unit=many(SYSTEM if units is None else units.name),
         sizes=sizes,
         power={
             name: powers.normal_power(abs(gap), errors[name], options.alpha)
@@ -325,7 +300,6 @@ def power_of_metrics(
     return runs.study(
         "power",
         settings={"metrics": ",".join(pair), **options.shown()},
-        rng=rng,
         options=options,
         **result.parts(),
         facts=facts | ({} if effect is None else {"unit": effect.to_dict()}),
@@ -334,23 +308,16 @@ def power_of_metrics(
 
 
 def _errors(
-    runs: MetaRuns,
-    pair: tuple[str, str],
-    units: Units | None,
-    draws: int,
-    streams: Sequence[tuple[int, np.random.Generator]],
-    progress: Progress | None,
+    runs: MetaRuns, pair: tuple[str, str], units: Units | None, sizes: Sequence[int], draws: int
 ) -> dict[str, Floats]:
     """Return standard errors of the difference by size; without units, systems are drawn."""
     es, judged = runs.data.es, runs.data.judged
-    codes = np.zeros(0, dtype=np.int64)
-    n = es.n_systems
-    if units is not None:
-        codes = _codes(units, judged, len(judged))
-        n = int(codes.max(initial=-1)) + 1
-    errors = {name: np.full(len(streams), np.nan) for name in runs.names}
-    tick = steps(progress, len(streams))
-    for k, (size, stream) in enumerate(streams):
+    codes = np.zeros(0, dtype=np.int64) if units is None else _codes(units, judged, len(judged))
+    n = es.n_systems if units is None else int(codes.max(initial=-1)) + 1
+    errors = {name: np.full(len(sizes), np.nan) for name in runs.names}
+    tick = steps(runs.progress, len(sizes))
+    streams = runs.stream.spawn(len(sizes))
+    for k, (size, stream) in enumerate(zip(sizes, streams, strict=True)):
         counts = draw_counts(draws, n, stream, size)
         if units is None:
             resamples = Resamples("system", systems=counts)
@@ -368,23 +335,17 @@ def _errors(
 
 
 def power_of_effect(
-    effect: float | None = None,
+    effect: float,
     *,
-    correlations: tuple[float, float, float] | None = None,
     tests: Sequence[str] = ("t", "sign"),
     sizes: Sequence[int] | None = None,
     alpha: float = 0.05,
     target: float = 0.8,
 ) -> Study:
-    """Find how many units it takes, from assumptions.
+    """Find how many segments show an effect, without a pilot.
 
-    Parameters
-    ----------
-    effect
-        Mean difference of two systems in standard deviations of the differences of segments, for
-        the t test and (with normal differences) the sign test.
-    correlations
-        Of two metrics with the human score, and with each other, for Williams' test of systems.
+    ``effect`` is the mean difference of two systems in standard deviations of the differences of
+    segments, for the t test and (with normal differences) the sign test.
 
     Examples
     --------
@@ -392,66 +353,25 @@ def power_of_effect(
     >>> [(row["what"], row["needed"]) for row in study.table("needed").records()]
     [('t', 787), ('sign', 1280)]
     """
-    if (effect is None) == (correlations is None):
-        raise UsageError("expected an effect, or three correlations")
-    check_number(optional=True, effect=effect)
-    check_numbers(optional=True, correlations=correlations)
+    check_number(effect=effect)
     PowerOptions(sizes=sizes, alpha=alpha, target=target)  # which checks them
-    settings: dict[str, Any] = {"alpha": alpha, "target": target}
-    if effect is not None:
-        rules = _effect_rules(abs(effect), as_tuple(tests=tests), alpha)
-        title, unit = f"Power for an effect of {effect:g}", "segments"
-        settings |= {"effect": effect}
-    else:
-        assert correlations is not None
-        rules = _correlation_rules(correlations, alpha)
-        a, b, c = correlations
-        title = f"Power for correlations {a:g} and {b:g} ({c:g} with each other)"
-        unit = "systems"
-        settings |= {"correlations": str(correlations)}
-    usual: Sequence[int] = SIZES if effect is not None else SYSTEM_SIZES
-    chosen = usual if sizes is None else sizes
-    result = _Power(
-        title=title,
-        unit=unit,
-        sizes=chosen,
-        power={name: np.array([rule(n) for n in chosen]) for name, rule in rules.items()},
-        target=target,
-        exact={n: powers.needed(rule, target, ragged=n == "sign") for n, rule in rules.items()},
-    )
-    return Study("power", **result.parts(), provenance=Provenance("study power", settings))
-
-
-def _effect_rules(
-    effect: float, tests: Sequence[str], alpha: float
-) -> dict[str, Callable[[int], float]]:
-    """Return the power of each test by the number of segments."""
-    win = float(ndtr(effect))
+    sizes = SIZES if sizes is None else sizes
+    win = float(ndtr(abs(effect)))
     rules: dict[str, Callable[[int], float]] = {
-        "t": lambda n: powers.t_power(effect, n, alpha),
+        "t": lambda n: powers.t_power(abs(effect), n, alpha),
         "sign": lambda n: powers.sign_power(win, n, alpha),
     }
-    for test in tests:
+    chosen = as_tuple(tests=tests)
+    for test in chosen:
         if test not in rules:
             raise UsageError(f"no power of test '{test}' from an effect; {hint(test, rules)}")
-    return {test: rules[test] for test in tests}
-
-
-def _correlation_rules(
-    correlations: Sequence[float], alpha: float
-) -> dict[str, Callable[[int], float]]:
-    """Return the power of Williams' test by the number of systems."""
-    if len(correlations) != 3:
-        raise UsageError(f"expected three correlations, got {len(correlations)}")
-    a, b, c = correlations
-    if any(not -1 < r < 1 for r in correlations):
-        raise UsageError("correlations lie between -1 and 1")
-    if a == b:
-        raise UsageError("both metrics correlate alike: there is no difference to find")
-
-    def rule(n: int) -> float:
-        return powers.williams_power(max(a, b), min(a, b), c, n, alpha)
-
-    if np.isnan(rule(10)):
-        raise UsageError(f"no three variables have correlations {a:g}, {b:g} and {c:g}")
-    return {"williams": rule}
+    result = _Power(
+        title=f"Power for an effect of {effect:g}",
+        unit="segments",
+        sizes=sizes,
+        power={test: np.array([rules[test](n) for n in sizes]) for test in chosen},
+        target=target,
+        exact={test: powers.needed(rules[test], target, ragged=test == "sign") for test in chosen},
+    )
+    settings: dict[str, Any] = {"alpha": alpha, "target": target, "effect": effect}
+    return Study("power", **result.parts(), provenance=Provenance("study power", settings))

@@ -11,41 +11,20 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.options import check_function, keywords
-from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
-from steelyard.formats.load import Source
 from steelyard.metaevaluation.tests import replicates
 from steelyard.stats.arrays import Floats, row_means
 from steelyard.stats.metametrics.base import Resamples
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
-from steelyard.studies.options import META, SegmentsOptions
-from steelyard.studies.study import (
-    By,
-    Curve,
-    Line,
-    MetaRuns,
-    Progress,
-    Row,
-    Study,
-    open_runs,
-    steps,
-)
+from steelyard.studies.options import SegmentsOptions
+from steelyard.studies.study import Curve, Line, MetaRuns, Row, Study, meta_study, steps
 
 _SIZES = (25, 50, 100, 200, 400, 800, 1600, 3200)
 _BEST = 2  # metrics that are shown if none are named
 
 
-@keywords(SegmentsOptions)
-def ablate_segments(
-    es: Source,
-    human: str | None = None,
-    *,
-    by: By = META,
-    options: SegmentsOptions,
-    rng: Rng = 0,
-    progress: Progress | None = None,
-) -> Study:
+@meta_study(SegmentsOptions)
+def ablate_segments(runs: MetaRuns, options: SegmentsOptions) -> Study:
     """Return 95% intervals of metrics' values by the number of segments.
 
     Options are those of :class:`SegmentsOptions` and of :func:`steelyard.meta_evaluate`. If no
@@ -55,13 +34,10 @@ def ablate_segments(
     --------
     >>> import steelyard as sy
     >>> study = ablate_segments(sy.demo_set(), "mqm", metrics=["learned-refA"], draws=200)
-    >>> width = study.table("widths").records()
-    >>> width[0]["segments"], width[0]["spa"] > width[-1]["spa"]
-    (25, True)
+    >>> [row["segments"] for row in study.table().records()]
+    [25, 50, 100, 200, 400, 450]
     """
-    check_function(optional=True, progress=progress)
-    stream, draws = generator(rng), options.draws
-    runs = open_runs(es, human, by, options)
+    draws = options.draws
     if np.isnan(runs.data.human).all():
         raise UsageError("the human score has system scores only: there are no segments to draw")
     n = len(runs.data.judged)
@@ -72,9 +48,9 @@ def ablate_segments(
     if not metrics:
         raise UsageError("no metric has values that segments can be drawn for")
     metrics = metrics[:_BEST] if options.metrics is None else metrics
-    tick = steps(progress, len(sizes))
+    tick = steps(runs.progress, len(sizes))
     parts = []
-    for size, draw in zip(sizes, stream.spawn(len(sizes)), strict=True):
+    for size, draw in zip(sizes, runs.stream.spawn(len(sizes)), strict=True):
         counts = np.zeros((draws, runs.data.es.n_segments))
         counts[:, runs.data.judged] = draw_counts(draws, n, draw, size)
         parts.append(_ends(runs, able, metrics, Resamples("segment", segments=counts)))
@@ -92,10 +68,8 @@ def ablate_segments(
     text = f"The 95% interval of {metrics[0]} by {runs.names[0]} is"
     return runs.study(
         "segments",
-        {"widths": _widths(sizes, lines, runs.names, draws),
-         "values": _values(sizes, lines, runs.names)},
+        {"values": _values(sizes, lines, runs.names)},
         {"sizes": ",".join(map(str, sizes)), "draws": draws},
-        rng,
         options,
         sentences=(("settled", f"{text} {shown[0]} and {shown[-1]} segments."),) if shown else (),
         curves=tuple(Curve(m, m, "segments", "value", sizes, lines[m]) for m in metrics),
@@ -116,19 +90,6 @@ def _ends(
             columns = [metrics.index(name) for name in wanted]
             row[:, columns] = row_means(values.T), *interval(values)
     return ends
-
-
-def _widths(
-    sizes: Sequence[int], lines: Mapping[str, Sequence[Line]], metas: Sequence[str], draws: int
-) -> Table:
-    rows: tuple[Row, ...] = tuple(
-        (metric, size, *(float(line.high[k] - line.low[k]) for line in by_meta))
-        for metric, by_meta in lines.items()
-        for k, size in enumerate(sizes)
-    )
-    columns = (Column("metric"), Column("segments"), *(Column(m, "lower", digits=3) for m in metas))
-    note = f"{draws} samples of segments of each size, with replacement"
-    return Table("Width of 95% intervals", columns, rows, (note,))
 
 
 def _values(

@@ -13,7 +13,7 @@ This is what the paper's code does. Its text has outliers whose scores are permu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -163,13 +163,8 @@ def simulate(
     design = design or Design()
     draws, resamples = generator(rng).spawn(2)
     settings = design.settings()
-    taus = (workers or Workers()).run(
-        simulate_setting,
-        [(design, setting) for setting in settings],
-        rng=draws,
-        step="simulation",
-        about={"design": asdict(design), "rng": str(draws.bit_generator.state)},
-    )
+    tasks = [(design, setting) for setting in settings]
+    taus = (workers or Workers()).run(simulate_setting, tasks, rng=draws)
     # A row per data set: its setting, and the tau of each ranking.
     setting, tau = np.repeat(np.array(settings), design.repeats, axis=0), np.concatenate(taus)
     undefined = int(np.isnan(tau).sum())

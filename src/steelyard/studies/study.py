@@ -11,9 +11,9 @@ import numpy as np
 
 from steelyard.core.display import Record, Result, Statement, Summary, named, one_line
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import Options
+from steelyard.core.options import Options, check_function, keywords
 from steelyard.core.provenance import Provenance, origin
-from steelyard.core.rng import Rng
+from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Cell, Table
 from steelyard.core.text import plural
 from steelyard.data.units import SEGMENT, Units
@@ -27,13 +27,14 @@ from steelyard.stats.arrays import Floats, ratio, row_means
 from steelyard.stats.metametrics import registry
 from steelyard.stats.metametrics.base import MetaMetric, Resamples
 from steelyard.stats.resampling.bootstrap import bootstrap_means, interval, segment_counts
-from steelyard.studies.options import MetaStudyOptions
+from steelyard.studies.options import META, MetaStudyOptions
 
 Progress = Callable[[int, int], None]  # called with how much is done and how much there is
 Row = tuple[Cell, ...]
 By = str | MetaMetric | Sequence[str | MetaMetric]
 N_BOOTSTRAP = 1000  # of the intervals of means
 _NORMAL = 1.959963984540054
+SYSTEM = "system"  # a unit of meta-metrics
 _OPTION = ' (intervals="system")'  # an option that studies do not have
 
 
@@ -167,6 +168,9 @@ class MetaRuns:
     results: tuple[list[MetaResult], ...]
     warnings: tuple[str, ...]
     units: Units  # of the segments that people judged
+    rng: Rng  # as it was asked for
+    stream: np.random.Generator
+    progress: Progress | None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -194,7 +198,6 @@ class MetaRuns:
         name: str,
         parts: Mapping[str, Table],
         settings: Mapping[str, Any],
-        rng: Rng,
         options: Options,
         *,
         warnings: Sequence[str] = (),
@@ -202,7 +205,7 @@ class MetaRuns:
     ) -> Study:
         """Return a study of these runs."""
         shown = {"human": self.human, "with": ",".join(self.names), **settings}
-        made = Provenance.of(f"study {name}", shown, self.data.es.inputs, rng, options)
+        made = Provenance.of(f"study {name}", shown, self.data.es.inputs, self.rng, options)
         every = tuple(dict.fromkeys([*self.warnings, *warnings]))
         return Study(name, parts, warnings=every, provenance=made, **more)
 
@@ -212,11 +215,14 @@ def open_runs(
     human: str | None,
     by: By,
     options: MetaStudyOptions,
-    *,
-    unit: str = SEGMENT,
+    rng: Rng = 0,
+    progress: Progress | None = None,
 ) -> MetaRuns:
     """Prepare the data and evaluate metrics as :func:`steelyard.meta_evaluate` does."""
-    metas = list(dict.fromkeys(registry.chosen(by)))
+    check_function(optional=True, progress=progress)
+    stream, metas = generator(rng), list(dict.fromkeys(registry.chosen(by)))
+    unit = getattr(options, "unit", SEGMENT)
+    unit = SEGMENT if unit == SYSTEM else unit
     asked = MetaOptions(level=options.level, group_by=options.group_by)
     es = as_evalset(es, human, unit)
     human = the_human(es, human)
@@ -232,4 +238,28 @@ def open_runs(
     results = tuple(run.results() for run in runs)
     warnings = [text.removesuffix(HINT) for text in notes]
     warnings += without_value([result for part in results for result in part])
-    return MetaRuns(human, data, runs, results, tuple(warnings), units)
+    return MetaRuns(human, data, runs, results, tuple(warnings), units, rng, stream, progress)
+
+
+def meta_study(
+    cls: type[MetaStudyOptions],
+) -> Callable[[Callable[[MetaRuns, Any], Study]], Callable[..., Study]]:
+    """Make a study of meta-evaluated metrics: ``cls`` are its options, which become keywords."""
+
+    def decorate(function: Callable[[MetaRuns, Any], Study]) -> Callable[..., Study]:
+        def study(
+            es: Source,
+            human: str | None = None,
+            *,
+            by: By = META,
+            options: MetaStudyOptions,
+            rng: Rng = 0,
+            progress: Progress | None = None,
+        ) -> Study:
+            return function(open_runs(es, human, by, options, rng, progress), options)
+
+        for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(study, name, getattr(function, name))
+        return keywords(cls)(study)
+
+    return decorate

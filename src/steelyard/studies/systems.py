@@ -12,27 +12,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from steelyard.core.errors import UsageError
-from steelyard.core.options import check_function, keywords
-from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table
 from steelyard.core.text import are
-from steelyard.formats.load import Source
 from steelyard.metaevaluation.tests import replicates
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson, ranks
 from steelyard.stats.metametrics.base import Resamples
-from steelyard.studies.options import META, SystemsOptions
+from steelyard.studies.options import SystemsOptions
 from steelyard.studies.study import (
-    By,
     Curve,
     Line,
     MetaRuns,
-    Progress,
     Row,
     Study,
     draw_subsets,
     mean_line,
-    open_runs,
+    meta_study,
     steps,
 )
 
@@ -42,16 +37,8 @@ _SIZES = 12  # as many sizes at most, if none are named
 Correlations = Mapping[str, Mapping[str, Floats]]  # meta-metric, kind: sizes x trials
 
 
-@keywords(SystemsOptions)
-def ablate_systems(
-    es: Source,
-    human: str | None = None,
-    *,
-    by: By = META,
-    options: SystemsOptions,
-    rng: Rng = 0,
-    progress: Progress | None = None,
-) -> Study:
+@meta_study(SystemsOptions)
+def ablate_systems(runs: MetaRuns, options: SystemsOptions) -> Study:
     """Drop systems, and see how well values and ranks of the metrics survive.
 
     All meta-metrics see the same trials. Options are those of :class:`SystemsOptions` and of
@@ -64,9 +51,6 @@ def ablate_systems(
     >>> study.curve("values").x, [line.name for line in study.curve("values").lines]
     ((4, 10), ['spa', 'pa'])
     """
-    check_function(optional=True, progress=progress)
-    stream = generator(rng)
-    runs = open_runs(es, human, by, options)
     n, trials = runs.data.es.n_systems, options.trials
     if n < 3:
         raise UsageError(f"there {are(n, 'system')}: expected three or more, to drop one")
@@ -77,9 +61,9 @@ def ablate_systems(
     able, warnings = runs.resampled("system")
     if any(len(names) < 2 for names in able):
         raise UsageError("fewer than two metrics under a meta-metric: there is no order to compare")
-    streams = zip(sizes, stream.spawn(len(sizes)), strict=True)
+    streams = zip(sizes, runs.stream.spawn(len(sizes)), strict=True)
     draws = [draw_subsets(n, size, trials, stream) for size, stream in streams]
-    correlations = _correlate(runs, able, draws, progress)
+    correlations = _correlate(runs, able, draws)
     undefined = {name: int(np.isnan(r["values"]).sum()) for name, r in correlations.items()}
     warnings += [
         f"{name}: all metrics tie in {lost} of {trials * len(sizes)} trials, which have no r"
@@ -100,7 +84,6 @@ def ablate_systems(
         "systems",
         {kind: _table(kind, sizes, lines[kind], correlations, n) for kind in KINDS},
         {"sizes": ",".join(map(str, sizes)), "trials": trials},
-        rng,
         options,
         sentences=(("settled", f"{text} {few} and {many} systems."),),
         curves=tuple(
@@ -118,15 +101,12 @@ def ablate_systems(
 
 
 def _correlate(
-    runs: MetaRuns,
-    able: Sequence[Sequence[str]],
-    draws: Sequence[Floats],
-    progress: Progress | None,
+    runs: MetaRuns, able: Sequence[Sequence[str]], draws: Sequence[Floats]
 ) -> dict[str, dict[str, Floats]]:
     """Return Pearson's r with all systems by meta-metric and kind: sizes x trials."""
     everything = np.ones((1, runs.data.es.n_systems))
     correlations = {}
-    tick = steps(progress, len(runs.runs) * len(draws))
+    tick = steps(runs.progress, len(runs.runs) * len(draws))
     for run, names in zip(runs.runs, able, strict=True):
         r: dict[str, list[Floats]] = {kind: [] for kind in KINDS}
         for draw in draws:

@@ -3,8 +3,7 @@
 Pairs of outputs count as decided from a difference on (25 points, by custom). The same rater gives
 two numbers to one output, two raters do, and two identical outputs get different scores: of these
 pairs, none is better, and their differences are noise. The threshold is the smallest difference
-that at most 5% of them reach. Where raters judged the same two outputs, the share of decided pairs
-that a second rater orders the same way says what a decision is worth.
+that at most 5% of them reach.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from steelyard.core.display import Statement
 from steelyard.core.errors import UsageError
@@ -31,7 +29,6 @@ from steelyard.data.units import AUTO, RATER, UnitEffect, column_of, counted, ma
 from steelyard.formats.format import TableFormat
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
-from steelyard.human import raters
 from steelyard.human.darr import (
     FEWEST_PAIRS,
     KINDS,
@@ -42,20 +39,20 @@ from steelyard.human.darr import (
     pairs_of_scores,
 )
 from steelyard.human.options import HumanOptions
-from steelyard.human.ranking import UNKNOWN, average
+from steelyard.human.ranking import average
 from steelyard.human.ratings import check_systems, describe, duplicate_notes, values_of
 from steelyard.human.results import HumanScores
 from steelyard.human.run import Inputs, Scorer, ratings_of, read_inputs
 from steelyard.metaevaluation.data import the_human
-from steelyard.stats.arrays import Counts, Floats, group_sums, pairs_within, ratio
+from steelyard.stats.arrays import Counts, Floats, group_sums
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
 from steelyard.stats.resampling.cluster_df import expanded_level
 from steelyard.stats.spread import SizeCounts
 from steelyard.studies.options import ThresholdOptions
-from steelyard.studies.study import Curve, Line, Row, Study
+from steelyard.studies.study import Row, Study
 
 _NAN = float("nan")
-_RAW, _Z = "raw", "z"
+_RAW = "raw"
 
 
 @keywords(ThresholdOptions)
@@ -72,8 +69,7 @@ def study_threshold(
     human
         The ratings, or the human score, where there are several.
 
-    See :class:`ThresholdOptions` for the rest. The tables are ``thresholds``, ``quantiles``,
-    ``agreement`` (where raters judged the same two outputs) and ``pairs``.
+    See :class:`ThresholdOptions` for the rest.
 
     Examples
     --------
@@ -88,17 +84,13 @@ def study_threshold(
     """
     if not isinstance(data, Inputs):
         data = read_ratings([data], LoadOptions(human=human), options)
-    people = _people(data, human, options)
-    stream = generator(rng)
+    people = _people(data, human)
     warnings = list(people.notes)
     thresholds: list[Row] = []
-    quantiles: list[Row] = []
     facts: dict[str, Any] = {}
-    lines = []
     sentences: list[Statement] = []
-    at = _curve_thresholds(people)
     customary = options.customary
-    streams = stream.spawn(max(1, len(people.equal)))
+    streams = generator(rng).spawn(max(1, len(people.equal)))
     for equal, draw in zip(people.equal, streams, strict=False):
         drawn, notes = _draw(equal, people.segments, options.unit, options.n_bootstrap, draw)
         warnings += notes
@@ -108,11 +100,6 @@ def study_threshold(
         width = width if n >= FEWEST_PAIRS else (_NAN, _NAN, _NAN)
         called = drawn.ends(sizes.at_least(drawn.weights, customary))
         thresholds.append((equal.kind, n, counted(drawn.n, drawn.name), *width, *called))
-        shares = sizes.quantiles(drawn.weights, options.quantiles)
-        for k, share in enumerate(options.quantiles):
-            quantiles.append((equal.kind, share, *drawn.ends(shares[:, k])))
-        curve = np.array([drawn.ends(sizes.at_least(drawn.weights, t)) for t in at])
-        lines.append(Line(equal.kind, curve[:, 0], curve[:, 1], curve[:, 2], (n,) * len(at)))
         facts[equal.kind] = {
             "n": n,
             "unit": UnitEffect(drawn.name, drawn.n, _NAN).to_dict(),
@@ -127,23 +114,12 @@ def study_threshold(
             text = f"Differences under {width[0]:.3g} may be a tie of people"
             sentences.append(("settled", f"{text} ({equal.kind}: {pairs})."))
     if not people.equal:
-        warnings.append(people.why_nothing())
-    tables = {
-        "thresholds": _thresholds(people.score, thresholds, options),
-        "quantiles": _quantiles(quantiles),
-    }
-    agreement = _agreement(people, at, options, stream.spawn(1)[0])
-    if agreement is not None:
-        tables["agreement"], facts["agreement"] = agreement
-    if people.pairs is not None and len(people.pairs):
-        tables["pairs"] = _kept(people.pairs, thresholds, customary)
+        warnings.append(f"nothing is known to be equal: {people.lacking}")
     settings = {"score": people.score, "share": options.share, "unit": options.unit}
-    title = "Equal outputs that a threshold calls different"
     return Study(
         "threshold",
-        tables,
+        {"thresholds": _thresholds(people.score, thresholds, options)},
         sentences=tuple(sentences),
-        curves=(Curve("called", title, "threshold", "share", at, tuple(lines)),) if lines else (),
         facts={
             "score": people.score, "customary": customary, "share": options.share, "equal": facts
         },
@@ -175,25 +151,14 @@ class _AnyRatings(Scorer):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _People:
-    """Pairs that are equal, pairs of outputs, and the ratings with a value each, if any."""
+    """Pairs of outputs that are equal."""
 
     score: str
     segments: Segments
     equal: tuple[Equals, ...]
-    pairs: Pairs | None
+    lacking: str  # what would show that outputs are equal
     files: tuple[Any, ...]
     notes: tuple[str, ...]
-    ratings: Ratings | None = None
-    value: Floats | None = None  # of each rating
-    rows: NDArray[np.bool_] | None = None  # ratings of outputs, not controls
-
-    def why_nothing(self) -> str:
-        """Say why nothing is known to be equal."""
-        texts = self.pairs is not None and self.pairs.identical is not None
-        missing = "no two outputs have the same text" if texts else "texts are not among the inputs"
-        if self.ratings is None:
-            return f"nothing is known to be equal: {missing}, and there are no raw ratings"
-        return f"nothing is known to be equal: no output was rated twice, and {missing}"
 
 
 def read_ratings(sources: Sequence[Any], options: LoadOptions, asked: ThresholdOptions) -> Inputs:
@@ -228,18 +193,20 @@ def read_ratings(sources: Sequence[Any], options: LoadOptions, asked: ThresholdO
     return replace(read, judgements=ratings, scores=es)
 
 
-def _people(read: Inputs, human: str | None, options: ThresholdOptions) -> _People:
+def _people(read: Inputs, human: str | None) -> _People:
     """Find what is equal in ratings and in texts."""
     ratings, es = read.judgements, read.scores
     if ratings is None and es is not None:
         human = the_human(es, human)
         pairs = pairs_of_scores(es, human)
         equal = tuple(e for e in of_pairs(pairs) if len(e))
-        return _People(human, es.segments, equal, pairs, read.files, (*read.notes, *es.notes))
+        notes = (*read.notes, *es.notes)
+        lacking = f"{_no_texts(pairs)}, and there are no raw ratings"
+        return _People(human, es.segments, equal, lacking, read.files, notes)
     if not isinstance(ratings, Ratings):
         what = "scores but no raw ratings" if ratings is None else "rankings or battles"
         raise UsageError(f"the input holds {what}; expected {_AnyRatings.expected}")
-    value, notes = values_of(ratings)
+    value, value_notes = values_of(ratings)
     items = ratings.is_item("system", "repeat")
     blank = int((items & np.isnan(value)).sum())
     if blank == int(items.sum()):
@@ -251,23 +218,26 @@ def _people(read: Inputs, human: str | None, options: ThresholdOptions) -> _Peop
         described.segments, described.documents, described.domains, described.sources,
         document_column=None if about is None else about.document_column,
     )  # fmt: skip
-    name = _RAW
-    if options.standardised and ratings.raters != (UNKNOWN,):
-        z = raters.standardise(replace(ratings, value=value))
-        name, value = (_RAW, value) if np.isnan(z).all() else (_Z, z)
     rows = items & ~np.isnan(value)
-    means = replace(average(ratings, {name: value}, rows), documents=segments.documents)
+    means = replace(average(ratings, {_RAW: value}, rows), documents=segments.documents)
     gold = means.evalset()
     if es is not None and es.outputs:
         texts = EvalSet(es.systems, es.segments, outputs=es.outputs)
         gold = join([gold, texts.drop(systems=set(texts.systems) - set(gold.systems))])
-    pairs = pairs_of_scores(gold, name)
+    pairs = pairs_of_scores(gold, _RAW)
     index = {segment: k for k, segment in enumerate(segments.ids)}
     codes = np.array([index.get(segment, -1) for segment in gold.segments.ids], dtype=np.int64)
     identical = [replace(e, segment=codes[e.segment]) for e in of_pairs(pairs)]
     equal = tuple(e for e in (*identical, *of_ratings(ratings, value, rows)) if len(e))
-    every = (*read.notes, *notes, *blanks, *duplicate_notes(ratings), *more)
-    return _People(name, segments, equal, pairs, read.files, every, ratings, value, rows)
+    every = (*read.notes, *value_notes, *blanks, *duplicate_notes(ratings), *more)
+    lacking = f"no output was rated twice, and {_no_texts(pairs)}"
+    return _People(_RAW, segments, equal, lacking, read.files, every)
+
+
+def _no_texts(pairs: Pairs) -> str:
+    if pairs.identical is None:
+        return "texts are not among the inputs"
+    return "no two outputs have the same text"
 
 
 # Resamples
@@ -346,16 +316,6 @@ def _estimate(ends: tuple[float, float, float]) -> dict[str, Any]:
     return {"value": value, "ci": None if np.isnan([low, high]).any() else [low, high]}
 
 
-def _curve_thresholds(people: _People) -> tuple[float, ...]:
-    """Return thresholds for the curves, by the scale of the scores."""
-    parts = [equal.difference for equal in people.equal]
-    parts += [people.pairs.gap] if people.pairs is not None else []
-    top = max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0)
-    if top > 10:
-        return (1.0, 5.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 75.0)
-    return tuple(float(f"{top * k / 10:.2g}") for k in range(1, 10)) if top > 0 else (1.0,)
-
-
 def _thresholds(score: str, rows: Sequence[Row], options: ThresholdOptions) -> Table:
     custom = f"at {options.customary:g}"
     columns = [Column("equal"), Column("pairs"), Column("units"), Column("threshold", mixed=True)]
@@ -370,71 +330,3 @@ def _thresholds(score: str, rows: Sequence[Row], options: ThresholdOptions) -> T
     ]
     title = f"How wide a tie of people is, by {score} scores"
     return Table(title, tuple(columns), tuple(rows), tuple(notes) if rows else ())
-
-
-def _quantiles(rows: Sequence[Row]) -> Table:
-    columns = [Column("equal"), Column("share", digits=2)]
-    columns += [Column(name, mixed=True) for name in ("difference", "low", "high")]
-    starts = frozenset(i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0])
-    note = "share of pairs that differ by at most so much"
-    title = "Differences between equal outputs"
-    return Table(title, tuple(columns), tuple(rows), (note,), starts)
-
-
-def _agreement(
-    people: _People, at: Sequence[float], options: ThresholdOptions, rng: np.random.Generator
-) -> tuple[Table, dict[str, Any]] | None:
-    """Of pairs that one rater decides, count those that another orders the same way."""
-    if people.ratings is None or people.ratings.raters == (UNKNOWN,):
-        return None
-    assert people.value is not None
-    assert people.rows is not None
-    opinions = raters.opinions(people.ratings, people.value, people.rows)
-    orders = raters.comparisons(opinions, len(people.ratings.systems))
-    if orders is None or not len(orders.outcome):
-        return None
-    one, two = pairs_within(orders.unit)
-    if not len(one):
-        return None
-    first, second = np.r_[one, two], np.r_[two, one]  # either may decide
-    size, same = np.abs(orders.outcome[first]), orders.outcome[first] * orders.outcome[second]
-    equal = Equals("raters", size, np.asarray(orders.block)[first].astype(np.int64))
-    unit = AUTO if options.unit == RATER else options.unit
-    drawn, _ = _draw(equal, people.segments, unit, options.n_bootstrap, rng)
-    rows: list[Row] = []
-    n = drawn.weights.shape[1]
-    reached = None
-    for threshold in at:
-        decided = (size >= threshold - 1e-9) & (size > 0)
-        agree, met = (
-            drawn.weights @ group_sums(drawn.unit[kept], None, n)
-            for kept in (decided & (same > 0), decided & (same != 0))
-        )
-        share = drawn.ends(ratio(agree, met))
-        rows.append((threshold, int(decided.sum()), *share))
-        if reached is None and share[0] >= options.agreement:
-            reached = threshold
-    columns = [Column("threshold", mixed=True), Column("decided")]
-    columns += [Column(name, digits=3) for name in ("same order", "low", "high")]
-    where = f"from {reached:g} on" if reached is not None else "at none of these"
-    reaches = f"{options.agreement:g} is reached {where}"
-    notes = (
-        "decided: pairs of outputs that one rater puts so far apart, and another judged, too",
-        f"same order: share that the other orders alike, without ties; {reaches}",
-    )
-    title = "Decisions that another rater shares"
-    facts = {"wanted": options.agreement, "reached": reached}
-    return Table(title, tuple(columns), tuple(rows), notes), facts
-
-
-def _kept(pairs: Pairs, thresholds: Sequence[Row], customary: float) -> Table:
-    """Count the pairs of outputs that thresholds keep."""
-    rows: list[Row] = []
-    chosen = [("customary", customary), *((str(row[0]), row[3]) for row in thresholds)]
-    for name, threshold in chosen:
-        if isinstance(threshold, float) and not np.isnan(threshold):
-            kept = pairs.at_least(threshold)
-            rows.append((name, threshold, int(kept.sum()), float(kept.mean())))
-    columns = (Column("threshold of"), Column("threshold", mixed=True), Column("pairs"),
-               Column("share", digits=3))  # fmt: skip
-    return Table(f"Pairs of outputs that are decided, of {len(pairs):,}", columns, tuple(rows))

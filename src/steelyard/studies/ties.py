@@ -155,9 +155,7 @@ def vary_ties(
         "ties",
         {
             "pairs": _pairs(pairs, grid.thresholds),
-            "values": _values(grid),
             "flips": flips,
-            "places": _places(grid),
             "intervals": _intervals(tests, f"Intervals and tests{at}", options),
             **({} if identical is None else {"identical": identical}),
         },
@@ -257,9 +255,7 @@ def _tests(pairs: Pairs, grid: _Grid, options: TiesOptions, rng: np.random.Gener
     ]
     drawn, *streams = rng.spawn(1 + len(grid.matrices))
     resamples = bootstrap.draw_counts(options.n_bootstrap, n, drawn) if n > 1 else None
-    procedure = MetricTest.of(
-        {"alternative": options.alternative, "correction": options.correction}
-    )
+    procedure = MetricTest(alternative=options.alternative, correction=options.correction)
     metrics = list(pairs.metric_gap)
     results: list[MetaResult] = []
     tests: dict[str, Significance] = {}
@@ -329,15 +325,6 @@ def _pairs(pairs: Pairs, thresholds: Sequence[float]) -> Table:
     return Table("Pairs that thresholds keep", tuple(columns), tuple(rows), tuple(notes))
 
 
-def _values(grid: _Grid) -> Table:
-    values = grid.values[:, 0, grid.at, :]
-    first = np.nan_to_num(values[0], nan=-9)
-    order = sorted(range(len(grid.metrics)), key=lambda i: (-first[i], grid.metrics[i]))
-    rows = tuple((grid.metrics[i], *values[:, i].tolist()) for i in order)
-    columns = (Column("metric"), *(Column(name, "higher", digits=3) for name in grid.matrices))
-    return Table(f"Values of metrics at threshold {grid.threshold:g}", columns, rows)
-
-
 def count_flips(values: Floats, base: Floats) -> Any:
     """Count pairs of metrics in opposite order, along the last axis; ties are no flips.
 
@@ -371,21 +358,6 @@ def _flips(grid: _Grid) -> Table:
         f"{grid.matrices[0]} at threshold {grid.threshold:g}"
     )
     return Table("Where the order of metrics flips", tuple(columns), tuple(rows), (note,))
-
-
-def _places(grid: _Grid) -> Table:
-    """List the pairs of metrics that change places between settings."""
-    n = len(grid.metrics)
-    flat = grid.values.reshape(int(np.prod(grid.values.shape[:-1])), n)
-    a, b = pair_index(n)
-    ahead, behind = ((sign * (flat[:, a] - flat[:, b]) > 0).sum(axis=0) for sign in (1, -1))
-    mixed = np.flatnonzero((ahead > 0) & (behind > 0))
-    order = mixed[np.argsort(-np.minimum(ahead, behind)[mixed], kind="stable")]
-    rows = tuple(
-        (grid.metrics[a[q]], grid.metrics[b[q]], int(ahead[q]), int(behind[q])) for q in order
-    )
-    columns = tuple(map(Column, ("one", "other", "one ahead", "other ahead")))
-    return Table(f"Metrics that change places, by the {len(flat)} settings", columns, rows)
 
 
 def _intervals(tests: _Tests, title: str, options: TiesOptions) -> Table:

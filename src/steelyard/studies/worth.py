@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import UsageError, hint
+from steelyard.core.errors import UsageError
 from steelyard.core.options import check_function, keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -44,11 +44,8 @@ from steelyard.studies.study import Curve, Line, Progress, Row, Study, plain_lin
 
 PValues = Mapping[tuple[str, str], float]
 _TARGET = 0.8  # the chance that sentences are about, whose band the table shows
-_BINS, _SHOWN_BINS = 10, 5  # of the calibration
+_BINS = 10  # of the calibration
 _LEAST = 10  # pairs in each half, below which nothing is checked
-#: Columns of a table of tests: two systems, and the p-value.
-_SIDES = (("a", "b"), ("left", "right"), ("system_a", "system_b"), ("system1", "system2"))
-_P = ("p", "p_value", "pvalue")
 
 
 @keywords(WorthOptions)
@@ -188,28 +185,19 @@ def with_pvalues(pairs: SystemPairs, es: EvalSet, pvalues: PValues) -> SystemPai
 
 
 def read_pair_pvalues(path: str | Path) -> dict[tuple[str, str], float]:
-    """Read the p-value of each pair: columns ``a`` and ``b`` (or left and right), and ``p``.
-
-    A column whose name ends in ``_p`` holds p-values, too, if it is the only one.
-    """
-    sides = {name for pair in _SIDES for name in pair}
-    table = tables.read(Path(path), is_text=sides.__contains__)
-    pair = next((both for both in _SIDES if all(name in table for name in both)), None)
-    if pair is None:
-        table.fail(f"no columns a and b with the names of systems; {hint('a', table.columns)}")
-    named = [name for name in table.columns if name in _P or name.endswith("_p")]
-    if len(named) != 1:
-        shown = ", ".join(named) or "none"
-        table.fail(f"expected one column of p-values (p, or one that ends in _p), found: {shown}")
-    columns = *(table.labels(name) for name in pair), table.numbers(named[0])
+    """Read the p-value of each pair of systems: columns ``a``, ``b`` and ``p`` (or ``..._p``)."""
+    table = tables.read(Path(path), is_text=("a", "b").__contains__)
+    numbers = [name for name in table.columns if name == "p" or name.endswith("_p")]
+    if not {"a", "b"} <= set(table.columns) or len(numbers) != 1:
+        table.fail(f"expected columns a, b and p, found: {', '.join(table.columns)}")
     pvalues: dict[tuple[str, str], float] = {}
-    for row, (left, right, value) in enumerate(zip(*columns, strict=True)):
-        if not (np.isnan(value) or 0 <= value <= 1):
-            table.fail(f"{named[0]} is {value:g}, expected a number from 0 to 1", row)
-        key = (left, right) if left <= right else (right, left)
-        if key in pvalues:
-            table.fail(f"'{left}' and '{right}' stand in an earlier row already", row)
-        pvalues[key] = float(value)
+    columns = table.labels("a"), table.labels("b"), table.numbers(numbers[0])
+    for row, (a, b, p) in enumerate(zip(*columns, strict=True)):
+        if not (np.isnan(p) or 0 <= p <= 1):
+            table.fail(f"{numbers[0]} is {p:g}, expected a number from 0 to 1", row)
+        if (a, b) in pvalues or (b, a) in pvalues:
+            table.fail(f"'{a}' and '{b}' stand in an earlier row already", row)
+        pvalues[a, b] = float(p)
     return pvalues
 
 
@@ -297,24 +285,13 @@ def _needed(curves: Sequence[AgreementCurve], human: str) -> Table:
 def _calibration(checks: Mapping[str, Mapping[str, Calibration]]) -> Table:
     columns = [Column("metric"), Column("pairs")]
     columns += [Column(name, digits=3) for name in ("error", "by chance", "monotone")]
-    for k in range(_SHOWN_BINS):
-        columns += [Column(head, digits=2, key=f"{head} {k + 1}") for head in ("said", "seen")]
     rows: list[Row] = []
     for metric, check in checks.items():
-        part = check["smooth"]
-        row: list[Cell] = [metric, int(part.n.sum()), part.error, part.by_chance]
-        row.append(check["monotone"].error)
-        for bins in np.array_split(np.arange(len(part.n)), _SHOWN_BINS):
-            n = part.n[bins].sum()
-            row += [
-                float((share[bins] * part.n[bins]).sum() / n) if n else None
-                for share in (part.predicted, part.observed)
-            ]
-        rows.append(tuple(row))
+        part, other = check["smooth"], check["monotone"]
+        rows.append((metric, int(part.n.sum()), part.error, part.by_chance, other.error))
     notes = (
         "error: mean distance of predicted and observed agreement, fitted on half of the data",
         "by chance: the same if the smooth curve were right; monotone: that of this curve",
-        "said, seen: predicted and observed agreement, from small to large differences",
     )
     return Table("Calibration", tuple(columns), tuple(rows), notes)
 

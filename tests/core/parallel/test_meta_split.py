@@ -75,34 +75,14 @@ def test_processes(benchmark, alone):
     assert shown(benchmark, jobs=2) == alone
 
 
-def test_an_interrupted_run_goes_on(benchmark, alone, tmp_path):
-    def interrupt(done, _total):
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        shown(benchmark, resume=tmp_path, progress=interrupt)
-    assert len(list(tmp_path.glob("meta.*.npz"))) == 4
-    steps = []
-    resumed = shown(benchmark, resume=tmp_path, progress=lambda *step: steps.append(step))
-    assert resumed == alone
-    assert steps[0] == (4, 9)
-
-
-def test_the_command(protocol, capsys, tmp_path):
+def test_the_command(protocol, capsys):
     command = ["meta", "--benchmark", str(protocol), "--significance", "--resamples", "50",
                "--quiet", "--json"]  # fmt: skip
     texts = []
-    kept = ["--jobs", "2", "--resume", str(tmp_path)]
-    for more in ([], kept, kept):
+    for more in ([], ["--jobs", "2"]):
         assert run([*command, *more]) == 0
         texts.append(capsys.readouterr().out)
-    assert texts[0] == texts[1] == texts[2]
-    assert run([*command, "--seed", "1", "--resume", str(tmp_path)]) == 2
-    assert "holds results of another run (data differ)" in capsys.readouterr().err
-    one_set = ["meta", str(protocol.parent / "set0.csv"), "--human", "mqm"]
-    assert run([*one_set, "--resume", str(tmp_path)]) == 2
-    assert "one set is not split" in capsys.readouterr().err
+    assert texts[0] == texts[1]
 
 
 @pytest.mark.thorough
@@ -115,8 +95,7 @@ def test_studies(tmp_path, capsys):
               "--human", "mqm", "--sizes", "10", "--draws", "3", "--json", "--quiet"]  # fmt: skip
     for command in (small, scores):
         texts = []
-        for more in ([], ["--jobs", "2", "--resume", str(tmp_path / "kept")], ["--resume",
-                     str(tmp_path / "kept")]):  # fmt: skip
+        for more in ([], ["--jobs", "2"]):
             assert run([*command, *more]) == 0
             texts.append(capsys.readouterr().out)
-        assert texts[0] == texts[1] == texts[2]
+        assert texts[0] == texts[1]

@@ -105,14 +105,6 @@ def test_less_is_better_in_a_domain_too():
     assert "better is to the left" in html
 
 
-def test_metrics_by_domain():
-    found = make_report(sy.demo_set(), "mqm", metrics=["learned-refA", "chars-refA"],
-                        n_bootstrap=20, n_resamples=10).html  # fmt: skip
-    html = part(found, "domains")
-    assert "agrees best with mqm by spa overall, and in" in html
-    assert "Metrics by domain" in html
-
-
 def test_ties_and_mass_points_are_seen():
     rng = np.random.default_rng(0)
     values = np.where(rng.random((3, 80)) < 0.4, 0.0, -np.round(rng.gamma(2, 3, (3, 80)), 2))

@@ -15,7 +15,6 @@ from steelyard.stats.paired.power import (
     resampled_p,
     sign_power,
     t_power,
-    williams_power,
 )
 from steelyard.stats.paired.tests import permutation_test
 
@@ -41,23 +40,6 @@ def test_no_effect_is_found_at_the_level():
     assert t_power(0, 30) == pytest.approx(0.05)
     assert normal_power(0.0, np.array([1.0]))[0] == pytest.approx(0.05)
     assert sign_power(0.5, 200) <= 0.05
-
-
-def test_williams_power_is_near_simulated_correlations():
-    r = (0.9, 0.7, 0.75)
-    matrix = np.array([[1, r[0], r[1]], [r[0], 1, r[2]], [r[1], r[2], 1]])
-    rng = np.random.default_rng(1)
-    from steelyard.stats.paired.corrections import williams
-
-    x = rng.multivariate_normal(np.zeros(3), matrix, (3000, 20))
-    z = x - x.mean(axis=1, keepdims=True)
-    cov = np.einsum("bni,bnj->bij", z, z)
-    spread = np.sqrt(np.einsum("bii->bi", cov))
-    found = cov / spread[:, :, None] / spread[:, None, :]
-    p = williams(found[:, 0, 1], found[:, 0, 2], found[:, 1, 2], 20, alternative="two-sided")
-    assert williams_power(*r, 20) == pytest.approx((p <= 0.05).mean(), abs=0.06)
-    assert williams_power(*r, 3) == 0
-    assert np.isnan(williams_power(0.99, -0.99, 0.99, 20))
 
 
 def test_needed_is_the_least():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -286,18 +285,9 @@ def run_benchmark(
             parts += more_parts
             summaries.append(summary)
             warnings += more
-    about: dict[str, Any] = {"benchmark": benchmark.name, "method": options.method}
-    workers = workers or Workers()
-    if workers.resume is not None:
-        test_facts = {name: getattr(options, name) for name in MetricTest.declared()}
-        about |= {"procedure": test_facts if options.significance else None}
-        about |= {"data": _digest(parts)}
-    weighed = [
-        Weighed(
-            part, facts["values"], tuple(facts["names"]), facts["null"] and Null(*facts["null"])
-        )
-        for part, facts in zip(parts, _computed(parts, workers, about, warnings), strict=True)
-    ]
+    computed = (workers or Workers()).run(_weigh, parts)
+    weighed = [Weighed(part, *each[:3]) for part, each in zip(parts, computed, strict=True)]
+    warnings += [text for each in computed for text in each[3]]
     tests = options if options.significance else None
     columns, lacking = _columns(benchmark, weighed, tests)
     standings, average_test = _standings(columns, benchmark.order, tests)
@@ -466,17 +456,8 @@ def _lean(data: Data) -> Data:
     return Data(part, laid(data.human), laid(data.human_systems), data.metrics)
 
 
-def _computed(
-    parts: Sequence[Part], workers: Workers, about: dict[str, Any], warnings: list[str]
-) -> Iterator[dict[str, Any]]:
-    """Yield what workers compute for each part, and collect their warnings."""
-    for facts in workers.run(_weigh, parts, step="meta", about=about):
-        warnings += facts["warnings"]
-        yield facts
-
-
-def _weigh(part: Part) -> dict[str, Any]:
-    """Compute the values of all metrics, and the draws of their differences."""
+def _weigh(part: Part) -> tuple[dict[str, float], tuple[str, ...], Null | None, list[str]]:
+    """Return values of all metrics, the tested ones, draws of their differences, and warnings."""
     meta, options = part.task.meta, part.options
     run = Run.of(part.data, meta, options, part.units)
     results = run.results()
@@ -492,34 +473,7 @@ def _weigh(part: Part) -> dict[str, Any]:
             warnings.append(f"{meta.name}: {reason} {KEEPS}")
         if null is None and len(names) > 1:
             warnings.append(f"{run.label}: not tested, its draws would take too long")
-    return {
-        "values": {r.metric: r.value for r in results},
-        "names": names,
-        "warnings": warnings,
-        "null": None if null is None else [null.values, null.differences, null.scheme],
-    }
-
-
-def _digest(parts: Sequence[Part]) -> str:
-    """Hash what the results depend on: scores, names, streams of random numbers."""
-    total = hashlib.sha256()
-    for data in {id(part.data): part.data for part in parts}.values():
-        total.update(repr((data.es.systems, data.es.segments.ids, data.metrics)).encode())
-        arrays = [data.human, data.human_systems]
-        for name in data.metrics:
-            table = data.es.scores[name]
-            total.update(repr((table.higher_is_better, table.uses)).encode())
-            official, stats = table.system_scores, table.statistics
-            arrays += [table.values, *([] if official is None else [official])]
-            arrays += [] if stats is None else [stats.values]
-        for array in arrays:
-            total.update(np.ascontiguousarray(array).data)
-    for part in parts:
-        units = None if part.units is None else part.units.tolist()
-        facts = (part.task.meta.name, part.test, part.domain, part.humans, part.level,
-                 part.group_by, part.options.method, units)  # fmt: skip
-        total.update(repr((facts, part.stream.bit_generator.state)).encode())
-    return total.hexdigest()
+    return {r.metric: r.value for r in results}, tuple(names), null, warnings
 
 
 def common_name(benchmark: Benchmark, test: SetSpec, metric: str) -> str:

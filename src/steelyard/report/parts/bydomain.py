@@ -1,4 +1,4 @@
-"""The section "Domains": systems and metrics in each domain, and whether the domain matters."""
+"""The section "Domains": systems in each domain, and whether the domain matters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from steelyard.comparison.diagnosis import Groups, compare_groups, units_behind
 from steelyard.comparison.results import Comparison
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
-from steelyard.metaevaluation.results import MetaEvaluation
-from steelyard.metaevaluation.run import weigh_groups
-from steelyard.report.parts.groupstrips import metric_strips, system_strips
+from steelyard.report.parts.groupstrips import system_strips
 from steelyard.stats.arrays import Counts
 
 if TYPE_CHECKING:
@@ -21,14 +19,11 @@ if TYPE_CHECKING:
     from steelyard.report.sections import Writer
 
 _FEWEST_SEGMENTS, _FEWEST_UNITS = 10, 5  # of a domain that is looked at
-_METRICS = 20  # that are weighed in each domain, the best ones
 _TURNS = 10  # changes of places that are listed
 _FOLDED = "The numbers, with their intervals"
 
 
-def domain_blocks(
-    es: EvalSet, found: Comparison, meta: MetaEvaluation | None, writer: Writer
-) -> tuple[Markup, ...]:
+def domain_blocks(es: EvalSet, found: Comparison, writer: Writer) -> tuple[Markup, ...]:
     """Write the blocks of the section; none where fewer than two domains have enough segments."""
     groups, left_out = domains_of(es, found)
     if len(groups) < 2 or len(found.systems) < 2:
@@ -46,32 +41,12 @@ def domain_blocks(
         f"{'to the right' if found.higher_is_better else 'to the left'}. The first is bold."
     )
     table = writer.table(ranked.table("domain"), "Systems in each domain")
-    blocks = [
+    return (
         writer.words(*lines),
         *([writer.findings(turns[:_TURNS])] if turns else []),
         writer.made("strips", system_strips(ranked, "Systems by domain", caption)),
         writer.folded(_FOLDED, table),
-    ]
-    return (*blocks, *_metric_blocks(es, meta, groups, writer))
-
-
-def _metric_blocks(
-    es: EvalSet, meta: MetaEvaluation | None, groups: dict[str, Counts], writer: Writer
-) -> list[Markup]:
-    weighed = None if meta is None else weigh_groups(es, meta, groups, most=_METRICS)
-    if weighed is None:
-        return []
-    caption = (
-        f"Agreement of metrics with {weighed.human} by {weighed.by} (1 is perfect) in each domain: "
-        "place and value. A dot is the value, its line the 95 % interval over resampled "
-        f"{weighed.unit}s; each domain has a scale of its own, better is to the right."
     )
-    table = writer.table(weighed.table("domain"), "Metrics in each domain")
-    return [
-        writer.words(*weighed.sentences("domain")),
-        writer.made("strips", metric_strips(weighed, "Metrics by domain", caption)),
-        writer.folded(_FOLDED, table),
-    ]
 
 
 def domains_of(es: EvalSet, found: Comparison) -> tuple[dict[str, Counts], list[str]]:

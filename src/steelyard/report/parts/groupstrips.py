@@ -9,7 +9,6 @@ import numpy as np
 from steelyard.comparison.diagnosis import Groups
 from steelyard.core.errors import printable
 from steelyard.core.text import plural
-from steelyard.metaevaluation.run import Agreements
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.arrays import Floats
 
@@ -22,18 +21,6 @@ def system_strips(found: Groups, label: str, caption: str) -> Strips:
                    shown, "mean")  # fmt: skip
     heads = ("system", *_heads(found.names, found.sizes))
     return Strips.of(label, caption, heads, cells)
-
-
-def metric_strips(found: Agreements, label: str, caption: str) -> Strips:
-    """Draw the agreement of metrics in each group, and on all segments."""
-    cells = _cells(found.metrics, found.names, found.ranks, (found.value, found.low, found.high),
-                   3, found.by)  # fmt: skip
-    rows = [
-        (name, [StripCell(f"{value:.3f}", number=True), *own])
-        for (name, own), value in zip(cells, found.every, strict=True)
-    ]
-    heads = ("metric", "all segments", *_heads(found.names, found.sizes))
-    return Strips.of(label, caption, heads, rows)
 
 
 def _heads(names: Sequence[str], sizes: Sequence[int]) -> list[str]:

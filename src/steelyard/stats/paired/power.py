@@ -10,7 +10,6 @@ import numpy as np
 from steelyard.core.errors import UsageError
 from steelyard.stats.arrays import Counts, Floats, ratio
 from steelyard.stats.distributions import bdtr, ndtr, ndtri, stdtr, stdtrit
-from steelyard.stats.paired.corrections import williams
 from steelyard.stats.permutation.lattice import as_lattice
 from steelyard.stats.permutation.tails import quick_p
 from steelyard.stats.resampling.cluster_df import freedom_of_counts
@@ -53,18 +52,6 @@ def normal_power(difference: float, error: Floats, alpha: float = 0.05) -> Float
     edge = float(-ndtri(alpha / 2))
     z = ratio(np.full_like(error, difference), error)
     return np.asarray(ndtr(z - edge) + ndtr(-z - edge))
-
-
-def williams_power(r12: float, r13: float, r23: float, n: int, alpha: float = 0.05) -> float:
-    """Two-sided power of Williams' test of two correlations with ``n`` systems, approximately.
-
-    The statistic is taken as Student's t around the value that the correlations themselves give.
-    """
-    if n <= 3:
-        return 0.0
-    shift = float(-stdtrit(n - 3, williams(r12, r13, r23, n)))
-    edge = float(stdtrit(n - 3, 1 - alpha / 2))
-    return float(stdtr(n - 3, shift - edge) + stdtr(n - 3, -shift - edge))
 
 
 def needed(
