@@ -1,35 +1,22 @@
-"""Why rankings disagree on two systems, and who leads in which group of segments."""
+"""Why rankings disagree on two systems, and what their pairing is worth."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.rankings import Compared
-from steelyard.comparison.results import LEVEL, MOST_SHOWN, Comparison, Ranked, number
-from steelyard.core.errors import UsageError
-from steelyard.core.table import Cell, Column, Table, interval_decimals
-from steelyard.core.text import all_of, listed, plural
+from steelyard.comparison.results import MOST_SHOWN, Ranked
 from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet
-from steelyard.data.units import SEGMENT, Units, units_of
-from steelyard.stats.arrays import Counts, Floats, median
-from steelyard.stats.distributions import stdtrit
-from steelyard.stats.paired.corrections import adjust
-from steelyard.stats.paired.tests import mean_error, t_test
+from steelyard.stats.arrays import Floats, median
 from steelyard.stats.permutation.corpus import CorpusStatistics, pseudo_values
-from steelyard.stats.permutation.pvalues import pair_index
-from steelyard.stats.ranks import ranks as ranked
-from steelyard.stats.ranks import whole
 from steelyard.stats.spread import pairing_strength
 from steelyard.stats.strength.wins import WinCounts
 
 _NAMED = 5  # segments, or warnings of a kind, that are listed at most
-MOST_GROUPED = 30  # systems that are looked at, the best ones: every pair is tested in every group
 
 
 def disagreements(
@@ -171,173 +158,3 @@ def first_few(warnings: Sequence[str]) -> list[str]:
     last = warnings[_NAMED - 1]
     text = f"{last} (and {more:,} more of this kind)"
     return [*warnings[: _NAMED - 1], TypedWarning(text, code_of(last))]
-
-
-# -- groups of segments
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Groups:
-    """Means of systems in groups of segments: arrays are systems x groups, systems best first.
-
-    Numbers are those of the score itself. ``p`` (groups x systems x systems) are two-sided and
-    corrected by Holm over all pairs in all groups; ``units`` counts what is independent.
-    """
-
-    score: str
-    systems: tuple[str, ...]
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
-    units: tuple[int, ...]
-    unit: str
-    mean: Floats
-    low: Floats
-    high: Floats
-    p: Floats
-    alpha: float = 0.05
-    higher_is_better: bool = True
-    n_systems: int = 0
-
-    @property
-    def ranks(self) -> Floats:
-        """Places of systems in each group, from 1; NaN without a mean."""
-        turned = self.mean if self.higher_is_better else -self.mean
-        return np.stack([ranked(column) for column in turned.T], axis=1)
-
-    def leaders(self) -> dict[str, tuple[str, ...]]:
-        """Give who ranks first in each group."""
-        return {
-            name: tuple(s for s, r in zip(self.systems, column, strict=True) if r == 1)
-            for name, column in zip(self.names, self.ranks.T, strict=True)
-        }
-
-    def turns(self) -> list[str]:
-        """Say which pairs of systems are significantly better, each in some group."""
-        gap = self.mean[:, None, :] - self.mean[None, :, :]
-        gap = gap if self.higher_is_better else -gap
-        better = (np.moveaxis(self.p, 0, -1) < self.alpha) & (gap > 0)
-        turns = []
-        for i, j in zip(*pair_index(len(self.systems)), strict=True):
-            here, there = np.flatnonzero(better[i, j]), np.flatnonzero(better[j, i])
-            if len(here) and len(there):
-                turns.append(
-                    f"{self.systems[i]} is significantly better than {self.systems[j]} in "
-                    f"{self.names[here[0]]}, and significantly worse in {self.names[there[0]]}."
-                )
-        return turns
-
-    def changes(self) -> int:
-        """Count the pairs of systems that are not in the same order in all groups."""
-        order = self.ranks
-        signs = np.sign(order[:, None, :] - order[None, :, :])
-        i, j = pair_index(len(self.systems))
-        with np.errstate(invalid="ignore"):
-            both = (signs[i, j] > 0).any(axis=1) & (signs[i, j] < 0).any(axis=1)
-        return int(both.sum())
-
-    def led(self, group: str) -> str:
-        """Say in a sentence who leads where; ``group`` is what a group is called."""
-        leaders = self.leaders()
-        often = Counter(leaders.values())
-        best, n = often.most_common(1)[0]
-        if not best:
-            return f"No system has a score in most {group}s."
-        held = f"{all_of(best)} {'ranks' if len(best) == 1 else 'rank'} first in "
-        if n == len(self.names):
-            return f"{held}{'both' if n == 2 else f'all {n}'} {group}s."
-        others = [f"in {name} {all_of(top) or 'nobody'}" for name, top in leaders.items()
-                  if top != best]  # fmt: skip
-        return f"{held}{n} of {plural(len(self.names), group)}; {listed(others, 6)}."
-
-    def digits(self) -> int | None:
-        """Decimals that all numbers are shown with."""
-        return interval_decimals(self.mean.ravel(), self.low.ravel(), self.high.ravel())
-
-    def table(self, group: str) -> Table:
-        """Give a row per system and group; ``group`` is what a group is called."""
-        digits = self.digits()
-        better: Literal["higher", "lower"] = "higher" if self.higher_is_better else "lower"
-        columns = (
-            Column("system"), Column(group), Column("segments"), Column("rank"),
-            Column("mean", better, digits=digits), Column("low", digits=digits),
-            Column("high", digits=digits),
-        )  # fmt: skip
-        rows: list[tuple[Cell, ...]] = []
-        for g, (name, ranks) in enumerate(zip(self.names, self.ranks.T, strict=True)):
-            for i in np.argsort(ranks, kind="stable"):  # NaN last
-                numbers = (number(x[i, g]) for x in (self.mean, self.low, self.high))
-                rank = whole(ranks[i : i + 1])[0]
-                rows.append((self.systems[i], name, self.sizes[g], rank, *numbers))
-        cuts = frozenset(range(len(self.systems), len(rows), len(self.systems)))
-        note = f"low, high: 95% interval of the mean (t, {self.unit}s as independent)"
-        return Table("", columns, tuple(rows), (note,), cuts)
-
-
-def compare_groups(
-    es: EvalSet, comparison: Comparison, groups: Mapping[str, Counts], most: int = MOST_GROUPED
-) -> Groups:
-    """Compare systems in each group of segments, by the mean of the score that was compared by.
-
-    ``groups`` are places of segments. The best ``most`` systems are looked at. Means have
-    t-intervals over the units of the comparison; a corpus score is that of the group's segments
-    together.
-
-    Examples
-    --------
-    >>> import steelyard as sy
-    >>> es = sy.demo_set()
-    >>> comparison = sy.compare(es, "learned-refA", n_bootstrap=10)
-    >>> halves = {"early": np.arange(225), "late": np.arange(225, 450)}
-    >>> compare_groups(es, comparison, halves).leaders()
-    {'early': ('Dolomite',), 'late': ('Dolomite',)}
-    """
-    systems = tuple(comparison.ranking(next(iter(comparison.aggregations)))[:most])
-    units = units_behind(es, comparison)
-    alone = np.arange(es.n_segments)
-    codes = alone if units.codes is None else units.codes
-    table = es[comparison.score]
-    rows = np.array([es.systems.index(name) for name in systems], dtype=np.int64)
-    means, lows, highs, tests, counts, sizes = [], [], [], [], [], []
-    for segments in groups.values():
-        if table.statistics is None:
-            scores = table.values[rows][:, segments]
-        else:
-            part = table.statistics.select(systems=rows, segments=segments)
-            scores = pseudo_values(part)
-        mean, error, freedom, _ = mean_error(scores, codes[segments])
-        reach = error * stdtrit(freedom, (1 + LEVEL) / 2)
-        means.append(mean)
-        lows.append(mean - reach)
-        highs.append(mean + reach)
-        tests.append(t_test(scores, codes[segments]).p)
-        some = ~np.isnan(scores).all(axis=0)
-        sizes.append(int(some.sum()))
-        counts.append(len(np.unique(codes[segments][some])))
-    i, j = pair_index(len(systems))
-    every = np.stack(tests)
-    every[:, i, j] = every[:, j, i] = adjust(every[:, i, j], "holm")
-    return Groups(
-        score=comparison.score,
-        systems=systems,
-        names=tuple(groups),
-        sizes=tuple(sizes),
-        units=tuple(counts),
-        unit=units.name,
-        mean=np.stack(means, axis=1),
-        low=np.stack(lows, axis=1),
-        high=np.stack(highs, axis=1),
-        p=every,
-        alpha=comparison.alpha,
-        higher_is_better=table.higher_is_better,
-        n_systems=len(comparison.systems),
-    )
-
-
-def units_behind(es: EvalSet, comparison: Comparison) -> Units:
-    """Give the units that a comparison took as independent; segments where they are not known."""
-    used = np.asarray(~np.isnan(es[comparison.score].values).all(axis=0))
-    asked = comparison.unit.name.removesuffix(" segments")
-    try:
-        return units_of(es.segments, asked, used)
-    except UsageError:
-        return Units(SEGMENT, int(used.sum()))
