@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.comparison.rankings import Compared
+from steelyard.comparison.rankings import Sample
 from steelyard.comparison.results import MOST_SHOWN, Ranked
 from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet
@@ -20,7 +20,7 @@ _NAMED = 5  # segments, or warnings of a kind, that are listed at most
 
 
 def disagreements(
-    es: EvalSet, data: Compared, rankings: Mapping[str, Ranked]
+    es: EvalSet, data: Sample, rankings: Mapping[str, Ranked]
 ) -> list[dict[str, Any]]:
     """Explain the pairs that averages and Bradley-Terry order differently; of 300 systems at most.
 
@@ -43,7 +43,7 @@ def _ahead(ranking: Ranked) -> Floats:
 
 
 def _explain(
-    es: EvalSet, data: Compared, pair: tuple[int, int], signs: dict[str, int]
+    es: EvalSet, data: Sample, pair: tuple[int, int], signs: dict[str, int]
 ) -> dict[str, Any]:
     i, j = pair
     systems, gap = data.systems, data.scores[i] - data.scores[j]

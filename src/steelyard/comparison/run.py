@@ -28,12 +28,12 @@ from steelyard.comparison.options import (
 from steelyard.comparison.rankings import (
     AGGREGATIONS,
     RATINGS,
-    Compared,
+    Sample,
     check_segments,
     compared,
-    draw_sample,
     mean_scores,
     rating_note,
+    resampled,
     the_score,
     with_intervals,
 )
@@ -177,17 +177,18 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
     several, few = len(data.systems) > 1, len(data.systems) <= MOST_SHOWN
-    sample = draw_sample(data, options, stream, pairs=few or options.tests is not None)
-    question = Question(data, sample, options, test_stream)
+    data = replace(data, pairs=few or options.tests is not None)
+    data = resampled(data, options, stream)
+    question = Question(data, options, test_stream)
     for name in asked if several else ():
         refuse_unfit(name, question)
     stream_of = dict(zip(AGGREGATIONS, streams, strict=True))
     rankings = {}
     for name in each(names):
-        drawn = AGGREGATIONS[name].rank(sample, options, stream_of[name])
+        drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
         rankings[name] = _with_intervals(name, drawn, question, asked)
     if "bootstrap" not in asked:  # resamples are large, and nothing else reads them again
-        question = replace(question, sample=replace(sample, counts=None))
+        question = replace(question, data=replace(data, counts=None))
     parts = _Parts(es, question, rankings, asked if several else (), tuple(notes))
     if few:
         shares = {by: parts.superiority for by, ranked in rankings.items() if not ranked.average}
@@ -217,7 +218,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     )
 
 
-def _common_segments(data: Compared, names: Sequence[str]) -> Counts | None:
+def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
     """Return the segments that all systems have, where averages order systems otherwise on them.
 
     None where the orders agree, and where fewer than half of the segments are left.
@@ -233,7 +234,7 @@ def _common_segments(data: Compared, names: Sequence[str]) -> Counts | None:
 
 
 def _streams(
-    rng: Rng, names: Sequence[str], data: Compared, options: CompareOptions
+    rng: Rng, names: Sequence[str], data: Sample, options: CompareOptions
 ) -> list[np.random.Generator]:
     """Return a stream for resamples, for each ranking and for tests; one where none is drawn."""
     stream, n = generator(rng), 2 + len(AGGREGATIONS)
@@ -244,7 +245,7 @@ def _streams(
 
 
 def _settings(
-    data: Compared, names: Sequence[str], tests: Sequence[str], options: CompareOptions
+    data: Sample, names: Sequence[str], tests: Sequence[str], options: CompareOptions
 ) -> dict[str, Any]:
     settings: dict[str, Any] = {"score": data.name, **options.settings(names, tests)}
     settings |= {"unit": data.units.name}
@@ -255,7 +256,7 @@ def _settings(
     return settings
 
 
-def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...], list[str]]:
+def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], list[str]]:
     """Return the rankings to make, and notes on them."""
     names, notes = options.by, []
     many = len(data.systems) > MOST_SHOWN
@@ -278,8 +279,8 @@ def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...],
 
 def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[str]) -> Ranked:
     """Add intervals to a ranking, and put it in the numbers of the score itself."""
-    data, sample = question.data, question.sample
-    ranked = with_intervals(drawn, sample.level)
+    data = question.data
+    ranked = with_intervals(drawn, data.level)
     if by in ("mean", "sentence-mean") and ranked.low is not None and data.units.n < FEW_UNITS:
         ranked = _of_few_units(by, ranked, question, tests)
     if ranked.average and not data.higher_is_better:
@@ -289,7 +290,7 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
     if not (AGGREGATIONS[by].test_of_binary and data.binary):
         return ranked
     present = ~np.isnan(data.scores)
-    single = sample.counts is not None and sample.blocks is None
+    single = data.counts is not None and data.blocks is None
     if single and present.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(present, np.abs(data.scores), 0.0).sum(axis=1)
         low, high = wilson_interval(right, present.sum(axis=1), LEVEL)
@@ -395,7 +396,7 @@ class _Parts:
     def warnings(self) -> tuple[str, ...]:
         """Return warnings of the data, the tests, the rankings, and where these disagree."""
         data = self.question.data
-        warnings = [*data.warnings, *self.question.sample.warnings]
+        warnings = list(data.warnings)
         warnings += [text for test in self.tests.values() for text in test.warnings]
         warnings += [text for ranked in self.rankings.values() for text in ranked.warnings]
         warnings += self._unofficial()
