@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from steelyard.core.errors import UsageError, hint
@@ -20,7 +19,6 @@ from steelyard.core.options import (
     fraction,
     names,
     number,
-    source,
     text,
     unit,
     whole,
@@ -345,9 +343,5 @@ class CardOptions(Options):
     human: str | None = text(None)
     alpha: float = fraction(0.05)
     power: float = fraction(0.8, "Power at which the card counts the segments needed.")
-    worth: str | Path | None = source(  # noqa: RUF009
-        None, "What differences are worth, for the card: a JSON file of study worth.",
-        metavar="FILE.json",
-    )  # fmt: skip
     unit: str = unit("auto")
     n_bootstrap: int = whole(10_000, least=10)

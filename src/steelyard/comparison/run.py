@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.autorank import AutoRanking, rank_together
+from steelyard.comparison.card import ByScore
 from steelyard.comparison.diagnosis import disagreements, head_to_head, pairing_note, tie_note
 from steelyard.comparison.options import (
     AUTORANK,
@@ -44,7 +44,6 @@ from steelyard.comparison.results import (
     PROPORTION,
     SENTENCES,
     Comparison,
-    ManyScores,
     PairTest,
     Ranked,
     Tiers,
@@ -71,8 +70,6 @@ from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
 from steelyard.stats.arrays import Counts, Floats, same_digits
-from steelyard.stats.correlation import kendall_b
-from steelyard.stats.kendall.counting import count_pairs
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
@@ -432,7 +429,7 @@ class _Parts:
 @keywords(CompareOptions, hidden=RANKED)
 def compare_scores(
     es: Source, scores: Sequence[str], *, options: CompareOptions, rng: Rng = 0
-) -> ManyScores | AutoRanking:
+) -> ByScore | AutoRanking:
     """Compare systems by several scores, and say where the scores disagree.
 
     Parameters
@@ -448,7 +445,7 @@ def compare_scores(
 
     Returns
     -------
-    ManyScores or AutoRanking
+    ByScore or AutoRanking
         A comparison by each score, or one ranking by all of them.
 
     See Also
@@ -472,22 +469,9 @@ def compare_scores(
 
 def compare_each(
     es: EvalSet, scores: Sequence[str], options: CompareOptions, rng: Rng = 0
-) -> ManyScores:
+) -> ByScore:
     """Compare systems by each of several scores."""
     if len(scores) < 2:
         raise UsageError("several scores are needed, got one")
-    by = (options.by or ("mean",))[0]
-    options = replace(options, by=(by,))
-    results = {name: compare_by(es, name, options, rng) for name in each(scores)}
-    rank_of = [
-        dict(zip(r.systems, r.aggregations[by].ranks, strict=True)) for r in results.values()
-    ]
-    systems = sorted(set.intersection(*(set(mapping) for mapping in rank_of)))
-    columns = np.array([[-mapping[s] for s in systems] for mapping in rank_of])
-    columns = columns.reshape(len(rank_of), -1).T
-    agreement = np.ones((len(results), len(results)))
-    for i, j in combinations(range(len(results)), 2):
-        counts = count_pairs(columns[:, [i]], columns[:, [j]])
-        agreement[i, j] = agreement[j, i] = kendall_b(counts)[0]
-    warnings = [text for result in results.values() for text in result.warnings]
-    return ManyScores(by, results, agreement, tuple(dict.fromkeys(warnings)))
+    options = replace(options, by=(options.by or ("mean",))[:1])
+    return ByScore.of({name: compare_by(es, name, options, rng) for name in each(scores)})

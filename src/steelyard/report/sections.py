@@ -10,10 +10,10 @@ from functools import partial
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
+from steelyard.comparison.card import ByScore
 from steelyard.comparison.results import (
     RANKINGS,
     Comparison,
-    ManyScores,
     called_rankings,
     disagreements,
 )
@@ -70,7 +70,7 @@ class Content:
     view: Overview
     comparison: Comparison | None
     meta: MetaEvaluation | None
-    many: ManyScores | None
+    many: ByScore | None
     findings: tuple[Finding, ...]
     explorer: Explorer | None
     signed: Provenance
