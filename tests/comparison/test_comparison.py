@@ -17,8 +17,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison import options, rankings, tests
 from steelyard.comparison.card import decide
-from steelyard.comparison.diagnosis import swaying_segments
-from steelyard.comparison.run import compare, compare_each
+from steelyard.comparison.run import compare, compare_each, swaying_segments
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import generator
 from steelyard.core.table import dumps

@@ -17,7 +17,6 @@ from sacrebleu.significance import PairedTest
 import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison.card import ByScore, decide
-from steelyard.comparison.diagnosis import swaying_corpus
 from steelyard.comparison.run import compare, compare_scores
 from steelyard.report.page import make_report
 from steelyard.stats.resampling.cluster_df import expanded_level
@@ -157,20 +156,6 @@ def test_scores_report_and_figures(four):
         assert result.tiers["mean"].test == "permutation"
     report = make_report(four.select(scores=["bleu"]), n_bootstrap=20)
     assert "Systems by corpus (paired permutation test)" in report.html
-
-
-def test_segments_that_sway_a_corpus_score(four):
-    stats = four["bleu"].statistics
-    assert stats is not None
-    two = stats.select(systems=(0, 3))
-    out = swaying_corpus(two)
-    assert out
-    kept = [k for k in range(four.n_segments) if k not in out]
-    one, other = two.select(segments=kept).corpus_scores()
-    assert one < other
-    less = [k for k in range(four.n_segments) if k not in out[:-1]]
-    one, other = two.select(segments=less).corpus_scores()
-    assert one >= other
 
 
 def test_official_scores_that_are_no_means_are_said_not_to_be_used(four):

@@ -46,7 +46,6 @@ from steelyard.comparison.options import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
-from steelyard.core.warnings import code_of
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -224,7 +223,7 @@ def _need_two_systems(es: EvalSet, held: Inputs) -> None:
 
 def _with_few_warnings(result: Any) -> Any:
     """Return a result with the warnings that change what somebody does, at most three."""
-    warnings = [text for text in result.warnings if code_of(text) != "head-to-head"]
+    warnings = result.warnings
     if len(warnings) > _WARNINGS:
         rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"
         warnings = [*warnings[: _WARNINGS - 1], rest]

@@ -37,7 +37,6 @@ _PLAIN = ("seg", "src", "refs", "out")  # columns of texts and scores as we writ
 _PATIENCE = 1.0  # seconds before a bar is shown
 #: By the kind of a warning: the option that does something about it, and what it does.
 _ADVICE = {
-    "head-to-head": ("--pairwise", "shows every pair"),
     "bt-order": ("--pair", "A,B compares two systems alone"),
     "quality-control": ("--quality-control", "leaves out their ratings"),
 }

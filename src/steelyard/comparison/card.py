@@ -478,7 +478,7 @@ class ByScore(Result):
         for name, d in self.leads().items():
             numbers = map(number, (d.difference, d.low, d.high, d.p, d.p_adjusted))
             rows.append((name, d.leader, d.other, *numbers))
-        return Table("", columns, tuple(rows))
+        return Table("", columns, tuple(rows), (self.first.unit.sentence(),))
 
     def pieces(self) -> list[Table | str]:
         """Return the table as a terminal shows it; of a pair with its wins, ties and losses."""
@@ -811,7 +811,7 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
         most = float(present.max())
         if present.min() < 0 or 1 < most <= _UNCLEAR or most > metric["most"]:
             return None
-        curves = {name: np.array(metric[name]) for name in CURVES}
+        curves: dict[str, Any] = {name: np.array(metric[name]) for name in CURVES}
         counts = {name: metric[name] for name in ("n_pairs", "n_systems", "n_sets", "accuracy")}
         x = np.array(metric["x"]) / (100 if most <= 1 else 1)
         return AgreementCurve(

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.comparison.diagnosis import head_to_head, tie_note
 from steelyard.comparison.options import (
     LOG_RANKINGS,
     BattleOptions,
@@ -24,6 +23,7 @@ from steelyard.comparison.rankings import (
     bt_ranked,
     rate_log,
     rating_note,
+    tie_note,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -222,7 +222,6 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
         if "bt" in rankings:
             notes.append(tie_note(table, options.ties))
-            warnings += head_to_head(table, battles.systems, rankings["bt"].ranks)
     if options.scale == "elo" and "bt" in rankings:
         rankings["bt"] = on_elo_scale(rankings["bt"])
         notes.insert(0, _ELO_NOTE)

@@ -47,30 +47,13 @@ AUTORANK_FORMS: tuple[str, ...] = get_args(AutoRankForm)
 _LARGEST = 1e6  # of a parameter, far above where ratings mean anything
 #: Other names of rankings and tests, which errors answer (as core.errors.plain_word gives them).
 OTHER_RANKINGS = {
-    other: name
-    for name, others in {
-        "mean": "average avg win-rate",
-        "bt": "bradley-terry btl plackett-luce arena mean-rank borda wins",
-        "elo": "elo-rating online-elo",
-        "trueskill": "true-skill ts",
-        AUTORANK: "auto-rank wmt24 wmt25",
-    }.items()
-    for other in others.split()
-}
+    "average": "mean", "win-rate": "mean", "bradley-terry": "bt", "btl": "bt", "arena": "bt",
+    "borda": "bt", "elo-rating": "elo", "true-skill": "trueskill", "auto-rank": AUTORANK,
+}  # fmt: skip
 OTHER_TESTS = {
-    other: name
-    for name, others in {
-        "t": "t-test ttest paired-t student welch",
-        "permutation": "randomization approximate-randomization paired-ar ar",
-        "bootstrap": "bs paired-bs paired-bootstrap bootstrap-resampling",
-        "mood": "moods mood-test",
-        "sign": "binomial wins",
-        "wilcoxon": "signed-rank rank-sum",
-        "mcnemar": "mcnemars chi-squared",
-        "bt-gap": "bradley-terry wald",
-    }.items()
-    for other in others.split()
-}
+    "t-test": "t", "ttest": "t", "randomization": "permutation", "paired-ar": "permutation",
+    "paired-bs": "bootstrap", "binomial": "sign", "signed-rank": "wilcoxon", "wald": "bt-gap",
+}  # fmt: skip
 _OTHER_NAMES = {"ranking": OTHER_RANKINGS, "test": OTHER_TESTS, "power of test": OTHER_TESTS}
 
 

@@ -21,7 +21,7 @@ from steelyard.comparison.results import LEVEL, MOST_SHOWN, Ranked
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
 from steelyard.core.text import all_of, plural
-from steelyard.core.warnings import TypedWarning
+from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
@@ -169,6 +169,7 @@ def compared(es: EvalSet, name: str, unit: str) -> Sample:
     if not scored.all():
         lacking = [system for system, has in zip(systems, scored, strict=True) if not has]
         text = f"{plural(len(lacking), 'system')} without '{name}' left out: {', '.join(lacking)}"
+        warnings = [note for note in warnings if code_of(note) != "missing-systems"]
         warnings.append(TypedWarning(text, names=lacking))
         systems = tuple(system for system, has in zip(systems, scored, strict=True) if has)
         scores, present = scores[scored], present[scored]
@@ -389,6 +390,12 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
     if not texts:
         texts = [f"groups that can't be compared: {' | '.join(map(named, fit.components))}"]
     return tuple(f"{text} (comparison graph not strongly connected)" for text in texts)
+
+
+def tie_note(counts: WinCounts, ties: str) -> str:
+    """Return the share of ties, and what Bradley-Terry does with them."""
+    share = counts.ties.sum() / max(counts.met.sum(), 1)
+    return f"bt: {100 * share:.1f}% ties, treated as {ties}" if share else "bt: no ties"
 
 
 # -- ratings that depend on the order of battles: means over random orders

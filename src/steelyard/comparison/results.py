@@ -42,8 +42,6 @@ from steelyard.stats.strength.bradleyterry import Strengths
 LEVEL = 0.95  # of all intervals
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
 CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
-#: Kinds of warnings on single pairs, which a terminal shows with --details.
-DETAILS = frozenset(("head-to-head", "bt-order"))
 RANKINGS = {
     "mean": "mean",
     "median": "median",
@@ -260,16 +258,12 @@ class Tiers:
 
     test: str
     clusters: tuple[int | None, ...]
-    letters: tuple[str | None, ...]
     warnings: tuple[str, ...] = ()
     against: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        clusters, letters = (
-            dict(zip(systems, x, strict=True)) for x in (self.clusters, self.letters)
-        )
-        return {"test": self.test, "clusters": clusters, "letters": letters}
+        return {"test": self.test, "clusters": dict(zip(systems, self.clusters, strict=True))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -343,8 +337,16 @@ class RankedSystems(Result):
         return [] if tiers is None else [low for high, low in tiers.against if high == system]
 
     def ahead_of(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test."""
-        return self.better_by_test(by, system)
+        """Return the systems that rank below one, but are better by the test.
+
+        And those that lead it where both have scores, if an average is ranked by.
+        """
+        better = self.better_by_test(by, system)
+        ranked, i = self.aggregations[by], self.systems.index(system)
+        if self.uneven and ranked.average and ranked.pairwise.size:
+            below = (ranked.ranks > ranked.ranks[i]) & (ranked.leads()[0][i] < 0)
+            better += [s for s in self.ranking(by) if below[self.systems.index(s)]]
+        return list(dict.fromkeys(better))
 
     # -- pairs
 
@@ -631,19 +633,6 @@ class Comparison(RankedSystems):
         """Whether some systems have fewer segments than others, or others of as many."""
         return any(n < self.n_segments for n in self.n_scored)
 
-    def ahead_of(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test.
-
-        And those that lead it where both have scores, if an average is ranked by.
-        """
-        better = self.better_by_test(by, system)
-        ranked, i = self.aggregations[by], self.systems.index(system)
-        if self.uneven and ranked.average and ranked.pairwise.size:
-            lead = ranked.leads()[0][i]
-            below = (ranked.ranks > ranked.ranks[i]) & (lead < 0)
-            better += [s for s in self.ranking(by) if below[self.systems.index(s)]]
-        return list(dict.fromkeys(better))
-
     def _counts(self) -> str:
         least, most = min(self.n_scored), max(self.n_scored)
         return f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -680,7 +669,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
     names = {system: system_name(system, result.references) for system in result.systems}
     if not top:
-        yield from _no_first(result, by)
+        yield _no_first(result, by)
         return
     ranks_first = _opening(first_place([names[s] for s in top], n, result.measure(by)))
     if len(top) > 1:
@@ -718,18 +707,12 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     yield "undecided", _opening(too_close([names[top[0]], *close]))
 
 
-def _no_first(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say who comes before all systems that have a rank, where nothing orders those that do."""
+def _no_first(result: RankedSystems, by: str) -> Statement:
+    """Say that nobody comes first, where nothing orders those that might."""
     ranks = result.aggregations[by].ranks
     unranked = [s for s, rank in zip(result.systems, ranks, strict=True) if np.isnan(rank)]
-    n, measure = plural(len(ranks), "system"), result.measure(by)
-    if len(unranked) == np.nanmin(ranks) - 1:
-        lower = [system for system in result.ranking(by) if system not in set(unranked)]
-        yield "settled", f"{all_of(unranked)} rank above {all_of(lower)} by {measure}."
-        order = f"the data do not order {all_of(unranked)}"
-    else:
-        order = f"the data do not rank {all_of(unranked)} among the others"
-    yield "undecided", f"Which of {n} is best is not decided: {order}."
+    order = f"the data do not rank {all_of(unranked)} by {result.measure(by)}"
+    return "undecided", f"Which of {plural(len(ranks), 'system')} is best is not decided: {order}."
 
 
 def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list[str]:

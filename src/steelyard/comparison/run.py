@@ -15,7 +15,6 @@ import numpy as np
 
 from steelyard.comparison.autorank import AutoRanking, rank_together
 from steelyard.comparison.card import ByScore
-from steelyard.comparison.diagnosis import disagreements, head_to_head, pairing_note, tie_note
 from steelyard.comparison.options import (
     AUTORANK,
     RANKED,
@@ -35,6 +34,7 @@ from steelyard.comparison.rankings import (
     rating_note,
     resampled,
     the_score,
+    tie_note,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -69,14 +69,16 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Counts, Floats, same_digits
+from steelyard.stats.arrays import Counts, Floats, median, same_digits
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
+from steelyard.stats.spread import pairing_strength
 from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
+_NAMED = 5  # segments that are listed at most
 
 
 def compare(  # noqa: PLR0913 - every option has a default
@@ -399,8 +401,6 @@ class _Parts:
         warnings += self._unofficial()
         warnings += error_note(max((test.error for test in self.tests.values()), default=0.0))
         warnings += [text for tiers in self.tiers.values() for text in tiers.warnings]
-        if "bt" in self.rankings and len(data.systems) > 1:
-            warnings += head_to_head(self._wins, data.systems, self.rankings["bt"].ranks)
         best = {by: top for by, top in self._best.items() if top}
         if best and not set.intersection(*map(set, best.values())):
             shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
@@ -475,3 +475,93 @@ def compare_each(
         raise UsageError("several scores are needed, got one")
     options = replace(options, by=(options.by or ("mean",))[:1])
     return ByScore.of({name: compare_by(es, name, options, rng) for name in each(scores)})
+
+
+# -- why rankings disagree, and what pairing is worth
+
+
+def disagreements(
+    es: EvalSet, data: Sample, rankings: Mapping[str, Ranked]
+) -> list[dict[str, Any]]:
+    """Explain the pairs that averages and Bradley-Terry order differently; of 300 systems at most.
+
+    Each has the segments that sway the mean.
+    """
+    names = [name for name in ("mean", "sentence-mean", "median", "bt") if name in rankings]
+    if not names or len(data.systems) > MOST_SHOWN:
+        return []
+    ahead = np.stack([_ahead(rankings[name]) for name in names])
+    apart = np.triu((ahead > 0).any(axis=0) & (ahead < 0).any(axis=0), 1)
+    return [
+        _explain(es, data, (i, j), dict(zip(names, ahead[:, i, j].tolist(), strict=True)))
+        for i, j in np.argwhere(apart).tolist()
+    ]
+
+
+def _ahead(ranking: Ranked) -> Floats:
+    """1 where the row ranks above the column, -1 below, 0 where neither (or unknown)."""
+    return np.nan_to_num(np.sign(ranking.ranks[None, :] - ranking.ranks[:, None]))
+
+
+def _explain(
+    es: EvalSet, data: Sample, pair: tuple[int, int], signs: dict[str, int]
+) -> dict[str, Any]:
+    i, j = pair
+    systems, gap = data.systems, data.scores[i] - data.scores[j]
+    ahead = {
+        name: systems[i] if sign > 0 else systems[j] if sign < 0 else None
+        for name, sign in signs.items()
+    }
+    swaying = swaying_segments(np.subtract(*data.additive()[[i, j]]))
+    return {
+        "pair": [systems[i], systems[j]],
+        "ahead": ahead,
+        "wins": int((gap > 0).sum()),
+        "losses": int((gap < 0).sum()),
+        "ties": int((gap == 0).sum()),
+        "swaying_segments": [es.segments.ids[k] for k in swaying[:_NAMED]],
+        "n_swaying": len(swaying),
+    }
+
+
+def swaying_segments(gap: Floats) -> list[int]:
+    """Fewest segments whose removal turns the sign of the mean difference, largest first.
+
+    Examples
+    --------
+    >>> swaying_segments(np.array([-1.0, -1.0, 5.0, -1.0]))
+    [2]
+    """
+    present = np.flatnonzero(~np.isnan(gap))
+    total = float(gap[present].sum())
+    if total == 0:
+        return []
+    side = np.sign(total)
+    leading = present[np.sign(gap[present]) == side]
+    order = leading[np.argsort(-np.abs(gap[leading]), kind="stable")]
+    left = total - np.cumsum(gap[order])
+    turned = np.flatnonzero(np.sign(left) != side)
+    return [int(k) for k in order[: int(turned[0]) + 1]] if turned.size else []
+
+
+def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
+    """Measure what it is worth that systems share segments, and say it.
+
+    Medians over all pairs of systems; None for one system, for more than 300, and where scores do
+    not vary.
+
+    Examples
+    --------
+    >>> pairing_note(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]]))[1]
+    ['pairing: two systems correlate by 0.80 over segments; tests without it would need 5.0 times...
+    """
+    if not 1 < len(scores) <= MOST_SHOWN:
+        return None, []
+    correlation, gain = (median(values) for values in pairing_strength(scores))
+    if not np.isfinite(correlation + gain):
+        return None, []
+    text = f"pairing does not help here (r = {correlation:.2f})"
+    if gain > 1:
+        needs = f"tests without it would need {gain:.1f} times the segments"
+        text = f"pairing: two systems correlate by {correlation:.2f} over segments; {needs}"
+    return {"correlation": correlation, "unpaired_needs": gain}, [text]

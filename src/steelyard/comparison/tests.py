@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +11,7 @@ import numpy as np
 from steelyard.comparison.options import TIE_MODELS, CompareOptions, PairOptions
 from steelyard.comparison.rankings import AGGREGATIONS, Sample, corpus_leads, means
 from steelyard.comparison.results import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
-from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.core.errors import UsageError
 from steelyard.core.text import plural
 from steelyard.data.units import FEWEST, SEGMENT, counted
 from steelyard.stats import clusters
@@ -134,21 +133,18 @@ def proportion_interval(gap: Floats, blocks: Counts | None) -> Ends:
 class PairwiseTest:
     """A test of all pairs: the question it asks, p-values with their numerical error, who leads.
 
-    ``of_corpus`` is the question where a corpus score itself is tested, not that of sentences;
-    ``binary`` tests are of scores that are 0 or 1; ``exact`` ones hold for few units, too.
-    ``by_unit`` is the question where units are no single segments, if it is another;
-    ``of_pairs`` tells whether p-values of two systems rest on what these two have. ``interval``
-    is that of mean differences that inverts it, None where it is no test of means. ``single`` tests
-    take segments to be independent, whatever the units are.
+    ``of_corpus`` tests are of a corpus score itself, not of its sentence scores; ``binary`` tests
+    of scores that are 0 or 1; ``exact`` ones hold for few units, too. ``of_pairs``: p-values of two
+    systems rest on what these two have. ``interval`` is that of mean differences that inverts it,
+    None where it is no test of means. ``single`` tests take segments to be independent.
     """
 
     reason: str
     p: Callable[[Question], PairPValues]
     lead: Callable[[Sample], Floats] = _sums
-    of_corpus: str | None = None
+    of_corpus: bool = False
     binary: bool = False
     exact: bool = True
-    by_unit: str | None = None
     of_pairs: bool = True
     single: bool = False
     interval: Callable[[Floats, Counts | None], Ends] | None = None
@@ -173,19 +169,18 @@ TESTS = {
         "t tests means of paired differences, as mean ranks by them",
         _of_scores(paired.t_test),
         exact=False,
-        by_unit="t tests means of paired differences with cluster-robust errors",
         interval=t_interval,
     ),
     "permutation": PairwiseTest(
         "permutation tests means of paired differences without assuming their shape",
         _permutation,
-        of_corpus="permutation tests corpus scores: outputs are swapped, and both scored again",
+        of_corpus=True,
         interval=flip_interval,
     ),
     "bootstrap": PairwiseTest(
         "bootstrap tests means by resampling",
         _bootstrap,
-        of_corpus="bootstrap tests corpus scores by resampling",
+        of_corpus=True,
         exact=False,
         interval=t_interval,
     ),
@@ -264,7 +259,7 @@ def pair_test(name: str, question: Question) -> PairTest:
     of = test.of(question.data)
     p, error = test.p(question)
     p, warnings = _without_few(name, p, question.data)
-    reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
+    reason = test.reason
     units = question.data.units
     unit = units.name
     if units.codes is not None and test.single:
@@ -274,9 +269,8 @@ def pair_test(name: str, question: Question) -> PairTest:
         )
         unit = SEGMENT
     elif units.codes is not None:
-        reason = f"{test.by_unit or reason}, by {unit}"
-    if of == SENTENCES:
-        reason = f"{reason} (on {SENTENCES})"
+        reason = f"{reason}, by {unit}"
+    reason += f" (on {of})" if of else ""
     result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
     return replace(result, warnings=warnings, p_adjusted=_undecided_by_few(result, question.data))
 
@@ -413,16 +407,11 @@ def tiers_by(
     rank_of = ranks[order]
     p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, p)
     level = clusters.greedy_clusters(_shared_by_rank(p, rank_of), alpha)
-    letters = ("",) * len(order)
-    if len(order) <= MOST_SHOWN:
-        with contextlib.suppress(DegenerateError):  # more groups than letters are good for
-            letters = clusters.compact_letters(p, alpha)
     level = level + (rank_of[0] > 1)  # the first tier is that of systems without a rank
     cluster_of: list[int | None] = [None] * len(systems)
-    letter_of: list[str | None] = [None] * len(systems)
     for k, i in enumerate(order):
-        cluster_of[i], letter_of[i] = int(level[k]), letters[k] or None
-    return Tiers(verdicts.name, tuple(cluster_of), tuple(letter_of), tuple(warnings), against)
+        cluster_of[i] = int(level[k])
+    return Tiers(verdicts.name, tuple(cluster_of), tuple(warnings), against)
 
 
 def _shared_by_rank(p: Floats, rank_of: Floats) -> Floats:
