@@ -48,11 +48,13 @@ _LARGEST = 1e6  # of a parameter, far above where ratings mean anything
 #: Other names of rankings and tests, which errors answer (as core.errors.plain_word gives them).
 OTHER_RANKINGS = {
     "average": "mean", "win-rate": "mean", "bradley-terry": "bt", "btl": "bt", "arena": "bt",
-    "borda": "bt", "elo-rating": "elo", "true-skill": "trueskill", "auto-rank": AUTORANK,
+    "borda": "bt", "mean-rank": "bt", "elo-rating": "elo", "true-skill": "trueskill",
+    "auto-rank": AUTORANK,
 }  # fmt: skip
 OTHER_TESTS = {
-    "t-test": "t", "ttest": "t", "randomization": "permutation", "paired-ar": "permutation",
-    "paired-bs": "bootstrap", "binomial": "sign", "signed-rank": "wilcoxon", "wald": "bt-gap",
+    "t-test": "t", "ttest": "t", "paired-t": "t", "randomization": "permutation",
+    "paired-ar": "permutation", "paired-bs": "bootstrap", "binomial": "sign",
+    "signed-rank": "wilcoxon", "wald": "bt-gap",
 }  # fmt: skip
 _OTHER_NAMES = {"ranking": OTHER_RANKINGS, "test": OTHER_TESTS, "power of test": OTHER_TESTS}
 

@@ -711,6 +711,10 @@ def _no_first(result: RankedSystems, by: str) -> Statement:
     """Say that nobody comes first, where nothing orders those that might."""
     ranks = result.aggregations[by].ranks
     unranked = [s for s, rank in zip(result.systems, ranks, strict=True) if np.isnan(rank)]
+    if len(unranked) == np.nanmin(ranks) - 1:
+        lower = [system for system in result.ranking(by) if system not in set(unranked)]
+        above = f"{all_of(unranked)} rank above {all_of(lower)} by {result.measure(by)}"
+        return "undecided", f"{above}; the data do not order them."
     order = f"the data do not rank {all_of(unranked)} by {result.measure(by)}"
     return "undecided", f"Which of {plural(len(ranks), 'system')} is best is not decided: {order}."
 
