@@ -10,10 +10,10 @@ from functools import partial
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
+from steelyard.comparison.card import ByScore
 from steelyard.comparison.results import (
     RANKINGS,
     Comparison,
-    ManyScores,
     called_rankings,
     disagreements,
 )
@@ -40,11 +40,9 @@ from steelyard.report.figures import metaevaluation as weighing
 from steelyard.report.figures.style import Chart, need_plots
 from steelyard.report.inlined import script_json
 from steelyard.report.judgesection import judge_blocks
-from steelyard.report.parts.bydomain import domain_blocks
 from steelyard.report.parts.captions import captions
 from steelyard.report.parts.distributions import distribution_blocks
 from steelyard.report.parts.entitymistakes import entity_blocks
-from steelyard.report.parts.lengths import length_blocks
 from steelyard.report.parts.severity import rater_blocks
 
 if TYPE_CHECKING:
@@ -71,7 +69,7 @@ class Content:
     view: Overview
     comparison: Comparison | None
     meta: MetaEvaluation | None
-    many: ManyScores | None
+    many: ByScore | None
     findings: tuple[Finding, ...]
     explorer: Explorer | None
     signed: Provenance
@@ -218,9 +216,7 @@ def sections(content: Content, environment: Environment) -> list[Section]:
     makers = (
         _rankings,
         _disagreement,
-        _domains,
         _distributions,
-        _lengths,
         _scores,
         _leaderboard,
         _judges,
@@ -323,25 +319,11 @@ def _of_systems(
     return Section(name, title, blocks) if blocks else None
 
 
-def _domains(content: Content, writer: Writer) -> Section | None:
-    def make(found: Comparison) -> tuple[Markup, ...]:
-        return domain_blocks(content.es, found, writer)
-
-    return _of_systems("domains", "Domains", content, make)
-
-
 def _distributions(content: Content, writer: Writer) -> Section | None:
     def make(found: Comparison) -> tuple[Markup, ...]:
         return distribution_blocks(content.es, found, writer)
 
     return _of_systems("distributions", "Distributions", content, make)
-
-
-def _lengths(content: Content, writer: Writer) -> Section | None:
-    def make(found: Comparison) -> tuple[Markup, ...]:
-        return length_blocks(content.es, found, writer)
-
-    return _of_systems("length", "Length", content, make)
 
 
 def _scores(content: Content, writer: Writer) -> Section | None:

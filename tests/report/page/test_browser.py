@@ -153,5 +153,3 @@ def test_a_mistake_leads_to_its_segment(browser, wmt_page):
         page.wait_for_selector("#x-list article.pinned")
         assert page.locator("#x-a option:checked").inner_text() == "ONLINE-B"
         assert page.locator("article.pinned mark.wrong").count() > 0
-        page.locator("#domains td[data-tip]").first.hover()
-        assert "rank" in page.locator("#tip").inner_text()

@@ -1,1 +1,1 @@
-"""Parts of the report, each one question: domains, spread, length, raters, entities."""
+"""Parts of the report, each one question: spread, length, raters, entities."""
