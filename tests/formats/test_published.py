@@ -108,11 +108,10 @@ def test_segments_that_documents_number_anew_go_by_doc_id(tmp_path: Path) -> Non
     assert any("go by doc_id" in note for note in es.notes)
 
 
-@pytest.mark.parametrize("to", ["native", "mtme"])
-def test_a_unified_file_comes_back(tmp_path: Path, to: str) -> None:
+def test_a_unified_file_comes_back(tmp_path: Path) -> None:
     es = load(UNIFIED)
-    out = tmp_path / {"native": "x.parquet", "mtme": "x"}[to]
-    assert save(es, out, to=to) == []
+    out = tmp_path / "x.parquet"
+    assert save(es, out) == []
     assert load(out).identical(es)
 
 

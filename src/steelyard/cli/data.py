@@ -335,7 +335,7 @@ class ConvertOptions(Options):
 
     to: str | None = text(
         None,
-        "native, mtme, long, system or text; errors, ratings, battles or entities for "
+        "native, long, system or text; errors, ratings, battles or entities for "
         "judgements; by default OUT's suffix decides.",
         metavar="FORMAT",
     )
@@ -365,10 +365,10 @@ def convert(
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
-    """Read inputs and write them as one file or folder of another format.
+    """Read inputs and write them as one file of another format.
 
-    A folder becomes mt-metrics-eval, .parquet the native format, .csv, .tsv and .jsonl (also .gz)
-    a long table. What the target can't hold is named.
+    .parquet becomes the native format, .csv, .tsv and .jsonl (also .gz) a long table. What the
+    target can't hold is named.
     """
     from steelyard.data.selection import with_metrics
     from steelyard.formats import files
@@ -394,7 +394,7 @@ def convert(
     key: Any = None
     if how.anonymise_raters:
         value, key = anonymous(value)
-    lost = save(value, target, to=how.to, overwrite=how.force, human=options.human)
+    lost = save(value, target, to=how.to, human=options.human)
     if how.rater_key is not None:
         files.write_text(how.rater_key, dumps(key) + "\n")
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]

@@ -27,7 +27,7 @@ class Format:
     example: str = ""  # a small file of it, or how a folder is laid out
     example_name: str = ""  # the name of such a file; none where it is only a description
     rated: bool = False  # whether a set that it gives carries raw judgements
-    write: Callable[..., None] | None = None  # of a ``folder`` also with ``overwrite``
+    write: Callable[[Any, Path], None] | None = None
     to: str | None = None  # what ``save(to=...)`` calls it
     suits: Callable[[Any, Path], bool] = lambda _value, _path: False  # if nobody says ``to``
     drops: tuple[str, ...] = ()  # what it has no place for, as in save.LOSSES

@@ -42,7 +42,6 @@ from steelyard.formats.judged import (
     battles,
     errors,
     googlemqm,
-    labelstudio,
     pearmut,
     ratings,
     wmt,
@@ -53,10 +52,8 @@ from steelyard.formats.view import FileView
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
-    entities.RELEASE,
     *wmt.FORMATS,
     pearmut.FORMAT,
-    *labelstudio.FORMATS,
     entities.FORMAT,
     *appraise.FORMATS,
     googlemqm.google_mqm,
