@@ -28,7 +28,7 @@ def write_mtme(es: EvalSet, folder: Path) -> Path:
         levels |= {} if table.system_scores is None else {"sys": table.system_scores[:, None]}
         for level, values in levels.items():
             rows = (
-                f"{system}\t{'None' if np.isnan(value) else value!r}"
+                f"{system}\t{None if np.isnan(value) else value}"
                 for system, row in zip(es.systems, values.tolist(), strict=True)
                 for value in row
             )

@@ -129,7 +129,6 @@ def test_an_error_names_the_line_and_the_field(
 def test_logs_that_hold_nothing(tmp_path: Path, refusal: Refusal) -> None:
     for log in (inspect(), {**inspect(), "samples": None}):
         assert "holds no samples" in refusal(document(tmp_path / "a.json", log))
-    assert "holds no samples" in refusal(tmp_path / "a.csv")
 
 
 def test_values_that_do_not_matter(tmp_path: Path) -> None:

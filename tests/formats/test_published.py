@@ -302,8 +302,8 @@ def test_a_folder_may_hold_errors_without_category_or_severity(tmp_path: Path, c
     scores = json.loads(capsys.readouterr().out)["scores"]
     assert [score["kind"] for score in scores].count("human") == 1
     assert run(["meta", str(folder), "--human", "mqm", "--json"]) == 0
-    save(load(folder), tmp_path / "again")
-    assert load(tmp_path / "again").ratings["mqm"].identical(ratings)
+    save(load(folder), tmp_path / "again.parquet")
+    assert load(tmp_path / "again.parquet").ratings["mqm"].identical(ratings)
 
 
 @pytest.mark.parametrize(
