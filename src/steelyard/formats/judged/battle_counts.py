@@ -31,7 +31,7 @@ from steelyard.formats.format import Foreign, Format
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battles import BattleColumns, LogColumns
 from steelyard.formats.load import check_columns
-from steelyard.formats.rawtable import RawTable, stacked
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.verdicts.judges import ORDER_COLUMNS
 from steelyard.formats.view import FileView
@@ -144,32 +144,43 @@ def read_counts(
         counted = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
         return replace(counted, inputs=foreign.files, notes=foreign.notes)
     paths = [file for path in inputs for file in log_files(path)]
-    whole = None
-    if all(is_parquet(on_disk(path)) for path in paths):
-        whole = _read_tables(paths, columns, by_unit=by_unit, in_order=in_order)
-    if whole is not None:
-        return from_log(whole, by_unit=by_unit, in_order=in_order)
-    whole, form, notes = _read_whole(paths, columns)
-    counted = from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
-    return replace(counted, notes=notes)
+    parts = [_read_file(path, columns, by_unit=by_unit, in_order=in_order) for path in paths]
+    logs, forms, notes = zip(*parts, strict=True)
+    if len(paths) > 1:
+        _check_alike(paths, logs, forms)
+    if not any(map(len, logs)):
+        raise columns.no_rows(paths[0].parent if len(paths) > 1 else paths[0])
+    counted = from_log(_joined(logs), by_unit=by_unit, in_order=in_order, form=forms[0])
+    return replace(counted, notes=tuple(dict.fromkeys(n for of_file in notes for n in of_file)))
 
 
-def _read_whole(
-    paths: Sequence[Path], columns: LogColumns
+def _read_file(
+    path: Path, columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> tuple[BattleLog, str, tuple[str, ...]]:
-    """Read logs in memory; return also what they are, and notes."""
-    parts = []
-    for path in paths:
-        table = tables.read(path, is_text=columns.is_text)
-        columns.check(table.columns, path)
-        parts.append(columns.selected(table))
-    table = stacked(parts)
+    """Read a log; return also what it is, and notes."""
+    if is_parquet(on_disk(path)):
+        log = _read_parquet(path, columns, by_unit=by_unit, in_order=in_order)
+        if log is not None:
+            return log, "battle log", ()
+    table = tables.read(path, is_text=columns.is_text)
+    columns.check(table.columns, path)
+    table = columns.selected(table)
     if not columns.are_rankings(table):
         table = battles.prepared(table, columns)
         return battles.read(table, columns), "battle log", table.notes
     if columns.unit not in (None, *roles.UNIT):
-        raise UsageError(f"{paths[0]}: rankings share segments, not '{columns.unit}'")
+        raise UsageError(f"{path}: rankings share segments, not '{columns.unit}'")
     return battles.unfolded(battles.read_rankings(table)), "rankings", ()
+
+
+def _check_alike(paths: Sequence[Path], logs: Sequence[BattleLog], forms: Sequence[str]) -> None:
+    """Refuse files that can't be one log."""
+    for path, form in zip(paths, forms, strict=True):
+        if form == "rankings":
+            raise InputError("rankings in a folder of logs of battles", path=path)
+    having = {log.unit is not None: path for log, path in zip(logs, paths, strict=True)}
+    if len(having) > 1:
+        raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
 
 
 def from_log(
@@ -240,32 +251,17 @@ class _Rows(NamedTuple):
     names: Sequence[str]
 
 
-def _read_tables(
-    paths: Sequence[Path], columns: LogColumns, *, by_unit: bool, in_order: bool
+def _read_parquet(
+    path: Path, columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> BattleLog | None:
-    """Read logs one after the other as one log; None for those that are read in memory."""
+    """Read a log; None for rankings, and for what is read whole."""
     import duckdb
 
-    logs: list[BattleLog] = []
-    with _session() as connection:
-        for path in paths:
-            try:
-                with _opened(path, connection) as rows:
-                    how = {"by_unit": by_unit, "in_order": in_order}
-                    log = _read_rows(path, rows, columns, connection, **how)
-            except duckdb.Error as error:
-                raise duck.failure(error, path, "table") from error
-            if log is None and len(paths) > 1 and columns.are_rankings(_header(path, rows)):
-                raise InputError("rankings in a folder of logs of battles", path=path)
-            if log is None:
-                return None
-            logs.append(log)
-    if not any(map(len, logs)):
-        raise columns.no_rows(paths[0].parent if len(paths) > 1 else paths[0])
-    having = {log.unit is not None: path for log, path in zip(logs, paths, strict=True)}
-    if len(having) > 1:
-        raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
-    return _joined(logs)
+    try:
+        with _session() as connection, _opened(path, connection) as rows:
+            return _read_rows(path, rows, columns, connection, by_unit=by_unit, in_order=in_order)
+    except duckdb.Error as error:
+        raise duck.failure(error, path, "table") from error
 
 
 @contextmanager
@@ -283,10 +279,6 @@ def _session() -> Iterator[Any]:
             if "interrupted" in str(error):
                 raise KeyboardInterrupt from error
             raise
-
-
-def _header(path: Path, rows: _Rows) -> RawTable:
-    return RawTable(path, dict.fromkeys(rows.names, ()), 0)
 
 
 @contextmanager
@@ -325,7 +317,7 @@ def _read_rows(
 ) -> BattleLog | None:
     """Read battles that are alike once, then every row by the code of its battle and unit."""
     columns.check(rows.names, path)
-    header = _header(path, rows)
+    header = RawTable(path, dict.fromkeys(rows.names, ()), 0)
     if columns.are_rankings(header):
         return None
     names = columns.find(header)
