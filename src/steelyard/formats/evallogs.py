@@ -39,7 +39,7 @@ _HEADERS = ("header.json", "_journal/start.json")  # of a run that ended, and th
 
 def _is_inspect(view: FileView) -> bool:
     """Tell an archive, or a document with a model, a task and a status."""
-    if view.kind == "eval" or archives.is_zip(view.path):
+    if view.look == "zip":
         return True  # any other archive is refused by name
     if '"eval"' not in view.head or not view.has("version", "status", "eval"):
         return False  # the head, since other logs are too large to be parsed for this
@@ -139,6 +139,7 @@ def _without_failed_runs(table: RawTable) -> RawTable:
     LONG,
     grades=_GRADES,
     names={"system": "eval.model", "segment": "id", "task": "eval.task"},
+    looks=("zip", "json"),
     recognise=_is_inspect,
     files=("*.eval", "*.json"),
     settle=_without_failed_runs,
@@ -149,8 +150,7 @@ def _without_failed_runs(table: RawTable) -> RawTable:
 )
 def inspect_log(log: Log) -> Iterator[Row]:
     """Yield a row per sample and epoch, with a score per scorer or part of its value."""
-    is_archive = log.view.kind == "eval" or archives.is_zip(log.view.path)
-    held = _inspect_archive(log.view) if is_archive else _inspect_document(log.view)
+    held = _inspect_archive(log.view) if log.view.look == "zip" else _inspect_document(log.view)
     run = held.header.object("eval")
     config = run.inner("config")
     system = log.system(run.words("model"), "file", "'eval.model' names none")

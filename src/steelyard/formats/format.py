@@ -38,12 +38,13 @@ class Format:
 class FileFormat(Format):
     """A format that is recognised by a file, or a ``folder``, and not by columns."""
 
-    keys: tuple[str, ...] = ()  # of the first object of its JSON; none if it is no JSON
+    looks: tuple[str, ...] = ("json",)  # what its files are at one look (:attr:`FileView.look`)
+    keys: tuple[str, ...] = ()  # of the first object of its JSON
     recognise: Callable[[FileView], bool] = lambda _view: True
 
     def sees(self, view: FileView) -> bool:
         """Tell whether a file is of this format."""
-        return view.has(*self.keys) and self.recognise(view) if self.keys else self.recognise(view)
+        return view.look in self.looks and view.has(*self.keys) and self.recognise(view)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,12 +122,9 @@ def named(name: str) -> Format:
 
 def of_file(view: FileView) -> FileFormat | None:
     """Give the format of a file or folder; None if it can only be a table, or a folder of runs."""
-    folder = files.is_folder(view.path)
-    if not folder and tables.is_excel(view.path):
-        return None
-    keys = set() if folder else set(view.record or ())  # one look for all
-    formats = (f for f in _of_type(FileFormat) if f.folder == folder and keys.issuperset(f.keys))
-    return next((form for form in formats if form.recognise(view)), None)
+    if files.is_folder(view.path):
+        return next((f for f in _of_type(FileFormat) if f.folder and f.recognise(view)), None)
+    return next((f for f in _of_type(FileFormat) if not f.folder and f.sees(view)), None)
 
 
 def claimed_by(table: RawTable) -> MarkedFormat | None:
