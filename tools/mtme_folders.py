@@ -14,7 +14,7 @@ def write_mtme(es: EvalSet, folder: Path) -> Path:
     """Write texts and scores of a set, whose segments are 0, 1, ... there, beside other pairs."""
     lp, seg = es.language_pair, es.segments
     groups = [column or ("unknown",) * len(seg) for column in (seg.domains, seg.documents)]
-    _write(folder / f"documents/{lp}.docs", map("\t".join, zip(*groups, strict=True)))  # type: ignore[arg-type]
+    _write(folder / f"documents/{lp}.docs", map("\t".join, zip(*groups, strict=True)))
     texts = {f"references/{lp}.{name}": column for name, column in seg.references.items()}
     texts |= {f"system-outputs/{lp}/{name}": column for name, column in es.outputs.items()}
     texts |= {} if seg.sources is None else {f"sources/{lp}": seg.sources}
