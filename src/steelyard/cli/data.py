@@ -51,6 +51,7 @@ _TAKEN_BY = {
     "Rankings": ("human", "compare", "data"),
     "BattleLog": ("compare", "data"),
     "EntityAnnotations": ("score", "compare", "kb", "data"),
+    "Bitext": ("check", "data"),
 }
 _WITHOUT_RANDOM = partial(output_options, unused=("seed", "out"))
 _INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
@@ -217,7 +218,13 @@ def judgement_facts(value: Any) -> dict[str, Any]:
     import numpy as np
 
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
+    from steelyard.formats.bitext import Bitext
 
+    if isinstance(value, Bitext):
+        languages = [lang or "unknown" for lang in (value.src_lang, value.tgt_lang)]
+        translated = sum(bool(segment.target.strip()) for segment in value.segments)
+        sizes = {"segments": len(value.segments), "translated": translated}
+        return {"languages": languages, **sizes}
     if isinstance(value, BattleLog):
         return {
             "systems": len(value.systems),

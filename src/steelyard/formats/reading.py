@@ -255,7 +255,8 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     if form.folder:  # its reader says itself which files it used
         return Read(form.name, value, form.columns, value.inputs, _notes_of(value))
     inputs = (InputFile(str(view.path), form.name, files.sha256(view.path)),)
-    return Read(form.name, replace(value, inputs=inputs), form.columns, inputs)
+    value = replace(value, inputs=inputs) if isinstance(value, EvalSet) else value
+    return Read(form.name, value, form.columns, inputs)
 
 
 def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Unfolded | _Decided:

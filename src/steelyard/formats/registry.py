@@ -19,6 +19,7 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.text import listed
 from steelyard.formats import (
     arenas,
+    bitext,
     entities,
     evallogs,
     files,
@@ -55,6 +56,7 @@ FORMATS: tuple[Format, ...] = (
     *wmt.FORMATS,
     pearmut.FORMAT,
     entities.FORMAT,
+    *bitext.FORMATS,
     *appraise.FORMATS,
     googlemqm.google_mqm,
     *arenas.FORMATS,
