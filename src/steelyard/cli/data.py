@@ -42,6 +42,7 @@ _TAKEN_BY = {
     "Rankings": ("human", "compare", "data"),
     "BattleLog": ("compare", "data"),
     "EntityAnnotations": ("score", "compare", "kb", "data"),
+    "Bitext": ("check", "data"),
 }
 _WITHOUT_RANDOM = partial(output_options, unused=("seed", "out"))
 _INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
@@ -211,7 +212,13 @@ def judgement_facts(value: Any) -> dict[str, Any]:
     import numpy as np
 
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
+    from steelyard.formats.bitext import Bitext
 
+    if isinstance(value, Bitext):
+        languages = [lang or "unknown" for lang in (value.src_lang, value.tgt_lang)]
+        translated = sum(bool(segment.target.strip()) for segment in value.segments)
+        sizes = {"segments": len(value.segments), "translated": translated}
+        return {"languages": languages, **sizes}
     if isinstance(value, BattleLog):
         sides = {"left wins": value.outcome > 0.5, "right wins": value.outcome < 0.5}
         sides["ties"] = value.outcome == 0.5
@@ -307,7 +314,7 @@ class ConvertOptions(Options):
 
     to: str | None = text(
         None,
-        "native, mtme, long, system or text; errors, ratings, battles or entities for "
+        "native, long, system or text; errors, ratings, battles or entities for "
         "judgements; by default OUT's suffix decides.",
         metavar="FORMAT",
     )
@@ -334,10 +341,10 @@ def convert(
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
-    """Read inputs and write them as one file or folder of another format.
+    """Read inputs and write them as one file of another format.
 
-    A folder becomes mt-metrics-eval, .parquet the native format, .csv, .tsv and .jsonl (also .gz)
-    a long table. What the target can't hold is named.
+    .parquet becomes the native format, .csv, .tsv and .jsonl (also .gz) a long table. What the
+    target can't hold is named.
     """
     from steelyard.data.selection import with_metrics
     from steelyard.formats.save import save
@@ -356,7 +363,7 @@ def convert(
     else:
         value = with_metrics(held.evalset(), only=metrics)
         read, notes = value.inputs, value.notes
-    lost = save(value, target, to=how.to, overwrite=how.force, human=options.human,
+    lost = save(value, target, to=how.to, human=options.human,
                 anonymise_raters=how.anonymise_raters)  # fmt: skip
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]
     result = {"out": name, "read": [file.taken_for() for file in read], "warnings": warnings}
