@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from steelyard.kobe.languages import CASELESS
@@ -165,6 +165,7 @@ def parts_of_names(text: str, lang: str, mentions: Mentions) -> Mentions:
     return tuple(marked)
 
 
+@lru_cache(maxsize=1 << 14)
 def is_headline(text: str) -> bool:
     """Tell whether capitals say nothing, since nearly all words have them."""
     words = [word for word in text.split() if word[0].isalpha() and len(word) > 3]
