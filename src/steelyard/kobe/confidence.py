@@ -84,7 +84,6 @@ def features(
         "same_category": changed and output is not None and output.category == category,
         "stranger": changed and output is not None and is_unknown(output) != is_unknown(mention),
         "doubtful": mention.doubtful,
-        "new_name": kind == "added" and is_unknown(mention),
         "changed_number": changed and group == "number",
         # Many languages leave names in their own letters: BlackRock, MTV.
         "copied_name": kind == "copied" and group == "name" and category != "person",
