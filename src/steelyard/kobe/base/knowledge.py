@@ -3,7 +3,7 @@
 It is one folder, written once by :func:`~steelyard.kobe.base.build.build` and opened by memory map:
 
 - ``manifest.json``: what it holds, where that is from, licences, and the hash of every file
-- ``aliases*.marisa``: tries of ``language TAB folded name``; several if there are many names
+- ``aliases.marisa``: a trie of ``language TAB folded name``
 - ``extra.npy``: for each name how many more entities than names stand before it in the next three
 - ``entities.npy``: entity numbers, most probable first
 - ``flags.npy``: what is known of the name for that entity (`codec.Flag`)
@@ -55,6 +55,7 @@ from steelyard.kobe.mention import Id
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+TRIE = "aliases.marisa"
 #: Glossaries that were added, one in a line.
 TERMS = "terms.jsonl"
 EMBEDDED = "embedded"
@@ -77,11 +78,6 @@ def folding_version() -> str:
     """Return a short hash of how names are folded: a base must be folded as texts are."""
     folded = [fold(probe, lang) for probe in _PROBES for lang in ("en", "tr", "mul")]
     return hashlib.sha256(repr(folded).encode()).hexdigest()[:12]
-
-
-def trie_name(number: int) -> str:
-    """Give the file name of a trie."""
-    return f"aliases-{number}.marisa" if number else "aliases.marisa"
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -162,12 +158,7 @@ class KnowledgeBase:
         self.tier: NDArray[np.uint8] = array(path, "tier", np.uint8)
         self._ids = Ids(path, "ids")
         self._speech: NDArray[np.uint8] = array(path, "speech", np.uint8)
-        self._firsts = [part["first"] for part in manifest["tries"]]
-        #: Tries, each with its first key.
-        self._tries = [
-            (trie(path / trie_name(i)), int(part["base"]))
-            for i, part in enumerate(manifest["tries"])
-        ]
+        self._trie = trie(path / TRIE)
         self._spoken: dict[str, Bools] = {}
         self.glossaries: list[Glossary] = []
         #: Category and names of the entities that terms were added to, or that are terms.
@@ -207,6 +198,7 @@ class KnowledgeBase:
             new |= {term} if isinstance(term, str) else set()
             languages.update(name.lang for name in names if not name.flags & _FORBIDDEN)
         digest = hashlib.sha256(f"{self.signature} {glossaries}".encode()).hexdigest()
+        n_names = sum(len(names) for glossary in glossaries for _, names in glossary.rows)
         sources = [
             {
                 "name": glossary.name,
@@ -222,7 +214,7 @@ class KnowledgeBase:
             "signature": digest[:12],
             "sources": [*self.manifest["sources"], *sources],
             "entities": size + len(new),
-            "names": self.manifest["names"] + sum(source["names"] for source in sources),
+            "names": self.manifest["names"] + n_names,
             "languages": dict(sorted(languages.items())),
         }
 
@@ -252,12 +244,6 @@ class KnowledgeBase:
 
     # -- names to entities
 
-    def _tries_of(self, start: str) -> list[tuple[Any, int]]:
-        """Give the tries that may hold names with this language and first letter."""
-        if len(self._firsts) == 1:
-            return self._tries
-        return [self._tries[max(0, bisect_right(self._firsts, start) - 1)]]
-
     def finder(self, lang: str) -> Finder:
         """Give a function that finds all names at the start of a folded text.
 
@@ -265,50 +251,41 @@ class KnowledgeBase:
         language and of names whose language is not known.
         """
         prefixes = (f"{lang}\t", f"{UNSTATED}\t")
+        search = self._trie.iter_prefixes_with_ids
 
         def find(text: str) -> list[tuple[int, int]]:
-            pairs = []
-            for prefix in prefixes:
-                cut = len(prefix)
-                for names, base in self._tries_of(prefix + text[:1]):
-                    keys = names.iter_prefixes_with_ids(prefix + text)
-                    pairs += [(len(name) - cut, base + i) for name, i in keys]
-            return sorted(pairs)
+            return sorted(
+                (len(name) - len(prefix), key)
+                for prefix in prefixes
+                for name, key in search(prefix + text)
+            )
 
         return find
 
     def continues(self, lang: str) -> Callable[[str], bool]:
         """Give a function that tells whether any name begins with a folded text; as `finder`."""
         prefixes = (f"{lang}\t", f"{UNSTATED}\t")
+        search = self._trie.iterkeys
 
         def begins(text: str) -> bool:
-            for prefix in prefixes:
-                for names, _ in self._tries_of(prefix + text[:1]):
-                    if next(names.iterkeys(prefix + text), None) is not None:
-                        return True
-            return False
+            return any(next(search(prefix + text), None) is not None for prefix in prefixes)
 
         return begins
 
     def starting(self, lang: str, folded: str) -> Iterator[tuple[str, int]]:
         """Give the names that begin with a folded text, and their keys; as in `finder`."""
         for prefix in (f"{lang}\t", f"{UNSTATED}\t"):
-            for names, base in self._tries_of(prefix + folded[:1]):
-                for name, number in names.iteritems(prefix + folded):
-                    yield name[len(prefix) :], base + number
+            for name, key in self._trie.iteritems(prefix + folded):
+                yield name[len(prefix) :], key
 
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
-        for names, base in self._tries_of(f"{lang}\t{folded[:1]}"):
-            number = names.get(f"{lang}\t{folded}")
-            if number is not None:
-                return int(base + number)
-        return None
+        key: int | None = self._trie.get(f"{lang}\t{folded}")
+        return key
 
     def restored(self, key: int) -> tuple[str, str]:
         """Give the language and the folded name of a key."""
-        names, base = self._tries[bisect_right(self._tries, key, key=lambda pair: pair[1]) - 1]
-        lang, _, folded = names.restore_key(key - base).partition("\t")
+        lang, _, folded = self._trie.restore_key(key).partition("\t")
         return lang, folded
 
     def postings(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
@@ -337,8 +314,10 @@ class KnowledgeBase:
             number = int(self._owners[at])
         return number
 
-    def category_name(self, entity: int) -> str:
+    def category_name(self, entity: Id) -> str:
         """Give the category of an entity."""
+        if isinstance(entity, str):
+            return self._terms[entity][0]
         return str(self.manifest["categories"][self.category[entity]])
 
     def spoken(self, lang: str) -> Bools:

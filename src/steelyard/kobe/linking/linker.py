@@ -16,13 +16,19 @@ from steelyard.core.progress import each
 from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entities import SIDES
-from steelyard.kobe.annotations import AnnotatedLinker
+from steelyard.kobe.annotations import AnnotatedLinker, named_linker
 from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.languages import LanguageFilter, normalise
-from steelyard.kobe.linking.context import NameSpan, parts_of_names, small_places
 from steelyard.kobe.linking.dates import Value
-from steelyard.kobe.linking.detection import detect, inflected, joined, phrases
-from steelyard.kobe.linking.foreign import named_linker
+from steelyard.kobe.linking.detection import (
+    NameSpan,
+    detect,
+    inflected,
+    joined,
+    parts_of_names,
+    phrases,
+    small_places,
+)
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
 from steelyard.kobe.linking.money_units import COMMON, Meaning, Units, readings
 from steelyard.kobe.linking.names import UNKNOWN, NameTier

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from steelyard.core.errors import need_extra
 from steelyard.kobe.languages import CASELESS, script, scripts
-from steelyard.kobe.linking.context import is_headline, parts_of_names
+from steelyard.kobe.linking.detection import is_headline, parts_of_names
 from steelyard.kobe.linking.wordforms import (
     NOUNS_WITH_CAPITALS,
     lemma,
