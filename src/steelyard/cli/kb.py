@@ -327,10 +327,9 @@ def _table(result: dict[str, Any]) -> Table:
 def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     from steelyard.kobe.options import TIERS
 
-    index = base.entity(id_)
-    thing = id_ if index is None else index  # a term that was added has no number
-    entity_names = sorted(base.names(thing))
-    if not entity_names:
+    index = base.entity(id_)  # a term that was added has none
+    thing = id_ if index is None else index
+    if not (entity_names := sorted(base.names(thing))):
         raise UsageError(f"no entity '{id_}' in {base.path}")
     result: dict[str, Any] = {
         "id": id_,
