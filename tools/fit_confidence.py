@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from judged_again import again, read_verdicts
 from steelyard.kobe import confidence
-from steelyard.kobe.confidence import SITUATIONS, Model, situation
+from steelyard.kobe.alarms import SITUATIONS, Model, situation
 from steelyard.kobe.explaining import Evidence
 
 TARGET = Path(confidence.__file__).parent / confidence.FILE

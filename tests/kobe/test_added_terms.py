@@ -1,14 +1,14 @@
-"""Terms that are added to a base link as those of a base built whole."""
+"""Terms: added to a base, found in any form, and rendered by a translation."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
-from itertools import count
+from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError, UsageError
@@ -17,6 +17,8 @@ from steelyard.kobe.base.codec import Entity, Flag, Name
 from steelyard.kobe.base.glossary import add
 from steelyard.kobe.base.knowledge import Base, Glossary, KnowledgeBase
 from steelyard.kobe.linking.linker import DictionaryLinker
+from steelyard.kobe.linking.terms import Form, TermFinder, TermPair
+from steelyard.kobe.linking.terms import terms as find_terms
 from steelyard.kobe.options import LinkOptions
 
 
@@ -36,121 +38,14 @@ def terms(rows, name="terms"):
     return Glossary(name, "1", "yours", list(rows))
 
 
-LANGS = ("de", "en", "mul")
-WORDS = ("Aal", "aal", "Berg", "Bergen", "NATO", "New Berg", "Éclair", "straße", "йод", "中文")
-NAMES = st.lists(
-    st.tuples(st.sampled_from(LANGS), st.sampled_from(WORDS), st.sampled_from([0, 16, 4])),
-    min_size=1,
-    max_size=5,
-)
-LOWER = st.lists(
-    st.tuples(st.integers(0, 6), st.sampled_from([1.0, 4.5, 5.5]), NAMES, st.booleans()),
-    min_size=1,
-    max_size=8,
-)
-UPPER = st.lists(
-    st.tuples(
-        st.integers(0, 6),
-        st.sampled_from([1.0, 5.0, 9.0]),
-        NAMES,
-        st.sampled_from([(), ("x:1",), ("o:2",), ("x:3", "gn:9")]),
-        st.booleans(),
-    ),
-    min_size=1,
-    max_size=5,
-)
-TEXTS = ["Der Berg und der Aal von New Berg.", "aal NATO Bergen Éclair", "Straße йод 中文", *WORDS]
-folders = count()
-
-
-def of_lower(rows):
-    for n, prior, names, claims in rows:
-        category, tier = ("city", "country", "term")[n % 3], n % 2
-        same = (f"o:{n}",) if claims else ()
-        yield Entity(f"x:{n}", category, tier, prior, same), [Name(*name) for name in names]
-
-
-def of_upper(rows):
-    for n, prior, names, same, known in rows:
-        id_, also = (f"x:{n}", ()) if known else (f"zz:{n}", same)
-        category = ("term", "product")[n % 2]
-        yield Entity(id_, category, 0, prior, also), [Name(*name) for name in names]
-
-
-def seen(kb):
-    """Give all that linking asks of a base, by ids."""
-    ids = [kb.external_id(n) for n in range(len(kb))]
-    facts = {}
-    for number, id_ in enumerate(ids):
-        facts[id_] = (
-            float(kb.prior[number]), int(kb.tier[number]), kb.category_name(number),
-            sorted(kb.names(number)), set(kb.same_as(number)),
-            [bool(kb.spoken(lang)[number]) for lang in ("de", "en")],
-            bool(kb.shared("de", "en")[number]), kb.entity(id_) == number,
-        )  # fmt: skip
-    told = {}
-    for lang in LANGS:
-        for name, key in kb.starting(lang, ""):
-            entities, flags = kb.postings(key)
-            if kb.restored(key)[0] != lang:
-                continue
-            assert kb.key(lang, name) == key
-            found = [(n, kb.restored(k)) for n, k in kb.finder(lang)(f"{name} x")]
-            told[lang, name] = (
-                [ids[e] for e in entities], flags.tolist(), sorted(found), kb.is_stated(key),
-                kb.continues(lang)(name[:1]),
-                sorted((text, kb.restored(k)) for text, k in kb.starting(lang, name[:1])),
-            )  # fmt: skip
-    counts = {name: kb.manifest[name] for name in ("entities", "names", "languages", "tiers")}
-    return facts, told, counts, kb.manifest["scripts"]
-
-
-def linked(kb):
-    options = [LinkOptions(), LinkOptions(inventory="full", tiers=("core", "concept"))]
-    pairs = [pair for pair in (("de", "en"), ("en", "de")) if {*pair} <= {*kb.languages}]
-    linkers = [DictionaryLinker(kb, chosen) for chosen in options]
-    return [
-        [(m.start, m.end, linker.name(m.id), m.category) for m in mentions]
-        for linker in linkers
-        for pair in pairs
-        for mentions in linker.link(TEXTS, *pair)
-    ]
-
-
-@given(LOWER, UPPER)
-@settings(max_examples=15, phases=[Phase.explicit, Phase.generate])  # to shrink takes minutes
-def test_added_terms_are_as_a_base_built_whole(tmp_path_factory, below, above):
-    folder = tmp_path_factory.mktemp("layers") / str(next(folders))
-    below, above = list(of_lower(below)), list(of_upper(above))
-    build([Rows(below)], folder / "lower")
-    layers = add(terms(above), folder / "upper", upon=str(folder / "lower"))
-    build([Rows(below), Rows(above, "terms")], folder / "whole")
-    whole = KnowledgeBase.open(folder / "whole")
-    assert seen(layers) == seen(whole)
-    assert linked(layers) == linked(whole)
-
-
-def test_in_place_and_built_upon(tmp_path):
-    below = list(
-        of_lower([(n, 4.5, [("de", WORDS[n], 0), ("en", "Aal", 16)], True) for n in range(6)])
-    )
-    above = list(of_upper([(n, 9.0, [("en", WORDS[-n], 0)], ("o:2",), n > 2) for n in range(6)]))
-    build([Rows(below), Rows(above, "terms")], tmp_path / "whole")
-    expected = seen(KnowledgeBase.open(tmp_path / "whole"))
-    build([Rows(below)], tmp_path / "lower")
-    add(terms(above), tmp_path / "lower")
-    assert seen(KnowledgeBase.open(tmp_path / "lower")) == expected
-    build([Base(tmp_path / "lower")], tmp_path / "again")
-    assert seen(KnowledgeBase.open(tmp_path / "again")) == expected
-
-
 def row(id_, text, lang="en", **more):
     return Entity(id_, "term", 0, 9.0, **more), [Name(lang, text, int(Flag.LABEL))]
 
 
 def texts(folder):
     kb = KnowledgeBase.open(folder)
-    return sorted(name.text for n in range(len(kb)) for name in kb.names(n))
+    added = {name.text for g in kb.glossaries for _, names in g.rows for name in names}
+    return sorted({name.text for n in range(len(kb)) for name in kb.names(n)} | added)
 
 
 @pytest.fixture
@@ -172,8 +67,9 @@ def test_files_are_added_and_replaced(tmp_path, lower, place):
     kb = KnowledgeBase.open(folder)
     assert kb.signature != first
     assert [source["name"] for source in kb.manifest["sources"]] == ["rows", "b.csv", "a.csv"]
-    assert (kb.label(0, "en"), kb.label(0, "de")) == ("Vienna", "Wien")
-    assert kb.owner("t:1") == 1
+    assert [name.text for name in kb.names(0)] == ["Wien", "Vienna"]
+    assert [name.text for name in kb.names("t:1")] == ["hammer"]
+    assert (kb.manifest["entities"], kb.manifest["languages"]) == (2, {"de": 1, "en": 2})
 
 
 def test_terms_upon_terms(tmp_path, lower):
@@ -181,17 +77,21 @@ def test_terms_upon_terms(tmp_path, lower):
     add(terms([row("t:2", "sled"), row("t:1", "Amboss", "de")], "b"), tmp_path / "two",
         upon=str(tmp_path / "one"))  # fmt: skip
     kb = KnowledgeBase.open(tmp_path / "two")
-    assert [kb.external_id(n) for n in range(len(kb))] == ["x:1", "t:1", "t:2"]
     assert texts(tmp_path / "two") == ["Amboss", "Vienna", "anvil", "sled"]
-    assert np.flatnonzero(kb.shared("de", "en")).tolist() == [1]
+    assert list(kb.terms("de", "en")) == [("t:1", "Amboss", "term")]
+    build([Base(tmp_path / "two")], tmp_path / "whole")
+    whole = KnowledgeBase.open(tmp_path / "whole")
+    assert [whole.external_id(n) for n in range(len(whole))] == ["t:1", "t:2", "x:1"]
 
 
-def test_two_ids_of_one_source_stay_two(tmp_path):
+def test_a_term_that_states_an_id_of_the_base_is_its_entity(tmp_path):
     build([Rows([row("wd:Q1", "Vienna", same_as=("gn:1",))])], tmp_path / "lower")
-    own = [row("wd:Q2", "Wien", same_as=("gn:1",)), row("t:1", "Wean", same_as=("gn:1",))]
-    add(terms(own, "a"), tmp_path / "upper", upon=str(tmp_path / "lower"))
-    kb = KnowledgeBase.open(tmp_path / "upper")
-    assert [kb.external_id(n) for n in range(len(kb))] == ["wd:Q1", "wd:Q2"]
+    rows = [row("t:1", "Wean", "de", same_as=("gn:1",)), row("t:2", "Wean-Stadt", "de")]
+    kb = add(terms(rows, "a"), tmp_path / "upper", upon=str(tmp_path / "lower"))
+    linker = DictionaryLinker(kb)
+    (source,), (output,) = linker.link(["In Wean"], "de", "en"), linker.link(["Vienna"], "en", "de")
+    assert [(m.text, linker.name(m.id)) for m in source] == [("Wean", "wd:Q1")]
+    assert [m.id for m in output] == [m.id for m in source]
 
 
 def test_moved_together(tmp_path, lower):
@@ -224,12 +124,7 @@ def test_forbidden_names_are_kept_and_never_linked(tmp_path, lower):
         (Entity("t:2", "term", 0, 9.0), [Name("en", "Vienna", banned)]),
     ]
     kb = add(terms(rows), tmp_path / "upper", upon=str(lower))
-    number = kb.entity("t:1")
-    assert number is not None
-    assert kb.forbidden("en") == [("portable", number), ("Vienna", kb.entity("t:2"))]
-    assert kb.forbidden("de") == [("Klapp", number)]
-    assert kb.forbidden("fr") == []
-    assert [name.text for name in kb.names(number, ("en",))] == ["laptop"]
+    assert [name.text for name in kb.names("t:1", ("en",))] == ["laptop"]
     linker = DictionaryLinker(kb, LinkOptions(inventory="full"))
     (mentions,) = linker.link(["A portable laptop in Vienna"], "en", "de")
     assert [(m.text, linker.name(m.id)) for m in mentions] == [("laptop", "t:1"), ("Vienna", "x:1")]
@@ -246,14 +141,82 @@ def test_forbidden_names_are_kept_and_never_linked(tmp_path, lower):
         ("ru", "тип", "типа, типов", ["типа", "типов"]),
         ("de", "Bericht", "Berichterstatter", ["Bericht"]),
         ("de", "Rat", "der Ratte", []),
+        ("en", "IT", "IT does it", ["IT"]),
+        ("en", "C++", "C++ or C", ["C++"]),
+        ("en", "check-in", "the check in, a Check-In", ["check in", "Check-In"]),
+        ("zh", "合同条款", "本合同条款有效", ["合同条款"]),
     ],
 )
-def test_terms_in_other_forms(tmp_path, lang, term, text, expected):
-    rows = [(Entity("t:1", "term", 0, 9.0), [Name(lang, term, 16), Name("en", "x y", 16)])]
-    build([Rows([row("x:1", "Wien", lang), row("x:1", "Vienna")])], tmp_path / "lower")
-    kb = add(terms(rows), tmp_path / "upper", upon=str(tmp_path / "lower"))
-    (mentions,) = DictionaryLinker(kb).link([text], lang, "en")
+def test_terms_in_other_forms(lang, term, text, expected):
+    mentions = TermFinder([Form(term, "t:1")], lang).find(text)
     assert [mention.text for mention in mentions] == expected
+    assert [text[m.start : m.end] for m in mentions] == expected
+
+
+def test_only_what_is_in_a_compound_is_doubtful():
+    finder = TermFinder([Form("Klausel", "t:1"), Form("Klauselart", "t:2")], "de")
+    mentions = finder.find("Klauselarten, Sonderklauseln, Klausel")
+    assert [(m.text, m.id, m.doubtful) for m in mentions] == [
+        ("Klauselarten", "t:2", False), ("klausel", "t:1", True), ("Klausel", "t:1", False),
+    ]  # fmt: skip
+
+
+WORDS = ("red", "house", "redhouse", "big", "x")
+
+
+@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=1, max_size=3), max_size=6),
+       st.lists(st.sampled_from(WORDS), max_size=12))  # fmt: skip
+def test_matches_are_exclusive_and_maximal(forms, words):
+    text = " ".join(words)
+    forms = {" ".join(form) for form in forms}
+    mentions = TermFinder([Form(form, form) for form in forms], "ga").find(text)
+    spans = [(m.start, m.end) for m in mentions]
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    padded = f" {text} "
+    every = [(at, at + len(f)) for f in forms for at in range(len(text))
+             if padded.startswith(f" {f} ", at)]  # fmt: skip
+    for start, end in every:  # a naive search finds nothing that is left out and longer
+        rivals = [s for s in spans if s[0] < end and start < s[1]]
+        assert any(b - a >= end - start for a, b in rivals)
+    assert set(spans) <= set(every)
+
+
+def glossary(*rows):
+    fields = ("source", "target", "forbidden", "untranslatable", "case", "segment")
+    plain = ("", "", False, False, False, None)
+    made = [SimpleNamespace(**dict(zip(fields, (*row, *plain[len(row) :]), strict=True)))
+            for row in rows]  # fmt: skip
+    return TermPair(made, "en", "de")
+
+
+@pytest.mark.parametrize(
+    ("rows", "source", "target", "segment", "expected"),
+    [
+        ([("clause", "Klausel")], "two clauses and a clause", "Klauselarten", None,
+         [("kept", "clauses", "Klausel"), ("term", "clause", None)]),
+        ([("laptop", "Laptop"), ("laptop", "Notebook")], "a laptop", "ein Notebook", None,
+         [("kept", "laptop", "Notebook")]),
+        ([("laptop", "Laptop"), ("laptop", "Klapprechner", True)], "a laptop", "Klapprechner", None,
+         [("term", "laptop", None), ("forbidden", "laptop", "Klapprechner")]),
+        ([("laptop", "Klapprechner", True)], "a computer", "Klapprechner", None, []),
+        ([("", "Handy", True)], "a phone", "ein Handy", None, [("forbidden", None, "Handy")]),
+        ([("", "Handy", True), ("case", "Handy Hülle")], "case", "eine Handy Hülle", None,
+         [("kept", "case", "Handy Hülle")]),
+        ([("SAP", "", False, True)], "SAP, SAP", "SAP und sap", None,
+         [("kept", "SAP", "SAP"), ("untranslatable", "SAP", None)]),
+        ([("Apple", "Apple", False, False, True)], "Apple, apple", "Apfel", None,
+         [("term", "Apple", None)]),
+        ([("big house", "großes Haus", False, False, False, "7")], "big house", "Haus", "7",
+         [("term", "big house", None)]),
+        ([("big house", "großes Haus", False, False, False, "7")], "big house", "Haus", "8", []),
+        ([("house", "Haus"), ("big house", "Villa")], "a big house", "ein Haus", None,
+         [("term", "big house", None)]),
+    ],
+)  # fmt: skip
+def test_terms_of_a_translation(rows, source, target, segment, expected):
+    findings = find_terms(source, target, glossary(*rows), segment)
+    assert [(f.kind, f.source and f.source.text, f.output and f.output.text)
+            for f in findings] == expected  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.kobe.alarms import Explanation
+from steelyard.kobe.alarms import SITUATIONS, Around, Explanation, features, model
 from steelyard.kobe.annotations import AnnotatedLinker
-from steelyard.kobe.confidence import SITUATIONS, Around, features, model
 from steelyard.kobe.explaining import ALARMS, KINDS, EntityNames, Evidence, Finding, explain
 from steelyard.kobe.matching import match, pair_all
 from steelyard.kobe.mention import LinkedTexts, Mention, Mentions
@@ -213,12 +212,11 @@ def test_doubtful_mentions_change_only_one_for_one(source, output, expected):
     [
         ("Wien: sie traf Claudia Muntschick.", "Vienna: she met Claudia Muntschick.", set()),
         ("Wien: sie traf das Amt.", "Vienna: she met the Foreign Office.", set()),
-        ("Wien: sie traf ihn.", "Vienna: she met Olaf Tschentscher.",
-         {("added", "Olaf Tschentscher")}),
+        ("Wien: sie traf ihn.", "Vienna: she met Olaf Tschentscher.", set()),
         ("Sie fuhr nach Potsdam.", "She went to Olaf Tschentscher.",
          {("changed", "Olaf Tschentscher")}),
         ("Sie fuhr nach Frankreich, Wien.", "She went to Olaf Tschentscher, Vienna.",
-         {("lost", None), ("added", "Olaf Tschentscher")}),
+         {("lost", None)}),
     ],
 )  # fmt: skip
 def test_names_unlike_anything_in_the_source(source, output, expected, small_kb):
@@ -366,14 +364,14 @@ def test_what_the_reference_loses_is_not_shown_and_all_shows_it(small_kb):
     bad = "On 3 March 2019 he went to Vienna for little."
     report = report_of({"A": [bad], "B": [GOOD]}, small_kb, {"ref": [bad]})
     assert report.n_missed == 0
-    assert (report.alarms, report.lost) == ((), ())
+    assert report.alarms == ()
     assert report.n_alarms == report.n_below == 2
     everything = report.cut_at(0.0)
     assert {alarm.source for alarm in everything.alarms} == {"1.234", "Euro"}
     assert everything.n_below == 0
     assert report.scores == everything.scores
     reference = report_of({"A": [bad], "B": [GOOD]}, small_kb, {"ref": [GOOD]})
-    assert {e.text for e in reference.lost} == {"1.234", "Euro"}
+    assert {alarm.source for alarm in reference.alarms} == {"1.234", "Euro"}
     assert reference.alarms[0].why == "kept by 1 of 1 others and the reference"
 
 
@@ -405,7 +403,7 @@ def test_undecided_mentions_are_counted_and_never_listed():
     assert report.n_source_entities == 1
     assert report.scores == {"A": 100.0, "B": 0.0}
     assert report.n_undecided == 2
-    assert [e.text for e in report.cut_at(0.0).lost] == ["Rome"]
+    assert [alarm.source for alarm in report.cut_at(0.0).alarms] == ["Rome"]
     rows = [json.loads(line) for line in report.jsonl()]
     assert rows[0]["counts"] == {"undecided": 1}
     assert rows[0]["entities"][0]["confidence"] is None
@@ -467,11 +465,6 @@ def test_terms_that_are_not_used(small_kb, tmp_path: Path, capsys):
     }
     people = {"ref": ["The disc is missing.", "Clean the disc.", "Vienna"]}
     report = sy.kobe.score(sources, outputs, src="de", tgt="en", references=people, kb=str(base))
-    (term,) = report.to_dict()["terms"]
-    assert (term["source"], term["used"], term["missed"]) == ("Drehteller", 1, 3)
-    assert set(term["expected"]) == {"turntable", "rotary plate"}
-    assert {"system": "A", "segment": "2"} in term["segments"]
-    assert "Terms not used" in [table.title for table in report.details()]
     # A term has to be used whoever else ignores it.
     assert sum(alarm.group == "term" for alarm in report.alarms) == 3
 

@@ -297,17 +297,17 @@ def _table(result: dict[str, Any]) -> Table:
 def _show_entity(base: KnowledgeBase, id_: str, output: OutputOptions) -> None:
     from steelyard.kobe.options import TIERS
 
-    index = base.entity(id_)
-    if index is None:
+    index = base.entity(id_)  # a term that was added has none
+    thing = id_ if index is None else index
+    if not (entity_names := sorted(base.names(thing))):
         raise UsageError(f"no entity '{id_}' in {base.path}")
-    entity_names = sorted(base.names(index))
     result: dict[str, Any] = {
         "id": id_,
-        "label": base.label(index),
-        "category": base.category_name(index),
-        "tier": TIERS[base.tier[index]],
-        "prior": round(float(base.prior[index]), 4),
-        "same_as": base.same_as(index)[1:],
+        "label": base.label(thing),
+        "category": base.category_name(thing),
+        "tier": TIERS[0 if index is None else base.tier[index]],
+        "prior": None if index is None else round(float(base.prior[index]), 4),
+        "same_as": [] if index is None else base.same_as(index)[1:],
         "names": [{"lang": name.lang, "name": name.text} for name in entity_names],
         "warnings": [],
     }

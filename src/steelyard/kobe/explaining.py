@@ -30,7 +30,7 @@ from steelyard.kobe.linking.names import (
     romanise,
 )
 from steelyard.kobe.matching import Pairs, pair_candidates
-from steelyard.kobe.mention import Linker, Mention, Mentions
+from steelyard.kobe.mention import Id, Linker, Mention, Mentions
 
 Kind = Literal["found", "lost", "changed", "copied", "added", "missed", "undecided"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -131,9 +131,9 @@ class EntityNames:
         self.kb = kb if isinstance(kb, KnowledgeBase) and lang else None
         self.lang = lang or ""
         self.scripts = scripts(lang) if lang else frozenset[str]()
-        self._cache: dict[int, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+        self._cache: dict[Id, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
-    def _look_up(self, entity: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _look_up(self, entity: Id) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the names of an entity, labels first, and the labels alone."""
         if entity not in self._cache:
             every = [] if self.kb is None else self.kb.names(entity, (self.lang, UNSTATED))
@@ -152,7 +152,7 @@ class EntityNames:
 
     def of(self, mention: Mention) -> tuple[str, ...]:
         """Return the names of the likeliest readings of a mention, labels first."""
-        ids = [entity for entity in mention.readings[:_READINGS] if isinstance(entity, int)]
+        ids = mention.readings[:_READINGS]
         return tuple(dict.fromkeys(name for entity in ids for name in self._look_up(entity)[0]))
 
     def labels(self, mention: Mention) -> tuple[str, ...]:
@@ -186,7 +186,6 @@ class EntityNames:
 _PARTS = re.compile(r"[\s·・‧]+")  # between the parts of a person's name
 _LEAST = 3  # letters of a name that is searched as it is
 _DERIVED, _ENDING = 5, 4  # letters that a derived word shares with a name, and that it may lack
-_TERM_ENDINGS = frozenset(("", "s", "es", "n", "en", "e", "er", "em", "ns", "ens", "a", "i"))
 _COUNTED = ("ordinal", "date")  # written with letters or a dot, or without: 24th, 24.
 _SHOUTED, _SEVERAL = 4, 8  # letters of a name in capitals, and of several words without
 _UNSPACED = "\u0e00"  # scripts from here on are mostly written without blanks
@@ -245,17 +244,14 @@ def _find_derived(name: str, output: str, linked: Spans, mention: Mention) -> Me
     >>> [_find_derived(name, "Viennese", [], a) is None for name in ("Vienna", "Viet Nam")]
     [False, True]
     """
-    if len(name) < _DERIVED or name[:1] >= _UNSPACED:
+    if len(name) < _DERIVED or name[:1] >= _UNSPACED or mention.group == "term":
         return None
     ending = _ENDING if mention.group in ("place", "name") else 0
     stem = name[: max(_DERIVED, len(name) - ending)]
     for word in re.finditer(rf"\b{re.escape(stem)}\w*", output, re.IGNORECASE):
-        tail = word[0][len(stem) :]
-        # A form or a compound of a term: sleds, but not sledge.
-        if mention.group != "term" or tail in _TERM_ENDINGS or len(tail) > _ENDING:
-            place = _placed(mention, output, word.span(), linked)
-            if place is not None:
-                return place
+        place = _placed(mention, output, word.span(), linked)
+        if place is not None:
+            return place
     return None
 
 
@@ -329,11 +325,8 @@ def _goes_on(beside: str, letter: str) -> bool:
 #: Ways of writing names that nothing in the source stands for; titles, abbreviations and quotations
 #: are mostly translations.
 _STRANGE = frozenset({"person", "single", "listed", "mixed", "foreign"})
-#: Those that are errors although nothing in the source seems to be lost.
-_NEW = frozenset({"person", "single"})
 #: Places that may be replaced by an unknown name; others have names in all languages.
 _SMALL_PLACES = frozenset({"city", "place", "airport"})
-_LATIN = 0.9  # share of letters
 _COMPOUND = 6  # letters of a word that a longer word may begin with
 _NEARLY = 0.8  # similarity from which on two words are one name
 
@@ -341,11 +334,6 @@ _NEARLY = 0.8  # similarity from which on two words are one name
 @lru_cache(maxsize=1 << 12)
 def _words_of(source: str) -> Any:
     return pieces(source)  # once for all systems
-
-
-@lru_cache(maxsize=1 << 12)
-def _is_latin(source: str) -> bool:
-    return script_share(source, frozenset({"LATIN"})) > _LATIN
 
 
 def _is_like(name: str, source: str) -> bool:
@@ -508,9 +496,6 @@ class _Segment:
             for i in self.open():
                 self._settle(i, "undecided" if self.source[i].doubtful else "lost", None)
         added = [m for m in self.free if not m.doubtful]
-        if self.names.scripts == {"LATIN"} and _is_latin(self.source_text or ""):
-            spans = [(f.output.start, f.output.end) for f in self.findings.values() if f.output]
-            added += self._strangers(_NEW, spans)
         wanted = self._readings(range(len(self.source))) if added else set()
         return [self.findings[i] for i in range(len(self.source))] + [
             Finding("added", None, m, not wanted.isdisjoint(m.readings)) for m in added

@@ -1,4 +1,4 @@
-"""What KoBE found: the score of every system, recall by group, what is lost and what is added."""
+"""What KoBE found: the score of every system, recall by group, and what to look at."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from steelyard.core.display import (
 from steelyard.core.options import check_share
 from steelyard.core.table import Column, Frame, Table, frame
 from steelyard.core.text import listed, plural
-from steelyard.kobe.alarms import AddedEntity, Alarm, Explanation, LostEntity, TermUse
+from steelyard.kobe.alarms import Alarm, Explanation
 from steelyard.kobe.explaining import KINDS, Finding
 
 _LISTED = 50  # entities or alarms in JSON
@@ -131,7 +131,7 @@ class KobeReport(Result):
     json_keys: ClassVar[Mapping[str, str]] = keys(
         "src tgt against signature n_segments n_without_entities n_source_entities n_missed "
         "counted measure coverage systems categories groups cut rests_on n_alarms n_below "
-        "n_undecided alarms=first_alarms terms lost added meaning questions warnings"
+        "n_undecided alarms=first_alarms meaning questions warnings"
     )
 
     src: str | None
@@ -221,21 +221,6 @@ class KobeReport(Result):
     def first_alarms(self) -> tuple[Alarm, ...]:
         """The alarms in JSON."""
         return self.alarms[:_LISTED]
-
-    @cached_property
-    def lost(self) -> tuple[LostEntity, ...]:
-        """The entities that systems lose, the surest first."""
-        return tuple(self.explanation.lost(self.cut)[:_LISTED])
-
-    @cached_property
-    def added(self) -> tuple[AddedEntity, ...]:
-        """The entities that systems add, the surest first."""
-        return tuple(self.explanation.added(self.cut)[:_LISTED])
-
-    @cached_property
-    def terms(self) -> tuple[TermUse, ...]:
-        """Terms of a glossary, and whether outputs use them."""
-        return tuple(self.explanation.terms())
 
     def findings(self, systems: Sequence[str] | None = None) -> Iterator[tuple[str, int, Finding]]:
         """Yield system, segment and finding of every entity, however doubtful."""
@@ -364,18 +349,12 @@ class KobeReport(Result):
         return list(self.details())
 
     def details(self) -> tuple[Table, ...]:
-        """Return recall and precision, recall by group, what to look at, what is lost and added."""
+        """Return recall and precision, recall by group, and what to look at."""
         tables = [replace(self.table(), notes=self.questions)]  # scores have the meaning below
         if [c.category for c in self.categories] != ["entity"]:
             tables.append(self.category_table())
         if self.n_alarms:
             tables.append(self.look_table(_SHOWN))
-        if any(term.missed for term in self.terms):
-            tables.append(self.terms_table(_SHOWN))
-        if self.lost or self.n_missed:
-            tables.append(self.lost_table(_SHOWN))
-        if self.added:
-            tables.append(self.added_table(_SHOWN))
         return tuple(tables)
 
     def category_table(self) -> Table:
@@ -417,31 +396,14 @@ class KobeReport(Result):
         notes = [self.cut_note()] if self.n_alarms else []
         if len(self.alarms) > n:
             notes.append(f"{len(self.alarms) - n:,} more are in the file of explanations.")
+        if self.n_missed:
+            what = f"{plural(self.n_missed, 'mention')} that no system and no human translation has"
+            notes.append(f"{what}: taken for misses of the linker, not listed.")
         if self.n_undecided:
             what = plural(self.n_undecided, "mention")
             verb = "is" if self.n_undecided == 1 else "are"
             notes.append(f"{what} may be part of a longer name, and {verb} left undecided.")
         return table_of(self.alarms[:n], columns, "Names and numbers to look at", notes)
-
-    def lost_table(self, n: int = 20) -> Table:
-        """Return the entities that systems lose, the surest first."""
-        columns = (Field("text", "entity"), Field("id"), Field("category"),
-                   Field("lost", digits=0), Field("wanted", "of", digits=0),
-                   Field("confidence", digits=2), Field("by"))  # fmt: skip
-        missed = f"{plural(self.n_missed, 'mention')} that no system and no human translation has: "
-        notes = (missed + "taken for misses of the linker, not listed.",) if self.n_missed else ()
-        return table_of(self.lost[:n], columns, "Most often lost", notes)
-
-    def added_table(self, n: int = 20) -> Table:
-        """Return the entities that outputs have and their sources have not, the surest first."""
-        columns = (Field("text", "entity"), Field("id"), Field("category"),
-                   Field("added", digits=0), Field("confidence", digits=2),
-                   Field("by"))  # fmt: skip
-        return table_of(self.added[:n], columns, f"Most often added: not in the {self.what}")
-
-    def terms_table(self, n: int = 20) -> Table:
-        """Return the terms of a glossary that outputs do not use."""
-        return TermUse.table(self.terms, n)
 
     def sentence(self) -> str:
         """Say how many entities each system keeps; nothing where the score is another share."""

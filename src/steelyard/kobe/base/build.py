@@ -1,8 +1,8 @@
 """Building a knowledge base: read, merge, index; whole or not at all.
 
 Memory does not grow with the input: records, names and ids go into tables of DuckDB, which spill to
-disk where memory ends, and a trie is built for some millions of names at a time. The same sources
-give the same bytes.
+disk where memory ends; the trie of all names takes some 120 bytes for each while it is built. The
+same sources give the same bytes.
 
 Records of one id are one entity. Records of different sources become one where an id that one of
 them claims (`Entity.same_as`) is the other's, or is claimed by both. Two ids of the same source
@@ -50,13 +50,11 @@ from steelyard.kobe.base.codec import (
     spelling,
     written_in,
 )
-from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, folding_version, trie_name
+from steelyard.kobe.base.knowledge import FORMAT, MANIFEST, TRIE, folding_version
 from steelyard.kobe.linking.wordforms import fold
 from steelyard.kobe.options import TIERS
 
 _MEMORY = "1GB"
-#: Names in one trie; building one takes some 120 bytes of memory for each of them.
-NAMES_PER_TRIE = 4_000_000
 _BATCH = 200_000  # rows that are handed over at a time
 _STEP = 50_000  # records between two calls of progress
 
@@ -79,7 +77,6 @@ def build(
     limits: Limits | Sequence[Limits] | None = None,
     force: bool = False,
     progress: Progress = lambda *_: None,
-    names_per_trie: int = NAMES_PER_TRIE,
 ) -> dict[str, Any]:
     """Build a knowledge base from sources; give its manifest.
 
@@ -95,8 +92,6 @@ def build(
         Replace `out` if it exists.
     progress
         Called with what is done, how many and of how many.
-    names_per_trie
-        Names that one trie holds at most, or little more: its memory while it is built.
     """
     need_extra("kobe", "a knowledge base", "marisa_trie")
     each = [limits or Limits()] * len(sources) if not isinstance(limits, Sequence) else list(limits)
@@ -106,7 +101,7 @@ def build(
             if not _size(db, "names"):
                 names = ", ".join(source.name for source in sources)
                 raise InputError("no names were found in it", path=names)
-            facts = _merge(db, fresh, progress) | _index(db, fresh, progress, names_per_trie)
+            facts = _merge(db, fresh, progress) | _index(db, fresh, progress)
         manifest = _manifest(fresh, sources, counts, facts)
         text = json.dumps(manifest, ensure_ascii=False, indent=1) + "\n"
         (fresh / MANIFEST).write_text(text, encoding="utf-8")
@@ -400,64 +395,55 @@ _KEYS = "CREATE TABLE keys AS SELECT lang, name, first, count(*) AS n FROM posti
 #: In which language an entity is rather called by its main name.
 _LANGUAGE = f"CASE lang WHEN 'en' THEN 0 WHEN '{UNSTATED}' THEN 1 ELSE 2 END::UTINYINT"
 _LETTERS = "SELECT lang, first, count(*) FROM keys GROUP BY lang, first ORDER BY lang, first"
-_IN_SHARD = "JOIN letters USING (lang, first) WHERE shard = ? ORDER BY lang, name"
 _SPEECH = """
 CREATE TABLE speech AS SELECT DISTINCT part, entity FROM postings JOIN letters USING (lang, first)
 """
 
 
-def _index(db: Any, folder: Path, progress: Progress, names_per_trie: int) -> dict[str, Any]:
-    """Write tries, postings and the languages of entities; give what the manifest says."""
-    total = _size(db, "names")
-    progress("indexing names", 0, total)
+def _index(db: Any, folder: Path, progress: Progress) -> dict[str, Any]:
+    """Write trie, postings and the languages of entities; give what the manifest says."""
+    import marisa_trie
+
+    progress("indexing names", 0, _size(db, "names"))
     for table in (_SPELT, "DROP TABLE names", _MAINS, _POSTINGS, _KEYS):
         db.execute(table)
-    letters = _letters(db, names_per_trie)
-    labels = _Labels(_size(db, "entities"))
-    extra, numbers, flags = [np.zeros(1, "<u4")], [np.empty(0, "<u4")], [np.empty(0, "|u1")]
-    tries: list[dict[str, Any]] = []
-    n_keys = n_pairs = 0
+    keys = db.execute("SELECT lang || chr(9) || name AS key, n FROM keys ORDER BY lang, name")
+    columns = keys.fetchnumpy()
+    names, counts = marisa_trie.Trie(iter(columns["key"])), columns["n"]
+    names.save(str(folder / TRIE))
+    ids = np.fromiter(map(names.key_id, columns["key"]), np.int64, count=len(names))
+    rows = db.execute(
+        f"SELECT entity, flags, spellings, {_LANGUAGE} AS rank"
+        " FROM postings JOIN entities USING (entity) ORDER BY lang, name, prior DESC, entity"
+    ).fetchnumpy()
+    order = np.argsort(np.repeat(ids, counts), kind="stable")
+    lengths = np.empty(len(ids), np.int64)
+    lengths[ids] = counts
+    numbers = rows["entity"][order].astype("<u4")
+    flags = rows["flags"][order].astype("|u1")
+    np.save(folder / "extra.npy", np.concatenate(([0], np.cumsum(lengths - 1))).astype("<u4"))
+    np.save(folder / "entities.npy", numbers)
+    np.save(folder / "flags.npy", flags)
     with SpellingWriter(folder) as spellings:
-        for shard in range(letters[-1].shard + 1):
-            ids, counts = _trie(db, shard, folder)
-            rows = db.execute(
-                f"SELECT entity, flags, spellings, {_LANGUAGE} AS rank"
-                " FROM postings JOIN entities USING (entity)"
-                f" {_IN_SHARD}, prior DESC, entity",
-                (shard,),
-            ).fetchnumpy()
-            order = np.argsort(np.repeat(ids, counts), kind="stable")
-            lengths = np.empty(len(ids), np.int64)
-            lengths[ids] = counts
-            extra.append((np.cumsum(lengths - 1) + n_pairs - n_keys).astype("<u4"))
-            numbers.append(rows["entity"][order].astype("<u4"))
-            flags.append(rows["flags"][order].astype("|u1"))
-            cases, lines = _spellings(db, shard, rows["spellings"], order)
-            spellings.write(cases, lines)
-            labels.see(numbers[-1], flags[-1], cases, rows["rank"][order], n_pairs)
-            first = next(f"{row.lang}\t{row.first}" for row in letters if row.shard == shard)
-            tries.append({"first": first, "base": n_keys, "keys": len(ids)})
-            n_keys, n_pairs = n_keys + len(ids), n_pairs + len(order)
-            progress("indexing names", n_pairs, total)
-    for name, parts in (("extra", extra), ("entities", numbers), ("flags", flags)):
-        np.save(folder / f"{name}.npy", np.concatenate(parts))
-    np.save(folder / "labels.npy", labels.pair.astype("<u4"))
+        cases, lines = _spellings(db, rows["spellings"], order)
+        spellings.write(cases, lines)
+    ranks = rows["rank"][order] * 4 + (flags & int(Flag.LABEL) == 0) * 2 + (cases & MAIN == 0)
+    np.save(folder / "labels.npy", _labels(_size(db, "entities"), numbers, ranks).astype("<u4"))
+    letters = _letters(db)
     scripts: dict[str, Counter[str]] = defaultdict(Counter)
     for row in letters:
         scripts[row.lang][script(row.first)] += row.names
     return {
-        "names": n_keys,
-        "postings": n_pairs,
+        "names": len(ids),
+        "postings": len(order),
         "languages": {lang: counts.total() for lang, counts in scripts.items()},
-        "letters": {lang: dict(sorted(counts.items())) for lang, counts in scripts.items()},
         "scripts": {lang: written_in(counts) for lang, counts in scripts.items()},
         "speech": _write_speech(db, folder),
-        "tries": tries,
     }
 
 
 class _Letter(NamedTuple):
-    """Names of a language that share their first letter: which trie they are in, and how many.
+    """Names of a language that share their first letter, and how many they are.
 
     ``part`` is the language, or the script where the language is not stated.
     """
@@ -465,70 +451,37 @@ class _Letter(NamedTuple):
     lang: str
     first: str
     part: str
-    shard: int
     names: int
 
 
-def _letters(db: Any, names_per_trie: int) -> list[_Letter]:
-    """List first letters in order; tries are cut between them, where there are enough names."""
-    letters: list[_Letter] = []
-    shard = n = 0
-    for lang, first, names in db.execute(_LETTERS).fetchall():
-        if n >= names_per_trie:
-            shard, n = shard + 1, 0
-        n += names
-        part = f"{lang}-{script(first)}" if lang == UNSTATED else lang
-        letters.append(_Letter(lang, first, part, shard, names))
-    columns = zip(_Letter._fields, zip(*letters, strict=True), "OOOii", strict=True)
+def _letters(db: Any) -> list[_Letter]:
+    """List the first letters of names, in order."""
+    letters = [
+        _Letter(lang, first, f"{lang}-{script(first)}" if lang == UNSTATED else lang, names)
+        for lang, first, names in db.execute(_LETTERS).fetchall()
+    ]
+    columns = zip(_Letter._fields, zip(*letters, strict=True), "OOOi", strict=True)
     db.register("letters", {name: np.array(column, kind) for name, column, kind in columns})
     return letters
 
 
-def _trie(db: Any, shard: int, folder: Path) -> tuple[Any, Any]:
-    """Build and write one trie; give per sorted key its id and how many entities it has."""
-    import marisa_trie
-
-    rows = db.execute(f"SELECT lang || chr(9) || name AS key, n FROM keys {_IN_SHARD}", (shard,))
-    columns = rows.fetchnumpy()
-    names = marisa_trie.Trie(iter(columns["key"]))
-    names.save(str(folder / trie_name(shard)))
-    ids = np.fromiter(map(names.key_id, columns["key"]), np.int64, count=len(names))
-    return ids, columns["n"]
-
-
-class _Labels:
-    """Finds the main name of each entity: in English, else of no stated language, else in any."""
-
-    def __init__(self, entities: int) -> None:
-        self.pair = np.full(entities, NO_PLACE, np.int64)
-        self._rank = np.full(entities, 255, np.uint8)
-
-    def see(
-        self,
-        entities: NDArray[np.uint32],
-        flags: NDArray[np.uint8],
-        cases: NDArray[np.uint8],
-        languages: NDArray[np.uint8],
-        start: int,
-    ) -> None:
-        """Look at further pairs, numbered from `start`; of two as good the first stays."""
-        ranks = languages * 4 + (flags & int(Flag.LABEL) == 0) * 2 + (cases & MAIN == 0)
-        order = np.lexsort((np.arange(len(ranks)), ranks, entities))
-        _, first = np.unique(entities[order], return_index=True)
-        best = order[first]
-        best = best[ranks[best] < self._rank[entities[best]]]
-        self._rank[entities[best]] = ranks[best]
-        self.pair[entities[best]] = best + start
+def _labels(n: int, entities: NDArray[np.uint32], ranks: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Give the pair of each entity's main name: in English, else of no language, else in any."""
+    order = np.lexsort((ranks, entities))
+    pairs = np.full(n, NO_PLACE, np.int64)
+    named, first = np.unique(entities[order], return_index=True)
+    pairs[named] = order[first]
+    return pairs
 
 
 def _spellings(
-    db: Any, shard: int, counts: NDArray[np.int64], order: NDArray[np.int64]
+    db: Any, counts: NDArray[np.int64], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint8], list[str]]:
-    """Give the bytes of all postings of a shard in their order, and the lines of those listed."""
+    """Give the bytes of all postings in their order, and the lines of those listed."""
     rows = db.execute(
         "SELECT spelling, mains.place IS NOT NULL AS main FROM spelt JOIN entities USING (entity)"
-        f" LEFT JOIN mains USING (lang, entity, place) {_IN_SHARD}, prior DESC, entity, place",
-        (shard,),
+        " LEFT JOIN mains USING (lang, entity, place)"
+        " ORDER BY lang, name, prior DESC, entity, place"
     ).fetchnumpy()
     texts, ends = rows["spelling"].tolist(), np.cumsum(counts)
     starts = ends - counts

@@ -3,7 +3,7 @@
 It is one folder, written once by :func:`~steelyard.kobe.base.build.build` and opened by memory map:
 
 - ``manifest.json``: what it holds, where that is from, licences, and the hash of every file
-- ``aliases*.marisa``: tries of ``language TAB folded name``; several if there are many names
+- ``aliases.marisa``: a trie of ``language TAB folded name``
 - ``extra.npy``: for each name how many more entities than names stand before it in the next three
 - ``entities.npy``: entity numbers, most probable first
 - ``flags.npy``: what is known of the name for that entity (`codec.Flag`)
@@ -23,8 +23,8 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError, hint, need_extra
 from steelyard.kobe.base.codec import (
-    KEPT_IF_ANY,
     MAIN,
     NO_PLACE,
     STATED,
@@ -46,25 +45,22 @@ from steelyard.kobe.base.codec import (
     Name,
     Spellings,
     array,
-    cleaned,
-    name_flags,
     rank,
-    script,
     spelt,
     trie,
-    written_in,
 )
 from steelyard.kobe.languages import primary
 from steelyard.kobe.linking.wordforms import fold
-from steelyard.kobe.options import TIERS
+from steelyard.kobe.mention import Id
 
 FORMAT = 2
 MANIFEST = "manifest.json"
+TRIE = "aliases.marisa"
 #: Glossaries that were added, one in a line.
 TERMS = "terms.jsonl"
 EMBEDDED = "embedded"
 _HASHED = 1 << 18  # bytes up to which a file is hashed when a base is opened
-_STATED, _KEPT_IF_ANY = int(STATED), int(KEPT_IF_ANY)
+_STATED = int(STATED)
 _UNSTATED, _LABEL, _FORBIDDEN = int(Flag.UNSTATED), int(Flag.LABEL), int(Flag.FORBIDDEN)
 _FEW = 20  # entities that are looked for one by one; for more of them all names are sorted
 _PROBES = (
@@ -82,11 +78,6 @@ def folding_version() -> str:
     """Return a short hash of how names are folded: a base must be folded as texts are."""
     folded = [fold(probe, lang) for probe in _PROBES for lang in ("en", "tr", "mul")]
     return hashlib.sha256(repr(folded).encode()).hexdigest()[:12]
-
-
-def trie_name(number: int) -> str:
-    """Give the file name of a trie."""
-    return f"aliases-{number}.marisa" if number else "aliases.marisa"
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -167,13 +158,11 @@ class KnowledgeBase:
         self.tier: NDArray[np.uint8] = array(path, "tier", np.uint8)
         self._ids = Ids(path, "ids")
         self._speech: NDArray[np.uint8] = array(path, "speech", np.uint8)
-        self._firsts = [part["first"] for part in manifest["tries"]]
-        #: Tries, each with its first key; that of added terms comes last.
-        self._tries = [
-            (trie(path / trie_name(i)), int(part["base"]))
-            for i, part in enumerate(manifest["tries"])
-        ]
+        self._trie = trie(path / TRIE)
         self._spoken: dict[str, Bools] = {}
+        self.glossaries: list[Glossary] = []
+        #: Category and names of the entities that terms were added to, or that are terms.
+        self._terms: dict[Id, tuple[str, list[Name]]] = {}
         self._asked = 0  # entities whose names were asked for
 
     @classmethod
@@ -187,8 +176,55 @@ class KnowledgeBase:
                 raise InputError("lies upon itself: build it again", path=folder)
             manifest = read_manifest(layers[-1])
         base = KnowledgeBase(layers[-1], manifest)
-        glossaries = [glossary for layer in reversed(layers) for glossary in read_terms(layer)]
-        return TermBase(folder, base, glossaries) if glossaries else base
+        base.path = folder
+        if glossaries := [g for layer in reversed(layers) for g in read_terms(layer)]:
+            base._add(glossaries)
+        return base
+
+    def _add(self, glossaries: list[Glossary]) -> None:
+        """Put terms beside names; one that states an id of the base is that entity."""
+        self.glossaries = glossaries
+        claims: dict[str, Id] = {}
+        size = len(self)
+        new: set[Id] = set()
+        languages = Counter(self.manifest["languages"])
+        for entity, names in (row for glossary in glossaries for row in glossary.rows):
+            ids = (entity.id, *entity.same_as)
+            owners = (owner for id_ in ids if (owner := self.owner(id_)) is not None)
+            claimed = next((claims[id_] for id_ in ids if id_ in claims), entity.id)
+            term = next(owners, claimed)
+            claims.update(dict.fromkeys(ids, term))
+            self._terms.setdefault(term, (entity.category, []))[1].extend(names)
+            new |= {term} if isinstance(term, str) else set()
+            languages.update(name.lang for name in names if not name.flags & _FORBIDDEN)
+        digest = hashlib.sha256(f"{self.signature} {glossaries}".encode()).hexdigest()
+        n_names = sum(len(names) for glossary in glossaries for _, names in glossary.rows)
+        sources = [
+            {
+                "name": glossary.name,
+                "version": glossary.version,
+                "licence": glossary.licence,
+                "records": len(glossary.rows),
+                "names": sum(len(names) for _, names in glossary.rows),
+            }
+            for glossary in glossaries
+        ]
+        self.manifest = {
+            **self.manifest,
+            "signature": digest[:12],
+            "sources": [*self.manifest["sources"], *sources],
+            "entities": size + len(new),
+            "names": self.manifest["names"] + n_names,
+            "languages": dict(sorted(languages.items())),
+        }
+
+    def terms(self, lang: str, other: str) -> Iterator[tuple[Id, str, str]]:
+        """Yield entity, name and category of the added terms that have names in both languages."""
+        for term, (category, _) in self._terms.items():
+            known = isinstance(term, int) and bool(self.spoken(other)[term])
+            if known or self._added(term, (other,)):
+                for name in self._added(term, (lang,)):
+                    yield term, name.text, category
 
     def __len__(self) -> int:
         return len(self.prior)
@@ -208,13 +244,6 @@ class KnowledgeBase:
 
     # -- names to entities
 
-    def _tries_of(self, start: str) -> list[tuple[Any, int]]:
-        """Give the tries that may hold names with this language and first letter."""
-        n = len(self._firsts)
-        if n == 1:
-            return self._tries
-        return [self._tries[max(0, bisect_right(self._firsts, start) - 1)], *self._tries[n:]]
-
     def finder(self, lang: str) -> Finder:
         """Give a function that finds all names at the start of a folded text.
 
@@ -222,51 +251,41 @@ class KnowledgeBase:
         language and of names whose language is not known.
         """
         prefixes = (f"{lang}\t", f"{UNSTATED}\t")
+        search = self._trie.iter_prefixes_with_ids
 
         def find(text: str) -> list[tuple[int, int]]:
-            pairs = []
-            for prefix in prefixes:
-                cut = len(prefix)
-                for names, base in self._tries_of(prefix + text[:1]):
-                    keys = names.iter_prefixes_with_ids(prefix + text)
-                    pairs += [(len(name) - cut, base + i) for name, i in keys]
-            return sorted(pairs)
+            return sorted(
+                (len(name) - len(prefix), key)
+                for prefix in prefixes
+                for name, key in search(prefix + text)
+            )
 
         return find
 
     def continues(self, lang: str) -> Callable[[str], bool]:
         """Give a function that tells whether any name begins with a folded text; as `finder`."""
         prefixes = (f"{lang}\t", f"{UNSTATED}\t")
+        search = self._trie.iterkeys
 
         def begins(text: str) -> bool:
-            for prefix in prefixes:
-                for names, _ in self._tries_of(prefix + text[:1]):
-                    if next(names.iterkeys(prefix + text), None) is not None:
-                        return True
-            return False
+            return any(next(search(prefix + text), None) is not None for prefix in prefixes)
 
         return begins
 
     def starting(self, lang: str, folded: str) -> Iterator[tuple[str, int]]:
         """Give the names that begin with a folded text, and their keys; as in `finder`."""
         for prefix in (f"{lang}\t", f"{UNSTATED}\t"):
-            # Added terms go first: who takes only some names must not miss them.
-            for names, base in reversed(self._tries_of(prefix + folded[:1])):
-                for name, number in names.iteritems(prefix + folded):
-                    yield name[len(prefix) :], base + number
+            for name, key in self._trie.iteritems(prefix + folded):
+                yield name[len(prefix) :], key
 
     def key(self, lang: str, folded: str) -> int | None:
         """Give the key of a folded name in a language (``mul``: not stated), or None."""
-        for names, base in self._tries_of(f"{lang}\t{folded[:1]}"):
-            number = names.get(f"{lang}\t{folded}")
-            if number is not None:
-                return int(base + number)
-        return None
+        key: int | None = self._trie.get(f"{lang}\t{folded}")
+        return key
 
     def restored(self, key: int) -> tuple[str, str]:
         """Give the language and the folded name of a key."""
-        names, base = self._tries[bisect_right(self._tries, key, key=lambda pair: pair[1]) - 1]
-        lang, _, folded = names.restore_key(key - base).partition("\t")
+        lang, _, folded = self._trie.restore_key(key).partition("\t")
         return lang, folded
 
     def postings(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
@@ -295,8 +314,10 @@ class KnowledgeBase:
             number = int(self._owners[at])
         return number
 
-    def category_name(self, entity: int) -> str:
+    def category_name(self, entity: Id) -> str:
         """Give the category of an entity."""
+        if isinstance(entity, str):
+            return self._terms[entity][0]
         return str(self.manifest["categories"][self.category[entity]])
 
     def spoken(self, lang: str) -> Bools:
@@ -307,6 +328,13 @@ class KnowledgeBase:
         if lang not in self._spoken:
             scripts = self.manifest["scripts"].get(lang, ())
             has = self.stated(lang, *(f"{UNSTATED}-{script}" for script in scripts))
+            has[
+                [
+                    term
+                    for term in self._terms
+                    if isinstance(term, int) and self._added(term, (lang,))
+                ]
+            ] = True
             has.flags.writeable = False
             self._spoken[lang] = has
         return self._spoken[lang]
@@ -377,13 +405,13 @@ class KnowledgeBase:
         for pair, key in zip(pairs.tolist(), keys.tolist(), strict=True):
             yield pair, key, *self.restored(key)
 
-    def names(self, entity: int, langs: Collection[str] | None = None) -> list[Name]:
-        """Give all names of an entity by language, the one that was read first before others.
+    def names(self, entity: Id, langs: Collection[str] | None = None) -> list[Name]:
+        """Give all names of an entity: added ones, then those of the base by language.
 
         Of some languages alone, where ``langs`` are named: how others are spelt is not read.
         """
         rows = []
-        for pair, _, lang, folded in self._named(entity):
+        for pair, _, lang, folded in self._named(entity) if isinstance(entity, int) else ():
             if langs is not None and lang not in langs:
                 continue
             flags = int(self._flags[pair]) & _STATED
@@ -391,11 +419,14 @@ class KnowledgeBase:
             for number, how in enumerate(self._spellings[pair]):
                 name = Name(lang, spelt(how, folded), flags)
                 rows.append((lang, rest, not flags & _LABEL, number, name))
-        return [name for *_, name in sorted(rows)]
+        return [*self._added(entity, langs), *(name for *_, name in sorted(rows))]
 
-    def forbidden(self, lang: str) -> list[tuple[str, int]]:  # noqa: ARG002 - a base has none
-        """Give the names in a language that no text should use, each with its entity."""
-        return []
+    def _added(self, entity: Id, langs: Collection[str] | None = None) -> list[Name]:
+        """Give the names of an entity that were added and may be used."""
+        return [
+            name for name in self._terms.get(entity, ("", []))[1]
+            if not name.flags & _FORBIDDEN and (langs is None or name.lang in langs)
+        ]  # fmt: skip
 
     def same_as(self, entity: int) -> list[str]:
         """Give all ids of an entity, its main one first."""
@@ -405,8 +436,11 @@ class KnowledgeBase:
         others = [self._others[i].decode() for i in order[part].tolist()]
         return [self.external_id(entity), *sorted(others, key=lambda id_: (rank(id_), id_))]
 
-    def label(self, entity: int, lang: str = "en") -> str:
+    def label(self, entity: Id, lang: str = "en") -> str:
         """Give the main name of an entity in a language, else in English, else in any."""
+        if isinstance(entity, str):
+            names = self._added(entity, (lang,)) or self._added(entity)
+            return names[0].text if names else entity
         if lang == "en":
             pair = int(self._labels[entity])
             if pair == NO_PLACE:
@@ -482,250 +516,6 @@ def below(folder: Path, upon: Mapping[str, Any]) -> Path:
     raise InputError(what, path=folder)
 
 
-def _merged(rows: Rows) -> list[tuple[Entity, list[Name]]]:
-    """Join rows of one id; who keeps its id when things are merged comes first."""
-    things: dict[str, tuple[Entity, list[Name]]] = {}
-    for entity, names in rows:
-        first, before = things.get(entity.id, (entity, []))
-        prior, tier = max(first.prior, entity.prior), min(first.tier, entity.tier)
-        same = tuple(dict.fromkeys(first.same_as + entity.same_as))
-        things[entity.id] = first._replace(prior=prior, tier=tier, same_as=same), before + names
-
-    def order(thing: tuple[Entity, list[Name]]) -> tuple[int, str, float, str]:
-        id_ = thing[0].id
-        return rank(id_), id_.partition(":")[0], -thing[0].prior, id_
-
-    return sorted(things.values(), key=order)
-
-
-class TermBase(KnowledgeBase):
-    """A base with the terms of glossaries beside it: what either knows of a name is joined.
-
-    Entities and keys of the base keep their numbers, and new ones follow. A term whose id, or
-    another id that it states, is the base's is that entity.
-    """
-
-    def __init__(self, path: Path, base: KnowledgeBase, glossaries: Sequence[Glossary]) -> None:
-        self.__dict__.update(base.__dict__)  # the same memory maps
-        self.path, self._spoken, self._n = path, {}, len(base)
-        self._new: list[Entity] = []
-        #: Ids that terms have or claim: the entity's number, and the id of the first such term.
-        self._claims: dict[str, tuple[int, str]] = {}
-        self._priors: dict[int, float] = {}
-        self._also: dict[int, list[str]] = defaultdict(list)
-        self._terms: dict[int, list[Name]] = defaultdict(list)
-        self._forbidden: dict[str, list[tuple[str, int]]] = defaultdict(list)
-        self._speakers: dict[str, list[int]] = defaultdict(list)
-        things = _merged([row for glossary in glossaries for row in glossary.rows])
-        numbers = [self._number(entity) for entity, _ in things]
-        used = [i for i, (_, names) in enumerate(things) if any(map(_is_used, names))]
-        self._weigh(base, [things[i][0] for i in used], [numbers[i] for i in used])
-        flags: dict[tuple[str, str], dict[int, int]] = defaultdict(dict)
-        for number, (_, names) in zip(numbers, things, strict=True):
-            for name in cleaned(names):
-                folded = fold(name.text, name.lang)
-                if not _is_used(name):
-                    self._forbidden[name.lang].append((name.text, number))
-                elif folded and "\0" not in folded:
-                    self._terms[number].append(name)
-                    _join(flags[name.lang, folded], number, name_flags(name))
-        fresh = [name for name in flags if base.key(*name) is None]
-        self._index(base, flags, fresh)
-        self.manifest = self._described(base, glossaries, fresh)
-
-    def _number(self, entity: Entity) -> int:
-        """Give the entity that a term is, as a build would merge them, or a new one."""
-        number = self.owner(entity.id)
-        if number is None:
-            owners: dict[str, int] = {}
-            for id_ in entity.same_as:
-                if (owner := super().owner(id_)) is not None:
-                    owners[self.external_id(owner)] = owner
-                elif id_ in self._claims:
-                    owner, claimant = self._claims[id_]
-                    owners[claimant] = owner
-            # Two ids of the same source are never one thing.
-            space = entity.id.partition(":")[0]
-            apart = [id_ for id_ in owners if id_.partition(":")[0] != space]
-            if apart:
-                number = owners[min(apart, key=lambda id_: self._order(id_, owners[id_]))]
-            else:
-                number = self._n + len(self._new)
-                self._new.append(entity)
-        for id_ in (entity.id, *entity.same_as):
-            self._claims.setdefault(id_, (number, entity.id))
-            self._also[number].append(id_)
-        if self.external_id(number) == entity.id:
-            self._priors[number] = max(entity.prior, self._prior(number))
-        return number
-
-    def _prior(self, number: int) -> float:
-        """Give the prior of an entity while terms are numbered."""
-        return self._priors.get(number, float(self.prior[number]) if number < self._n else 0.0)
-
-    def _order(self, id_: str, number: int) -> tuple[int, str, float, str]:
-        return rank(id_), id_.partition(":")[0], -self._prior(number), id_
-
-    def _weigh(self, base: KnowledgeBase, entities: list[Entity], numbers: list[int]) -> None:
-        """Set prior, tier and category of all entities."""
-        categories = list(base.manifest["categories"])
-        categories += dict.fromkeys(e.category for e in self._new if e.category not in categories)
-        if len(categories) > 256:
-            raise InputError("has more than 256 categories", path=self.path)
-        self._categories = categories
-        new = [categories.index(entity.category) for entity in self._new]
-        self.category = np.concatenate((base.category, np.array(new, np.uint8)))
-        size = len(self._new)
-        self.prior = np.concatenate((base.prior, np.zeros(size, np.float32)))
-        self.tier = np.concatenate((base.tier, np.full(size, len(TIERS) - 1, np.uint8)))
-        priors = np.array([round(entity.prior, 4) for entity in entities], np.float32)
-        np.maximum.at(self.prior, numbers, priors)
-        np.minimum.at(self.tier, numbers, np.array([e.tier for e in entities], np.uint8))
-
-    def _index(
-        self,
-        base: KnowledgeBase,
-        flags: Mapping[tuple[str, str], Mapping[int, int]],
-        fresh: Sequence[tuple[str, str]],
-    ) -> None:
-        """Make the trie of new names, and the postings of all names that terms change."""
-        import marisa_trie
-
-        keys = len(self._extra) - 1
-        names = marisa_trie.Trie([f"{lang}\t{folded}" for lang, folded in fresh])
-        self._tries = [*self._tries, (names, keys)]
-
-        def before(key: int) -> dict[int, int]:
-            if key >= keys:
-                return {}
-            entities, flags = base.postings(key)
-            return dict(zip(entities.tolist(), flags.tolist(), strict=True))
-
-        changed: dict[int, dict[int, int]] = {}
-        for (lang, folded), more in flags.items():
-            key = self.key(lang, folded)
-            assert key is not None
-            changed[key] = before(key)
-            for number, flag in more.items():
-                _join(changed[key], number, flag)
-            part = f"{UNSTATED}-{script(folded[:1])}" if lang == UNSTATED else lang
-            self._speakers[part] += more
-        # An entity that is better known now may come first wherever it shares a name.
-        for number in np.flatnonzero(self.prior[: self._n] != base.prior).tolist():
-            for _, key, _, _ in self._named(number):
-                changed.setdefault(key, before(key))
-        self._changed = {}
-        for key, pairs in changed.items():
-            order = sorted(pairs, key=lambda n: (-self.prior[n], self.external_id(n)))
-            ranked = np.array([pairs[n] for n in order], np.uint8)
-            self._changed[key] = np.array(order, np.uint32), ranked
-
-    def _described(
-        self, base: KnowledgeBase, glossaries: Sequence[Glossary], fresh: Sequence[tuple[str, str]]
-    ) -> dict[str, Any]:
-        """Make the manifest of both."""
-        whole = base.manifest
-        letters = {lang: Counter(counts) for lang, counts in whole["letters"].items()}
-        for lang, folded in fresh:
-            letters.setdefault(lang, Counter())[script(folded[:1])] += 1
-        sources = [
-            {
-                "name": glossary.name,
-                "version": glossary.version,
-                "licence": glossary.licence,
-                "records": len(glossary.rows),
-                "names": sum(len(names) for _, names in glossary.rows),
-            }
-            for glossary in glossaries
-        ]
-        tiers = np.bincount(self.tier, minlength=len(TIERS))
-        digest = hashlib.sha256(f"{base.signature} {glossaries}".encode()).hexdigest()
-        return {
-            **whole,
-            "signature": digest[:12],
-            "sources": whole["sources"] + sources,
-            "entities": len(self.prior),
-            "names": whole["names"] + len(fresh),
-            "categories": self._categories,
-            "languages": {lang: counts.total() for lang, counts in sorted(letters.items())},
-            "scripts": {lang: written_in(counts) for lang, counts in letters.items()},
-            "tiers": {name: int(tiers[i]) for i, name in enumerate(TIERS)},
-        }
-
-    def postings(self, key: int) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-        """Give the entities of a key, most probable first, and the flags of the name for each."""
-        return self._changed[key] if key in self._changed else super().postings(key)
-
-    def external_id(self, entity: int) -> str:
-        """Give the id of an entity, such as ``wd:Q183``."""
-        return super().external_id(entity) if entity < self._n else self._new[entity - self._n].id
-
-    def entity(self, external_id: str) -> int | None:
-        """Give the number of the entity with this id, or None."""
-        number = super().entity(external_id)
-        if number is None and external_id in self._claims:
-            owner = self._claims[external_id][0]
-            return owner if self.external_id(owner) == external_id else None
-        return number
-
-    def owner(self, external_id: str) -> int | None:
-        """Give the number of the entity that has this id, or claims it as another of its own."""
-        number = super().owner(external_id)
-        return self._claims.get(external_id, (None,))[0] if number is None else number
-
-    def stated(self, *parts: str) -> Bools:
-        """Tell for each entity whether it has a name that is stated to be in a language."""
-        has = super().stated(*parts)
-        for part in parts:
-            has[self._speakers.get(part, [])] = True
-        return has
-
-    def names(self, entity: int, langs: Collection[str] | None = None) -> list[Name]:
-        """Give all names of an entity by language, the one that was read first before others."""
-        names = super().names(entity, langs) if entity < self._n else []
-        if entity not in self._terms:
-            return names
-        names += [n for n in self._terms[entity] if langs is None or n.lang in langs]
-        texts = dict.fromkeys((name.lang, name.text) for name in names)
-        joined = [Name(lang, text, self._flag(entity, lang, text)) for lang, text in texts]
-        return sorted(joined, key=lambda name: name.lang)
-
-    def _flag(self, entity: int, lang: str, text: str) -> int:
-        key = self.key(lang, fold(text, lang))
-        entities, flags = self.postings(-1 if key is None else key)
-        return int(flags[entities == entity][0]) & _STATED
-
-    def forbidden(self, lang: str) -> list[tuple[str, int]]:
-        """Give the names in a language that no text should use, each with its entity."""
-        return list(self._forbidden.get(lang, ()))
-
-    def label(self, entity: int, lang: str = "en") -> str:
-        """Give the main name of an entity in a language, else in English, else in any."""
-        terms = self._terms.get(entity, [])
-        if entity < self._n:
-            added = any(name.lang == lang for name in terms)
-            if not added or lang in {spoken for _, _, spoken, _ in self._named(entity)}:
-                return super().label(entity, lang)
-        wanted = {UNSTATED: 2, "en": 1, lang: 0}
-        order = [(wanted.get(n.lang, 3), not n.flags & _LABEL, i) for i, n in enumerate(terms)]
-        return terms[min(order)[2]].text if order else self.external_id(entity)
-
-    def same_as(self, entity: int) -> list[str]:
-        """Give all ids of an entity, its main one first."""
-        ids = super().same_as(entity) if entity < self._n else []
-        return list(dict.fromkeys([*ids, *self._also.get(entity, ())]))
-
-
-def _is_used(name: Name) -> bool:
-    return not name.flags & _FORBIDDEN
-
-
-def _join(pairs: dict[int, int], number: int, flag: int) -> None:
-    """Note the flags of a name for an entity, beside those that another source gives."""
-    other = pairs.get(number, flag)
-    pairs[number] = (flag & other) | ((flag | other) & _KEPT_IF_ANY)
-
-
 # -- the embedded base, and a base as a source
 
 
@@ -769,3 +559,6 @@ class Base:
             tier, prior = int(base.tier[number]), float(base.prior[number])
             entity = Entity(id_, base.category_name(number), tier, prior, tuple(others))
             yield entity, base.names(number)
+        for glossary in base.glossaries:
+            for entity, names in glossary.rows:
+                yield entity, [name for name in names if not name.flags & _FORBIDDEN]

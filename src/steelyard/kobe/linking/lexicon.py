@@ -48,7 +48,6 @@ _SHORTEST = 3  # characters of a Chinese name that is hardly anything else
 #: What a name that is not the main one is worth less (tens of people): an alias in the language, a
 #: spelling of the main name, any other alternate name.
 _ALIAS, _SPELLING, _ALTERNATE = 0.4, 0.6, 2.5
-_SHORTEST_STEM = 3  # characters of a term's stem
 #: Languages that have the name of a country: "Chinese" stands for China more often than for the
 #: language, and which of the two it is can't be told from the word.
 _NATIONAL = dict(
@@ -396,17 +395,6 @@ class Lexicon:
                     if self.lang == "de" and folded == name + "er":  # Hamburger, Radeberger
                         entry = entry._replace(doubtful=entry.category in PLACES)
                     return key, entry
-        return self._term(folded) if self.phrases.terms else None
-
-    def _term(self, folded: str) -> Form | None:
-        """Find a term of one word with the same stem, for forms that no dictionary has."""
-        stem = self.stems[folded]
-        if len(stem) < _SHORTEST_STEM:
-            return None
-        for name, key in islice(self.kb.starting(self.lang, stem), _READINGS):
-            entry = self.entry(key, name) if self.stems[name] == stem else None
-            if entry is not None and entry.category == "term":
-                return key, entry
         return None
 
     def _is_rare(self, entity: int) -> bool:
@@ -422,17 +410,14 @@ class Lexicon:
         return entry.stated or not name[0].isascii()
 
 
-# -- names of several words, and terms inside compounds
+# -- names of several words, and days of the week in compounds
 
 _LONGEST = 6  # words of a name
 _MANY = 5000  # names that begin with a stem
 _END = ""  # the key of a node for the name that ends there
-#: Here endings tell plurals only: names do not change.
-_TERMS_ONLY = frozenset({"en"})
 #: Languages that write compounds as one word.
 _COMPOUNDING = frozenset("de nl sv da nb nn fi et hu is lb gsw".split())
 _SHORTEST_PART = 3
-_SHORTEST_TERM = 4
 _Node = dict[str, Any]
 
 
@@ -446,8 +431,7 @@ class Phrases:
 
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.lang = lexicon, lexicon.lang
-        self.terms = "term" in lexicon.kb.manifest["categories"]
-        self.on = inflects(self.lang) and (self.terms or self.lang not in _TERMS_ONLY)
+        self.on = inflects(self.lang) and self.lang != "en"  # where names do not change
         self.compounds = self.lang in _COMPOUNDING
         self._parts = _Memo(self._compound)
         self._nodes = _Memo(self._node)
@@ -470,7 +454,7 @@ class Phrases:
     def _first(self, word: str, folded: str) -> tuple[_Node, ...]:
         if len(folded) < _SHORTEST_PART or folded in stop_words(self.lang):
             return ()
-        if not self.terms and word[0] == word[0].lower():
+        if word[0] == word[0].lower():
             return ()
         return tuple(node for stem in self._forms(word, folded) if (node := self._nodes[stem]))
 
@@ -517,31 +501,18 @@ class Phrases:
         entry = self.lexicon.entry(key, name)
         if entry is None or entry.after_number or entry.case == 2:
             return None
-        if self.lang in _TERMS_ONLY and entry.category != "term":
-            return None
         if entry.category == "person" and any(text[t[1]].islower() for t in tokens):
             return None
         return key, entry
 
     def compound(self, folded: str) -> tuple[int, int, Form] | None:
-        """Find a part of a compound: its span in the word, and its form.
-
-        Terms are the first or the last part, days of the week the first (Freitagabend).
-        """
+        """Find the day of the week that a compound begins with: its span and its form."""
         return self._parts[folded]
 
     def _compound(self, folded: str) -> tuple[int, int, Form] | None:
-        lexicon, n = self.lexicon, len(folded)
-        spans = [(0, length) for length, _ in lexicon.names(folded)]
-        spans += [(at, n) for at in range(_SHORTEST_PART, n)] if self.terms else []
-        for start, end in spans:
-            if end - start < _SHORTEST_TERM or n - (end - start) < _SHORTEST_PART:
-                continue
-            name = folded[start:end]
-            key = lexicon.kb.key(self.lang, name)
-            entry = None if key is None else lexicon.entry(key, name)
-            if key is None or entry is None or entry.after_number:
-                continue
-            if entry.category == "term" or (entry.category == "weekday" and start == 0):
-                return start, end, (key, entry)
+        for length, key in self.lexicon.names(folded):
+            entry = self.lexicon.entry(key, folded[:length])
+            rest = len(folded) - length
+            if entry is not None and entry.category == "weekday" and not entry.after_number:
+                return (0, length, (key, entry)) if rest >= _SHORTEST_PART else None
         return None

@@ -16,17 +16,24 @@ from steelyard.core.progress import each
 from steelyard.data.evalset import EvalSet, need_outputs
 from steelyard.data.segments import Texts
 from steelyard.formats.entities import SIDES
-from steelyard.kobe.annotations import AnnotatedLinker
+from steelyard.kobe.annotations import AnnotatedLinker, named_linker
 from steelyard.kobe.base.knowledge import KnowledgeBase, default
 from steelyard.kobe.languages import LanguageFilter, normalise
-from steelyard.kobe.linking.context import NameSpan, parts_of_names, small_places
 from steelyard.kobe.linking.dates import Value
-from steelyard.kobe.linking.detection import detect, inflected, joined, phrases
-from steelyard.kobe.linking.foreign import named_linker
+from steelyard.kobe.linking.detection import (
+    NameSpan,
+    detect,
+    inflected,
+    joined,
+    parts_of_names,
+    phrases,
+    small_places,
+)
 from steelyard.kobe.linking.lexicon import UNSPACED, Lexicon
 from steelyard.kobe.linking.money_units import COMMON, Meaning, Units, readings
 from steelyard.kobe.linking.names import UNKNOWN, NameTier
 from steelyard.kobe.linking.numbers import find_values, is_year
+from steelyard.kobe.linking.terms import Form, TermFinder
 from steelyard.kobe.linking.wordforms import Folded, fold_text, tokenise
 from steelyard.kobe.mention import Id, LinkedTexts, Linker, Mention, Mentions
 from steelyard.kobe.options import KobeOptions, LinkOptions
@@ -58,7 +65,7 @@ class DictionaryLinker:
     def __init__(self, kb: KnowledgeBase | None = None, options: LinkOptions | None = None) -> None:
         self.kb = default() if kb is None else kb
         self.options = options or LinkOptions()
-        self._lexicons: dict[tuple[str, str], tuple[Lexicon, Units]] = {}
+        self._lexicons: dict[tuple[str, str], tuple[Lexicon, Units, TermFinder]] = {}
         self._linked: dict[tuple[str, str], dict[str, Mentions]] = {}
 
     @property
@@ -73,25 +80,30 @@ class DictionaryLinker:
 
     def label(self, entity: Id, lang: str) -> str:
         """Return the main name of an entity in a language; values have none."""
-        return self.kb.label(entity, normalise(lang)) if isinstance(entity, int) else ""
+        is_named = isinstance(entity, int) or self.kb.names(entity)
+        return self.kb.label(entity, normalise(lang)) if is_named else ""
 
     def lexicon(self, lang: str, other: str) -> Lexicon:
         """Return the names of a language, as its pair with another restricts them."""
         return self._lexicon(lang, other)[0]
 
-    def _lexicon(self, lang: str, other: str) -> tuple[Lexicon, Units]:
+    def _lexicon(self, lang: str, other: str) -> tuple[Lexicon, Units, TermFinder]:
         pair = (lang, other)
         if pair not in self._lexicons:
             for code in pair:
                 self.kb.check_language(normalise(code))
             lexicon = Lexicon(self.kb, lang, other, self.options)
-            self._lexicons[pair] = lexicon, Units(lexicon)
+            terms = self.kb.terms(lang, other) if "core" in self.options.tiers else ()
+            forms = [
+                Form(text, term, category, category == "name") for term, text, category in terms
+            ]
+            self._lexicons[pair] = lexicon, Units(lexicon), TermFinder(forms, lang)
         return self._lexicons[pair]
 
     def link(self, texts: Sequence[str], lang: str, other: str) -> list[Mentions]:
         """Find the mentions in each text; a text that was seen before costs nothing."""
         lang, other = normalise(lang), normalise(other)
-        lexicon, units = self._lexicon(lang, other)
+        tables = self._lexicon(lang, other)
         linked = self._linked.setdefault((lang, other), {})
         result = []
         for text in texts:
@@ -100,8 +112,8 @@ class DictionaryLinker:
                 if len(linked) > _CACHED:  # new words never end
                     linked.clear()
                     self._lexicons.clear()
-                    lexicon, units = self._lexicon(lang, other)
-                mentions = linked[text] = self._link(text, lexicon, units)
+                    tables = self._lexicon(lang, other)
+                mentions = linked[text] = self._link(text, *tables)
             result.append(mentions)
         return result
 
@@ -109,7 +121,7 @@ class DictionaryLinker:
         """Drop what is remembered of sentences."""
         self._linked.clear()
 
-    def _link(self, text: str, lexicon: Lexicon, units: Units) -> Mentions:
+    def _link(self, text: str, lexicon: Lexicon, units: Units, terms: TermFinder) -> Mentions:
         lang = lexicon.lang
         folded = fold_text(text, lang)
         # The text in the places of the folded one: what is looked up there keeps its capitals.
@@ -130,7 +142,8 @@ class DictionaryLinker:
             months = [(n.start, n.end) for n in names if n.entry.category == "month"]
             values = find_values(folded.text, tokens, lang, months, aligned)
         settled = _Settling(self, text, aligned, folded, lexicon, units)
-        return parts_of_names(text, lang, settled.mentions(names, values))
+        mentions = parts_of_names(text, lang, settled.mentions(names, values))
+        return _with_terms(mentions, terms.find(text))
 
 
 class _Settling:
@@ -216,6 +229,25 @@ class _Settling:
         """Return the entity of the base for currencies and months; other values are their own."""
         entity = self.lexicon.values[value] if value.startswith(("cur:", "month:")) else None
         return value if entity is None else entity
+
+
+def _with_terms(mentions: Mentions, terms: Sequence[Mention]) -> Mentions:
+    """Add terms; what they overlap goes, unless it is longer or the term is part of a compound."""
+
+    def apart(a: Mention, b: Mention) -> bool:
+        return a.end <= b.start or b.end <= a.start
+
+    if not terms:
+        return mentions
+    kept = [
+        term
+        for term in terms
+        if all(
+            apart(term, m) or not (term.doubtful or len(m.text) > len(term.text)) for m in mentions
+        )
+    ]
+    rest = [m for m in mentions if all(apart(m, term) for term in kept)]
+    return tuple(sorted((*rest, *kept), key=lambda m: (m.start, m.end)))
 
 
 def _prevails(value: Value, name: NameSpan) -> bool:

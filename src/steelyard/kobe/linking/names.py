@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from steelyard.core.errors import need_extra
 from steelyard.kobe.languages import CASELESS, script, scripts
-from steelyard.kobe.linking.context import is_headline, parts_of_names
+from steelyard.kobe.linking.detection import is_headline, parts_of_names
 from steelyard.kobe.linking.wordforms import (
     NOUNS_WITH_CAPITALS,
     lemma,
@@ -59,6 +59,7 @@ _SHORT = re.compile(r"\b(?:[^\W\d_]{1,2}|Mrs|Prof|Gen|Sen|Rep|Gov|Rev)\.$")
 _JOINED = re.compile(r"\w['’-]$")  # l'Allemagne
 _ROMAN = re.compile("[IVXLC]+")
 _LONGEST_ACRONYM = 7
+_LOOK_BACK = 9  # characters before a word that tell whether it begins a sentence
 
 
 class Name(NamedTuple):
@@ -99,10 +100,17 @@ def _words(text: str, lang: str) -> Iterator[_Word]:
         form = shape(word)
         if form == "initial" and text[end : end + 1] == ".":
             end += 1
-        before = text[:start].rstrip(" ")
-        inside = _SHORT.search(before[-8:]) or _JOINED.search(text[max(0, start - 2) : start])
-        begins = not before or (before[-1] in _BEGINS and not inside)
-        yield _Word(word, start, end, form, begins)
+        yield _Word(word, start, end, form, _begins(text, start))
+
+
+def _begins(text: str, start: int) -> bool:
+    """Tell whether a word begins a sentence."""
+    before = text[max(0, start - _LOOK_BACK) : start].rstrip(" ")
+    if not before:
+        return not text[:start].strip(" ")
+    if before[-1] not in _BEGINS:
+        return False
+    return not (_SHORT.search(before) or _JOINED.search(text[max(0, start - 2) : start]))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -303,6 +311,7 @@ SAME_SCRIPT, OTHER_SCRIPT, KATAKANA, FEW_VOWELS = 0.76, 0.64, 0.66, 0.74
 _SHORT_WORD = 4  # letters below which words must be more alike
 _BESIDE = 0.7  # of what is needed, beside a part of the name that is there
 _ENDING = 4  # letters that an inflected name may have more, or fewer
+_HOPELESS = 0.4  # of what is needed: no ending makes up for less
 _PIECE = re.compile(
     r"[\u30a1-\u30fa\u30fc]+|[\u3400-\u9fff]+|[\u3041-\u3096]+"
     r"|[^\s\u0000-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u00bf\u2000-\u206f\u3000-\u30ff"
@@ -450,7 +459,8 @@ def alike(word: str, other: str) -> float:
     need = _needed(word, other)
     best = similarity(word, other)
     # Endings of cases: the rest must be alike.
-    for cut in (1, 2, 3) if need not in (KATAKANA, FEW_VOWELS) else ():
+    cuts = () if need in (KATAKANA, FEW_VOWELS) or best < _HOPELESS * need else (1, 2, 3)
+    for cut in cuts:
         if best < need and len(a) - cut >= 4 and len(word) - cut >= 4:
             best = max(best, similarity(word[: len(word) - cut], other) - 0.03 * cut)
         if best < need and len(b) - cut >= 4 and len(other) - cut >= 4:
