@@ -252,6 +252,7 @@ class _Reader:
         self.path = path
         self.units: list[_Unit] = []
         self.stack: list[str] = []
+        self.preserved = [False]  # whether blanks count, for each element that is open
         self.parts: list[str] | None = None  # of the text that is being read
         self.inline: list[tuple[str, str]] = []  # ends of inline elements that are open
         self.codes: dict[str, str] = {}  # native code of a unit, by id
@@ -272,9 +273,12 @@ class _Reader:
         else:
             self.parts.append(self.opened(name, attributes))
         self.stack.append(name)
+        space = attributes.get("xml:space")
+        self.preserved.append(self.preserved[-1] if space is None else space == "preserve")
 
     def _end(self, tag: str) -> None:
         name, self.tag = self.stack.pop(), tag
+        self.keeps = self.preserved.pop()
         if self.inline:
             native, shown = self.inline.pop()
             if self.parts is not None and shown:
@@ -295,12 +299,11 @@ class _Reader:
             start = end = ""
         elif name == "cp":
             start, end = _character(attributes.get("hex", "")), ""
-        elif name in _NATIVE and not self.original(attributes, "dataRef"):
-            # Native code stands for itself; a sign that nothing else has shows if there was any.
-            start, end = f"\0{len(self.inline)}", f"<{name}{number}/>"
-        elif name in ("x", "bx", "ex", "ph", "sc", "ec"):
-            shown = attributes.get("equiv-text") or self.original(attributes, "dataRef")
-            start, end = shown or f"<{name}{number}/>", ""
+        elif name in _NATIVE or name in ("x", "bx", "ex", "sc", "ec"):
+            # Content is native code and stands for itself; a sign that no text has starts it.
+            code = self.original(attributes, "dataRef")
+            code = code or attributes.get("equiv-text") or attributes.get("disp", "")
+            start, end = f"\0{len(self.inline)}", code or f"<{name}{number}/>"
         elif name == "pc":
             start = self.original(attributes, "dataRefStart") or start
             end = self.original(attributes, "dataRefEnd") or end
@@ -314,7 +317,9 @@ class _Reader:
     def finished(self) -> str:
         """Return the text that was read."""
         parts, self.parts = self.parts or [], None
-        return "".join(part for part in parts if part[:1] != "\0")
+        text = "".join(part for part in parts if part[:1] != "\0")
+        # Tools that indent XML break lines within texts, too.
+        return text if self.keeps else re.sub(r"\s*\n\s*", " ", text).strip()
 
     def fail(self, message: str) -> NoReturn:
         raise InputError(message, path=self.path, line=self.parser.CurrentLineNumber)
@@ -552,7 +557,7 @@ def _plain_pair(source: Path, target: Path) -> Bitext:
                  for path in (source, target)]  # fmt: skip
     if any(lang in ("txt", "csv", "tsv", "md") for lang in languages):
         languages = [None, None]
-    bitext = _bitext(source, "plain text", _Units(units, *languages))
+    bitext = _bitext(source, "plain text", _Units(units, languages[0], languages[1]))
     return replace(bitext, path=f"{source} and {target}")
 
 
@@ -588,7 +593,7 @@ def _read_table(path: Path) -> Bitext:
     pair = _only(table, roles.LANGUAGES)
     if pair is not None and languages == [None, None]:
         languages = list(pair.split("-", 1)) if "-" in pair else [None, None]
-    return _bitext(path, "table", _Units(units, *languages))
+    return _bitext(path, "table", _Units(units, languages[0], languages[1]))
 
 
 def _only(table: RawTable, names: Sequence[str]) -> str | None:
