@@ -248,11 +248,13 @@ _MARKS = frozenset(("mrk", "sm", "em", "hi", "sub"))
 class _Reader:
     """What XLIFF and TMX share: a stack of elements, and a text that is being read."""
 
+    blanks_count = False  # unless xml:space says so
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.units: list[_Unit] = []
         self.stack: list[str] = []
-        self.preserved = [False]  # whether blanks count, for each element that is open
+        self.preserved = [self.blanks_count]  # for each element that is open
         self.parts: list[str] | None = None  # of the text that is being read
         self.inline: list[tuple[str, str]] = []  # ends of inline elements that are open
         self.codes: dict[str, str] = {}  # native code of a unit, by id
@@ -319,7 +321,7 @@ class _Reader:
         parts, self.parts = self.parts or [], None
         text = "".join(part for part in parts if part[:1] != "\0")
         # Tools that indent XML break lines within texts, too.
-        return text if self.keeps else re.sub(r"\s*\n\s*", " ", text).strip()
+        return text if self.keeps else re.sub(r"[ \t\r]*\n[ \t\r\n]*", " ", text).strip(" ")
 
     def fail(self, message: str) -> NoReturn:
         raise InputError(message, path=self.path, line=self.parser.CurrentLineNumber)
@@ -357,8 +359,6 @@ class _Xliff(_Reader):
             ]
             if version_2 and not unit.inside:
                 text = f"<{prefix}notes>{''.join(tags)}</{prefix}notes>{unit.indent}"
-            elif version_2:
-                text = "".join(tags)
             else:
                 text = "".join(f"{unit.indent}{tag}" for tag in tags)
             return text.encode(self.encoding, "xmlcharrefreplace")
@@ -381,6 +381,8 @@ class _Xliff(_Reader):
                 self._begin(self.unit_id)
         elif name == "data" and self.stack[-1] == "originalData":
             self.code, self.parts = attributes.get("id", ""), []
+        elif name == "note":
+            self.note_indent = self._indent()
         elif name in ("originalData", "segment", "ignorable") and self.stack[-1] == "unit":
             self.place = self.place or (self.parser.CurrentByteIndex, self._indent(), False)
             if name == "segment":
@@ -406,8 +408,8 @@ class _Xliff(_Reader):
             setattr(self.unit, name, self.finished())
         if name in ("source", "seg-source", "target") and owner == "trans-unit" and self.unit:
             self.unit.place = self._behind()
-        elif name == "notes" and owner == "unit" and self.place is None:
-            self.place = (self.parser.CurrentByteIndex, "", True)
+        elif name == "note" and self.stack[-2:] == ["unit", "notes"]:
+            self.place = (self._behind(), self.note_indent, True)
         elif name in ("trans-unit", "unit"):
             for unit in self.of_unit:
                 if name == "unit":
@@ -449,6 +451,8 @@ def _printable(note: str) -> str:
 
 class _Tmx(_Reader):
     """TMX: translation units with a variant for each language, of which two are read."""
+
+    blanks_count = True
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
