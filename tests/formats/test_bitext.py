@@ -157,7 +157,7 @@ def test_plain_pairs_and_tables(tmp_path: Path, refusal: Refusal) -> None:
 
 
 LAUGHS = '<!DOCTYPE xliff [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]>\n<xliff>&b;</xliff>'
-BAD = {
+BAD: dict[str, tuple[str | bytes, str]] = {
     "laughs.xlf": (LAUGHS, ":1: declares a DTD"),
     "file.xlf": ('<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><xliff/>', ":1: declares"),
     "parameter.tmx": ('<!DOCTYPE tmx [<!ENTITY % p SYSTEM "x">%p;]><tmx/>', ":1: declares"),

@@ -538,9 +538,10 @@ def _read_po(path: Path) -> _Units:
             id_ = str(number) if form == "" else f"{number}[{form}]"
             units.append(_Unit(id_, line, source, target, place=place))
 
+    ending = "\r\n" if b"\r\n" in data else "\n"
+
     def noted(_unit: _Unit, notes: Sequence[str]) -> bytes:
         lines = (f"# {' '.join(_printable(note).split())}" for note in notes)
-        ending = "\r\n" if b"\r\n" in data else "\n"
         return "".join(f"{line}{ending}" for line in lines).encode(encoding, "replace")
 
     about = held.metadata
