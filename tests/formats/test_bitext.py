@@ -174,7 +174,10 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "charset.po": ('msgid ""\nmsgstr "charset=foo"\n', ": charset 'foo' is unknown"),
     "bytes.po": (b'msgid ""\nmsgstr "charset=utf-8"\n\nmsgid "\xe4"\nmsgstr ""\n', ":4: not utf-8"),
     "terms.tbx": (LAUGHS.replace("xliff", "tbx"), ":1: declares a DTD"),
-    "lang.tbx": ("<tbx><conceptEntry>\n<langSec/></conceptEntry></tbx>", ":2: 'langSec' without"),
+    "lang.tbx": (
+        "<tbx><conceptEntry>\n<langSec><term>a</term></langSec></conceptEntry></tbx>",
+        ":2: 'langSec' without",
+    ),
     "none.tbx": ("<tbx/>", ": has no terms of two languages"),
     "blank.csv": ("source,target\na,b\n,c\n", ":3: column 'source' is empty"),
     "lacks.csv": ("source,target\na,\n", ":2: 'a' has no translation"),
