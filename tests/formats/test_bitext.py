@@ -138,7 +138,7 @@ def test_plain_pairs_and_tables(tmp_path: Path, refusal: Refusal) -> None:
     source.write_text("Ja\nNein\n")
     target.write_text("Yes\n\n")
     bitext = read_bitext(source, target)
-    assert (bitext.src_lang, bitext.tgt_lang) == ("de", "en-gb")
+    assert (bitext.src_lang, bitext.tgt_lang) == ("de", "en-GB")
     assert [(s.id, s.source, s.target, s.line) for s in bitext.segments] == [
         ("1", "Ja", "Yes", 1), ("2", "Nein", "", 2)]  # fmt: skip
     target.write_text("Yes\n")

@@ -32,6 +32,9 @@ XLIFF, TMX, PO = "XLIFF", "TMX", "PO"
 _SUFFIXES = {"po": PO, "pot": PO, "tmx": TMX, "xlf": XLIFF, "xliff": XLIFF, "sdlxliff": XLIFF,
              "mqxliff": XLIFF}  # fmt: skip
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+_NO_LANGUAGE = frozenset(
+    ("txt", "src", "tgt", "trg", "ref", "hyp", "out", "tok", "bpe", "dat", "md")
+)
 _SOURCE = (*roles.SOURCE, *roles.ALSO["source"], "source_term")
 _TARGET = ("target", "tgt", "translation", "target_text", "tgt_text", "target_segment", "mt",
            *roles.OUTPUT, "hypothesis", "target_term")  # fmt: skip
@@ -509,12 +512,15 @@ def _plain_pair(source: Path, target: Path) -> Bitext:
         message = f"{plural(len(texts[1]), 'line')}, but {source} has {len(texts[0])}"
         raise InputError(message, path=target, line=min(map(len, texts)) + 1)
     units = [_Unit(str(n), n, *pair) for n, pair in enumerate(zip(*texts, strict=True), 1)]
-    languages = [suffix if _LANGUAGE.fullmatch(suffix := files.suffix(path)) else None
-                 for path in (source, target)]  # fmt: skip
-    if any(lang in ("txt", "csv", "tsv", "md") for lang in languages):
-        languages = [None, None]
+    languages = [_language_of_file(path) for path in (source, target)]
     bitext = _bitext(source, "plain text", _Units(units, languages[0], languages[1]))
     return replace(bitext, path=f"{source} and {target}")
+
+
+def _language_of_file(path: Path) -> str | None:
+    """Return the language that a suffix names: ``news.de``, ``news.en-GB.gz``."""
+    suffix = path.name.removesuffix(".gz").rpartition(".")[2]
+    return suffix if _LANGUAGE.fullmatch(suffix) and suffix.casefold() not in _NO_LANGUAGE else None
 
 
 def _column(table: RawTable, names: Sequence[str]) -> str | None:
