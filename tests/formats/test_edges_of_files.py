@@ -1,13 +1,10 @@
-"""Files at the edges: sets without segments, names that DuckDB takes, full disks."""
+"""Files at the edges: sets without segments, full disks."""
 
 from __future__ import annotations
 
 import errno
-import json
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from steelyard.cli.main import run
@@ -25,26 +22,6 @@ def test_scores_of_whole_systems_have_no_segments_to_write(
     assert capsys.readouterr().err.count("error:") == 1
     assert not out.exists()
     assert run(["data", "convert", str(table), str(out), "--to", "system"]) == 0
-
-
-def test_a_log_with_a_column_called_file_row_number(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    columns = {"left": list("AABC"), "right": list("BCCA"), "outcome": ["left"] * 4}
-    results = []
-    for name, more in (("plain", {}), ("named", {"file_row_number": [7, 7, 7, 7]})):
-        path = tmp_path / f"{name}.parquet"
-        pq.write_table(pa.table(columns | more), path)
-        assert run(["compare", "--battles", str(path), "--json", "--quiet"]) == 0
-        results.append(json.loads(capsys.readouterr().out))
-    assert results[0]["aggregations"] == results[1]["aggregations"]
-    columns["outcome"][2] = "nobody"
-    pq.write_table(pa.table(columns | {"file_row_number": [7, 7, 7, 7]}), tmp_path / "bad.parquet")
-    assert run(["compare", "--battles", str(tmp_path / "bad.parquet")]) == 2
-    bad = capsys.readouterr().err
-    pq.write_table(pa.table(columns), tmp_path / "bad.parquet")
-    assert run(["compare", "--battles", str(tmp_path / "bad.parquet")]) == 2
-    assert capsys.readouterr().err == bad  # the same row is named
 
 
 def test_a_full_disk_names_the_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -32,9 +32,16 @@ XLIFF, TMX, PO = "XLIFF", "TMX", "PO"
 _SUFFIXES = {"po": PO, "pot": PO, "tmx": TMX, "xlf": XLIFF, "xliff": XLIFF, "sdlxliff": XLIFF,
              "mqxliff": XLIFF}  # fmt: skip
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
+_NO_LANGUAGE = frozenset(
+    ("txt", "src", "tgt", "trg", "ref", "hyp", "out", "tok", "bpe", "dat", "md")
+)
 _SOURCE = (*roles.SOURCE, *roles.ALSO["source"], "source_term")
 _TARGET = ("target", "tgt", "translation", "target_text", "tgt_text", "target_segment", "mt",
            *roles.OUTPUT, "hypothesis", "target_term")  # fmt: skip
+#: Inline elements that stand for native code, and those that are nothing but marks.
+_CODES = frozenset(("ph", "bpt", "ept", "it", "ut", "x", "bx", "ex", "sc", "ec"))
+_MARKS = frozenset(("mrk", "sm", "em", "hi", "sub"))
+_DEEPEST = 200  # elements in each other
 _SOURCE_LANGUAGE = ("src_lang", "source_lang", "source_language", "srclang")
 _TARGET_LANGUAGE = ("tgt_lang", "target_lang", "target_language", "tgtlang", "trg_lang")
 
@@ -105,11 +112,8 @@ def read_bitext(*paths: str | Path) -> Bitext:
     path = Path(paths[0])
     view = FileView(path)
     form = bilingual_format(view)
-    if form == PO:
-        return _bitext(path, PO, _read_po(path))
     if form is not None:
-        units = (_Xliff if form == XLIFF else _Tmx)(path).read(view.data)
-        return _bitext(path, form, units)
+        return _bitext(path, form, _READERS[form](path, view.data))
     if view.head.lstrip().startswith("<"):
         view.fail("is no XLIFF and no TMX", 1)
     return _read_table(path)
@@ -130,9 +134,9 @@ def write_annotated(bitext_path: Path, out: Path, notes: Mapping[str, Sequence[s
     """
     view = FileView(Path(bitext_path))
     form = bilingual_format(view)
-    if form not in (XLIFF, PO):
+    if form is None or form == TMX:
         raise UsageError(f"{bitext_path}: notes can be written into XLIFF and PO alone")
-    units = _read_po(view.path) if form == PO else _Xliff(view.path).read(view.data)
+    units = _READERS[form](view.path, view.data)
     unknown = sorted(notes.keys() - {unit.id for unit in units.segments})
     if unknown:
         raise UsageError(f"{bitext_path}: no segment '{unknown[0]}'")
@@ -165,7 +169,8 @@ class _Unit:
     place: int = 0
     indent: str = ""
     prefix: str = ""  # of its namespace
-    inside: bool = True  # notes stand in an element of their own that is there already
+    key: str = "from"  # the attribute of a note that says who wrote it
+    opens: bool = False  # notes need an element of their own around them
 
 
 @dataclass(slots=True)
@@ -201,19 +206,48 @@ def _apart(units: Sequence[_Unit]) -> None:
 # XML.
 
 
-def parse_xml(
-    data: bytes,
-    path: Path,
-    start: Callable[[str, dict[str, str]], None],
-    end: Callable[[str], None],
-    text: Callable[[str], None],
-) -> Any:
-    """Make a parser that calls these; refuse DTDs of the file itself, and entities.
+@dataclass(slots=True)
+class _Node:
+    """An element: what it holds, its line, and the bytes that it goes from and to."""
 
-    Returns a function that parses the file, and the parser, which knows positions.
-    """
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    start: int
+    keeps: bool  # blanks and line ends, as xml:space says
+    end: int = 0
+    content: list[str | _Node] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The tag without the prefix of a namespace."""
+        return self.tag.rpartition(":")[2]
+
+    def children(self, *names: str) -> list[_Node]:
+        """Return the elements of these names that stand directly in this one."""
+        return [c for c in self.content if isinstance(c, _Node) and (c.name in names or not names)]
+
+    def inside(self, *names: str) -> Iterator[_Node]:
+        """Yield the elements of these names anywhere in this one, in their order."""
+        stack = self.children()[::-1]
+        while stack:
+            node = stack.pop()
+            if node.name in names:
+                yield node
+            stack += node.children()[::-1]
+
+    def plain(self) -> str:
+        """Return the text without tags."""
+        return "".join(part if isinstance(part, str) else part.plain() for part in self.content)
+
+
+def _parsed(data: bytes, path: Path) -> _Node:
+    """Parse XML; refuse DTDs of the file itself, and entities."""
     parser = expat.ParserCreate()
     parser.buffer_text = True
+    encoding = _xml_encoding(data)
+    root = _Node("", {}, 1, 0, keeps=False)
+    stack = [root]
 
     def fail(message: str) -> NoReturn:
         raise InputError(message, path=path, line=parser.CurrentLineNumber)
@@ -222,210 +256,37 @@ def parse_xml(
         if internal:
             fail("declares a DTD of its own (entities), which is not read")
 
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        if len(stack) > _DEEPEST:
+            fail(f"elements in more than {_DEEPEST} others")
+        keeps = attributes.get("xml:space", "preserve" if stack[-1].keeps else "") == "preserve"
+        line, at = parser.CurrentLineNumber, parser.CurrentByteIndex
+        node = _Node(tag, attributes, line, at, keeps)
+        stack[-1].content.append(node)
+        stack.append(node)
+
+    def end(tag: str) -> None:
+        node, at = stack.pop(), parser.CurrentByteIndex
+        if data.startswith(f"</{tag}".encode(encoding), at):  # else it is empty, and ends here
+            mark = ">".encode(encoding)
+            at = data.index(mark, at) + len(mark)
+        node.end = at
+
+    def text(content: str) -> None:
+        stack[-1].content.append(content)
+
     parser.StartDoctypeDeclHandler = doctype
-    parser.EntityDeclHandler = lambda *_: fail("declares XML entities, which are not read")
     parser.SkippedEntityHandler = lambda name, _: fail(f"entity '&{name};' is not defined")
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = text
-
-    def run() -> None:
-        try:
-            parser.Parse(data, True)
-        except expat.ExpatError as error:
-            message = f"not valid XML: {expat.ErrorString(error.code)}"
-            raise InputError(message, path=path, line=error.lineno) from None
-        except (LookupError, ValueError) as error:  # an encoding that nobody knows
-            raise InputError(f"not readable XML ({error})", path=path, line=1) from None
-
-    return run, parser
-
-
-#: Inline elements whose content is native code, and those that are nothing but marks.
-_NATIVE = frozenset(("ph", "bpt", "ept", "it", "ut"))
-_MARKS = frozenset(("mrk", "sm", "em", "hi", "sub"))
-
-
-class _Reader:
-    """What XLIFF and TMX share: a stack of elements, and a text that is being read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.units: list[_Unit] = []
-        self.stack: list[str] = []
-        self.parts: list[str] | None = None  # of the text that is being read
-        self.inline: list[tuple[str, str]] = []  # ends of inline elements that are open
-        self.codes: dict[str, str] = {}  # native code of a unit, by id
-        self.src_lang: str | None = None
-        self.tgt_lang: str | None = None
-
-    def read(self, data: bytes) -> _Units:
-        self.data, self.encoding = data, _xml_encoding(data)
-        run, self.parser = parse_xml(data, self.path, self._start, self._end, self._text)
-        run()
-        _apart(self.units)
-        return _Units(self.units, self.src_lang, self.tgt_lang)
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2]
-        if self.parts is None:
-            self.start(name, tag, attributes)
-        else:
-            self.parts.append(self.opened(name, attributes))
-        self.stack.append(name)
-
-    def _end(self, tag: str) -> None:
-        name, self.tag = self.stack.pop(), tag
-        if self.inline:
-            native, shown = self.inline.pop()
-            if self.parts is not None and shown:
-                empty = not native or self.parts[-1] == native
-                self.parts.append(shown if empty else "")
-            return
-        self.end(name)
-
-    def _text(self, text: str) -> None:
-        if self.parts is not None:
-            self.parts.append(text)
-
-    def opened(self, name: str, attributes: Mapping[str, str]) -> str:
-        """Return what an inline element begins with, and remember what it ends with."""
-        number = next((attributes[k] for k in ("id", "x", "i", "startRef") if k in attributes), "")
-        start, end = f"<{name}{number}>", f"</{name}{number}>"
-        if name in _MARKS:
-            start = end = ""
-        elif name == "cp":
-            start, end = _character(attributes.get("hex", "")), ""
-        elif name in _NATIVE and not self.original(attributes, "dataRef"):
-            # Native code stands for itself; a sign that nothing else has shows if there was any.
-            start, end = f"\0{len(self.inline)}", f"<{name}{number}/>"
-        elif name in ("x", "bx", "ex", "ph", "sc", "ec"):
-            shown = attributes.get("equiv-text") or self.original(attributes, "dataRef")
-            start, end = shown or f"<{name}{number}/>", ""
-        elif name == "pc":
-            start = self.original(attributes, "dataRefStart") or start
-            end = self.original(attributes, "dataRefEnd") or end
-        self.inline.append((start if start[:1] == "\0" else "", end))
-        return start
-
-    def original(self, attributes: Mapping[str, str], key: str) -> str:
-        """Return the native code that an attribute refers to."""
-        return self.codes.get(attributes.get(key, ""), "")
-
-    def finished(self) -> str:
-        """Return the text that was read."""
-        parts, self.parts = self.parts or [], None
-        return "".join(part for part in parts if part[:1] != "\0")
-
-    def fail(self, message: str) -> NoReturn:
-        raise InputError(message, path=self.path, line=self.parser.CurrentLineNumber)
-
-    def start(self, name: str, tag: str, attributes: dict[str, str]) -> None:
-        raise NotImplementedError
-
-    def end(self, name: str) -> None:
-        raise NotImplementedError
-
-
-def _character(code: str) -> str:
-    return chr(int(code, 16)) if re.fullmatch("[0-9A-Fa-f]{1,5}", code) else "\ufffd"
-
-
-class _Xliff(_Reader):
-    """XLIFF 1.2 (``trans-unit``) and 2.x (``unit`` with ``segment``)."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.unit: _Unit | None = None
-        self.of_unit: list[_Unit] = []  # segments of a unit of version 2
-        self.code: str | None = None
-        self.place: tuple[int, str, bool] | None = None  # of notes in a unit of version 2
-
-    def read(self, data: bytes) -> _Units:
-        units = super().read(data)
-
-        def noted(unit: _Unit, notes: Sequence[str]) -> bytes:
-            version_2 = unit.prefix.endswith("2")
-            prefix, kind = unit.prefix[:-1], "category" if version_2 else "from"
-            tags = [
-                f'<{prefix}note {kind}="steelyard">{escape(_printable(note))}</{prefix}note>'
-                for note in notes
-            ]
-            if version_2 and not unit.inside:
-                text = f"<{prefix}notes>{''.join(tags)}</{prefix}notes>{unit.indent}"
-            elif version_2:
-                text = "".join(tags)
-            else:
-                text = "".join(f"{unit.indent}{tag}" for tag in tags)
-            return text.encode(self.encoding, "xmlcharrefreplace")
-
-        units.noted = noted
-        return units
-
-    def start(self, name: str, tag: str, attributes: dict[str, str]) -> None:
-        if name == "xliff":
-            self.src_lang, self.tgt_lang = attributes.get("srcLang"), attributes.get("trgLang")
-        elif name == "file":
-            self.src_lang = self.src_lang or attributes.get("source-language")
-            self.tgt_lang = self.tgt_lang or attributes.get("target-language")
-        elif name in ("trans-unit", "unit"):
-            version = "1" if name == "trans-unit" else "2"
-            self.prefix = tag.removesuffix(name) + version
-            self.unit_id = attributes.get("id") or str(len(self.units) + 1)
-            self.of_unit, self.codes, self.place, self.unit = [], {}, None, None
-            if version == "1":
-                self._begin(self.unit_id)
-        elif name == "data" and self.stack[-1] == "originalData":
-            self.code, self.parts = attributes.get("id", ""), []
-        elif name in ("originalData", "segment", "ignorable") and self.stack[-1] == "unit":
-            self.place = self.place or (self.parser.CurrentByteIndex, self._indent(), False)
-            if name == "segment":
-                self._begin(attributes.get("id") or str(len(self.of_unit) + 1))
-        elif name in ("source", "target") and self.stack[-1] in ("trans-unit", "segment"):
-            if self.unit is None:
-                self.fail(f"'{name}' outside of a unit")
-            if name == "source" or not self.unit.source:
-                self.unit.indent = self._indent()
-            self.unit.line = self.parser.CurrentLineNumber
-            self.parts = []
-
-    def _begin(self, id_: str) -> None:
-        self.unit = _Unit(id_, self.parser.CurrentLineNumber, prefix=self.prefix)
-        self.of_unit.append(self.unit)
-
-    def end(self, name: str) -> None:
-        owner = self.stack[-1] if self.stack else ""
-        if self.code is not None and name == "data":
-            self.codes[self.code], self.code = self.finished(), None
-        elif self.parts is not None and name in ("source", "target"):
-            assert self.unit is not None
-            setattr(self.unit, name, self.finished())
-        if name in ("source", "seg-source", "target") and owner == "trans-unit" and self.unit:
-            self.unit.place = self._behind()
-        elif name == "notes" and owner == "unit" and self.place is None:
-            self.place = (self.parser.CurrentByteIndex, "", True)
-        elif name in ("trans-unit", "unit"):
-            for unit in self.of_unit:
-                if name == "unit":
-                    several = len(self.of_unit) > 1
-                    unit.id = f"{self.unit_id}/{unit.id}" if several else self.unit_id
-                    unit.place, unit.indent, unit.inside = self.place or (0, "", True)
-            self.units += self.of_unit
-            self.of_unit, self.unit = [], None
-
-    def _behind(self) -> int:
-        """Return the position behind the tag that ends here."""
-        start, end = f"</{self.tag}".encode(self.encoding), ">".encode(self.encoding)
-        at: int = self.parser.CurrentByteIndex
-        if not self.data.startswith(start, at):  # an empty element, which ends there
-            return at
-        return self.data.index(end, at) + len(end)
-
-    def _indent(self) -> str:
-        """Return the line end and the blanks before the tag that begins here, if there are any."""
-        at = self.parser.CurrentByteIndex
-        before = self.data[max(0, at - 400) : at].decode(self.encoding, "replace")
-        match = re.search(r"\r?\n[ \t]*$", before)
-        return "" if match is None else match[0]
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as error:
+        message = f"not valid XML: {expat.ErrorString(error.code)}"
+        raise InputError(message, path=path, line=error.lineno) from None
+    except (LookupError, ValueError) as error:  # an encoding that nobody knows
+        raise InputError(f"not readable XML ({error})", path=path, line=1) from None
+    return root
 
 
 def _xml_encoding(data: bytes) -> str:
@@ -434,7 +295,107 @@ def _xml_encoding(data: bytes) -> str:
         if data.startswith(mark):
             return name
     declared = re.match(rb"(?:\xef\xbb\xbf)?<\?xml[^>]*encoding=[\"']([\w.-]+)", data)
-    return declared[1].decode("ascii") if declared else "utf-8"
+    name = declared[1].decode("ascii") if declared else "utf-8"
+    try:
+        "</>".encode(name)
+    except LookupError:
+        return "utf-8"  # the parser says that nobody knows it
+    return name
+
+
+def _readable(node: _Node, codes: Mapping[str, str], *, keeps: bool = False) -> str:
+    """Return the text of a source or target, inline tags in a form that can be compared."""
+    text = "".join(_inline(part, codes) for part in node.content)
+    # Tools that indent XML break lines within texts, too.
+    whole = keeps or node.keeps
+    return text if whole else re.sub(r"[ \t\r]*\n[ \t\r\n]*", " ", text).strip(" ")
+
+
+def _inline(part: str | _Node, codes: Mapping[str, str]) -> str:
+    if isinstance(part, str):
+        return part
+    name, attributes = part.name, part.attributes
+    text = "".join(_inline(inner, codes) for inner in part.content)
+    number = next((attributes[k] for k in ("id", "x", "i", "startRef") if k in attributes), "")
+    if name in _MARKS:
+        return text
+    if name == "cp":
+        code = attributes.get("hex", "")
+        return chr(int(code, 16)) if re.fullmatch("[0-9A-Fa-f]{1,5}", code) else "\ufffd"
+    if name in _CODES:  # whose content, or what it refers to, is native code
+        code = codes.get(attributes.get("dataRef", ""), "") or attributes.get("equiv-text", "")
+        return text or code or attributes.get("disp") or f"<{name}{number}/>"
+    ends = (codes.get(attributes.get(key, ""), "") for key in ("dataRefStart", "dataRefEnd"))
+    start, end = ends
+    return f"{start or f'<{name}{number}>'}{text}{end or f'</{name}{number}>'}"
+
+
+def _read_xliff(path: Path, data: bytes) -> _Units:
+    """Read XLIFF 1.2 (``trans-unit``) and 2.x (``unit`` with ``segment``)."""
+    root, encoding = _parsed(data, path), _xml_encoding(data)
+    about = [(node.attributes, ("srcLang", "trgLang")) for node in root.inside("xliff")]
+    both = ("source-language", "target-language")
+    about += [(node.attributes, both) for node in root.inside("file")]
+    languages = [next((a[keys[k]] for a, keys in about if keys[k] in a), None) for k in (0, 1)]
+    units: list[_Unit] = []
+    for number, node in enumerate(root.inside("trans-unit", "unit"), 1):
+        id_ = node.attributes.get("id") or str(number)
+        units += (_of_unit if node.name == "unit" else _of_trans_unit)(node, id_, data, encoding)
+    _apart(units)
+
+    def noted(unit: _Unit, notes: Sequence[str]) -> bytes:
+        tag, around = f"{unit.prefix}note", f"{unit.prefix}notes"
+        tags = [f'<{tag} {unit.key}="steelyard">{escape(_printable(n))}</{tag}>' for n in notes]
+        text = "".join(f"{unit.indent}{each}" for each in tags)
+        if unit.opens:
+            text = f"<{around}>{''.join(tags)}</{around}>{unit.indent}"
+        return text.encode(encoding, "xmlcharrefreplace")
+
+    return _Units(units, languages[0], languages[1], noted)
+
+
+def _of_trans_unit(node: _Node, id_: str, data: bytes, encoding: str) -> list[_Unit]:
+    parts = node.children("source", "seg-source", "target")
+    if not parts:
+        return []
+    unit = _Unit(id_, node.line, place=max(part.end for part in parts), prefix=_prefix(node))
+    unit.indent = _indent(data, parts[0].start, encoding)
+    _fill(unit, node, {})
+    return [unit]
+
+
+def _of_unit(node: _Node, id_: str, data: bytes, encoding: str) -> list[_Unit]:
+    segments = node.children("segment")
+    codes = {d.attributes.get("id", ""): _readable(d, {}, keeps=True) for d in node.inside("data")}
+    notes = [note for group in node.children("notes") for note in group.children("note")]
+    before = next(iter(node.children("originalData", "segment", "ignorable")), node)
+    place, start = (notes[-1].end, notes[-1].start) if notes else (before.start, before.start)
+    indent = _indent(data, start, encoding)
+    units = []
+    for number, segment in enumerate(segments, 1):
+        of = f"{id_}/{segment.attributes.get('id') or number}" if len(segments) > 1 else id_
+        unit = _Unit(of, segment.line, "", "", place, indent, _prefix(node), "category", not notes)
+        _fill(unit, segment, codes)
+        units.append(unit)
+    return units
+
+
+def _fill(unit: _Unit, node: _Node, codes: Mapping[str, str]) -> None:
+    """Read source and target of a unit or segment."""
+    for part in node.children("source", "target"):
+        setattr(unit, part.name, _readable(part, codes))
+        unit.line = part.line
+
+
+def _prefix(node: _Node) -> str:
+    return node.tag.removesuffix(node.name)
+
+
+def _indent(data: bytes, at: int, encoding: str) -> str:
+    """Return the line end and the blanks before a tag, if there are any."""
+    before = data[max(0, at - 400) : at].decode(encoding, "replace")
+    match = re.search(r"\r?\n[ \t]*$", before)
+    return "" if match is None else match[0]
 
 
 def _printable(note: str) -> str:
@@ -442,43 +403,39 @@ def _printable(note: str) -> str:
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", note)
 
 
-class _Tmx(_Reader):
-    """TMX: translation units with a variant for each language, of which two are read."""
+def _read_tmx(path: Path, data: bytes) -> _Units:
+    """Read translation units, of the source and the first other language."""
+    root = _parsed(data, path)
+    declared = next((h.attributes.get("srclang", "") for h in root.inside("header")), "")
+    source = None if declared in ("", "*all*") else declared
+    target = None
+    units = []
+    for number, node in enumerate(root.inside("tu"), 1):
+        variants = [
+            (_language(variant, path), _readable(seg, {}, keeps=True), seg.line)
+            for variant in node.children("tuv")
+            for seg in variant.children("seg")
+        ]
+        if not variants:
+            continue
+        source = source or variants[0][0]
+        others = (lang for lang, *_ in variants if not _same(lang, source))
+        target = target or next(others, None)
+        sides = [
+            next((v for v in variants if _same(v[0], w)), ("", "", 0)) for w in (source, target)
+        ]
+        line = sides[1][2] or sides[0][2]
+        id_ = node.attributes.get("tuid") or str(number)
+        units.append(_Unit(id_, line, sides[0][1], sides[1][1]))
+    _apart(units)
+    return _Units(units, source, target)
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
-        self.variants: dict[str, tuple[str, int]] = {}
 
-    def start(self, name: str, _tag: str, attributes: dict[str, str]) -> None:
-        if name == "header":
-            declared = attributes.get("srclang", "")
-            self.src_lang = None if declared in ("", "*all*") else declared
-        elif name == "tu":
-            self.id = attributes.get("tuid") or str(len(self.units) + 1)
-            self.variants = {}
-        elif name == "tuv":
-            self.lang = attributes.get("xml:lang") or attributes.get("lang") or ""
-            if not self.lang:
-                self.fail("'tuv' without xml:lang")
-        elif name == "seg" and self.stack[-1] == "tuv":
-            self.line, self.parts = self.parser.CurrentLineNumber, []
-
-    def end(self, name: str) -> None:
-        if name == "seg" and self.parts is not None:
-            self.variants[self.lang] = (self.finished(), self.line)
-        elif name == "tu" and self.variants:
-            if self.src_lang is None:
-                self.src_lang = next(iter(self.variants))
-            others = [lang for lang in self.variants if not _same(lang, self.src_lang)]
-            if self.tgt_lang is None and others:
-                self.tgt_lang = others[0]
-            source, line = self._variant(self.src_lang)
-            target, target_line = self._variant(self.tgt_lang)
-            self.units.append(_Unit(self.id, target_line or line, source, target))
-
-    def _variant(self, lang: str | None) -> tuple[str, int]:
-        same = (held for name, held in self.variants.items() if _same(name, lang))
-        return next(same, ("", 0))
+def _language(node: _Node, path: Path) -> str:
+    lang = node.attributes.get("xml:lang") or node.attributes.get("lang")
+    if not lang:
+        raise InputError(f"'{node.name}' without xml:lang", path=path, line=node.line)
+    return lang
 
 
 def _same(lang: str | None, other: str | None) -> bool:
@@ -493,10 +450,9 @@ def _same(lang: str | None, other: str | None) -> bool:
 _PO_LINE = re.compile(r'\s*((#~)?(#\|)?\s*(msg[a-z_]+(\[\d+\])?)?\s*".*"|#.*|)\s*')
 
 
-def _read_po(path: Path) -> _Units:
+def _read_po(path: Path, data: bytes) -> _Units:
     import polib
 
-    data = files.read_bytes(path)
     charset = re.search(rb"charset=([\w.-]+)", data[:20_000])
     encoding = charset[1].decode("ascii") if charset and charset[1] != b"CHARSET" else "utf-8"
     encoding = "utf-8-sig" if data.startswith(b"\xef\xbb\xbf") else encoding
@@ -529,14 +485,22 @@ def _read_po(path: Path) -> _Units:
             id_ = str(number) if form == "" else f"{number}[{form}]"
             units.append(_Unit(id_, line, source, target, place=place))
 
+    ending = "\r\n" if b"\r\n" in data else "\n"
+
     def noted(_unit: _Unit, notes: Sequence[str]) -> bytes:
         lines = (f"# {' '.join(_printable(note).split())}" for note in notes)
-        ending = "\r\n" if b"\r\n" in data else "\n"
         return "".join(f"{line}{ending}" for line in lines).encode(encoding, "replace")
 
     about = held.metadata
     source_language = about.get("X-Source-Language") or about.get("Source-Language") or None
     return _Units(units, source_language, about.get("Language") or None, noted)
+
+
+_READERS: dict[str, Callable[[Path, bytes], _Units]] = {
+    XLIFF: _read_xliff,
+    TMX: _read_tmx,
+    PO: _read_po,
+}
 
 
 # Plain files and tables.
@@ -548,12 +512,15 @@ def _plain_pair(source: Path, target: Path) -> Bitext:
         message = f"{plural(len(texts[1]), 'line')}, but {source} has {len(texts[0])}"
         raise InputError(message, path=target, line=min(map(len, texts)) + 1)
     units = [_Unit(str(n), n, *pair) for n, pair in enumerate(zip(*texts, strict=True), 1)]
-    languages = [suffix if _LANGUAGE.fullmatch(suffix := files.suffix(path)) else None
-                 for path in (source, target)]  # fmt: skip
-    if any(lang in ("txt", "csv", "tsv", "md") for lang in languages):
-        languages = [None, None]
-    bitext = _bitext(source, "plain text", _Units(units, *languages))
+    languages = [_language_of_file(path) for path in (source, target)]
+    bitext = _bitext(source, "plain text", _Units(units, languages[0], languages[1]))
     return replace(bitext, path=f"{source} and {target}")
+
+
+def _language_of_file(path: Path) -> str | None:
+    """Return the language that a suffix names: ``news.de``, ``news.en-GB.gz``."""
+    suffix = path.name.removesuffix(".gz").rpartition(".")[2]
+    return suffix if _LANGUAGE.fullmatch(suffix) and suffix.casefold() not in _NO_LANGUAGE else None
 
 
 def _column(table: RawTable, names: Sequence[str]) -> str | None:
@@ -588,7 +555,7 @@ def _read_table(path: Path) -> Bitext:
     pair = _only(table, roles.LANGUAGES)
     if pair is not None and languages == [None, None]:
         languages = list(pair.split("-", 1)) if "-" in pair else [None, None]
-    return _bitext(path, "table", _Units(units, *languages))
+    return _bitext(path, "table", _Units(units, languages[0], languages[1]))
 
 
 def _only(table: RawTable, names: Sequence[str]) -> str | None:
@@ -648,7 +615,7 @@ def read_glossary(
     path = Path(path)
     view = FileView(path)
     if view.head.lstrip("\ufeff \t\r\n").startswith("<") or view.kind == "tbx":
-        terms = _Tbx(path, src_lang, tgt_lang).terms(view.data)
+        terms = list(_tbx_terms(path, view.data, src_lang, tgt_lang))
     else:
         terms = list(_table_terms(path, src_lang, tgt_lang))
     if not terms:
@@ -705,81 +672,39 @@ def _language_of(header: str) -> str | None:
     return code[1] if code and code[1].casefold() not in no_language else None
 
 
-@dataclass(slots=True)
-class _Term:
-    text: str
-    banned: bool = False
+def _tbx_terms(
+    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
+) -> Iterator[GlossaryTerm]:
+    """Read TBX in versions 2 (``termEntry``, ``langSet``) and 3 (``conceptEntry``, ``langSec``)."""
+    entries = []
+    for entry in _parsed(data, path).inside("termEntry", "conceptEntry"):
+        sections = entry.inside("langSet", "langSec")
+        entries.append([(_language(s, path), term) for s in sections for term in _section_terms(s)])
+    languages = list(dict.fromkeys(lang for terms in entries for lang, _ in terms))
+    wanted = [src_lang, tgt_lang]
+    for k, lang in enumerate(wanted):
+        fitting = (new for new in languages if _same(new, lang) or (lang is None and not (
+            k and _same(new, wanted[0]))))  # fmt: skip
+        wanted[k] = next(fitting, None)
+        if wanted[k] is None:
+            raise InputError(f"has no terms of {lang or 'two languages'}, expected TBX", path=path)
+    for terms in entries:
+        sources, targets = ([t for lang, t in terms if _same(lang, w)] for w in wanted)
+        for source, banned in sources:
+            for target, forbidden in () if banned else targets:
+                yield GlossaryTerm(source, target, forbidden)
 
 
-@dataclass(slots=True)
-class _Entry:
-    """The terms of a concept by language."""
-
-    terms: dict[str, list[_Term]] = field(default_factory=dict)
-
-
-class _Tbx:
-    """TBX in versions 2 (``termEntry``, ``langSet``) and 3 (``conceptEntry``, ``langSec``)."""
-
-    def __init__(self, path: Path, src_lang: str | None, tgt_lang: str | None) -> None:
-        self.path, self.wanted = path, (src_lang, tgt_lang)
-        self.entries: list[_Entry] = []
-        self.lang = ""
-        self.parts: list[str] = []
-        self.section: list[_Term] = []  # the terms that a status is about
-
-    def terms(self, data: bytes) -> list[GlossaryTerm]:
-        run, self.parser = parse_xml(data, self.path, self._start, self._end, self.parts.append)
-        run()
-        languages = list(dict.fromkeys(lang for entry in self.entries for lang in entry.terms))
-        source = self._language(languages, self.wanted[0], None)
-        target = self._language(languages, self.wanted[1], source)
-        return [
-            GlossaryTerm(name.text, other.text, forbidden=other.banned)
-            for entry in self.entries
-            for name in self._of(entry, source)
-            if not name.banned
-            for other in self._of(entry, target)
-        ]
-
-    def _language(self, languages: Iterable[str], wanted: str | None, but: str | None) -> str:
-        for lang in languages:
-            if _same(lang, wanted) or (wanted is None and not _same(lang, but)):
-                return lang
-        shown = wanted or "two languages"
-        raise InputError(f"has no terms of {shown}, expected TBX", path=self.path)
-
-    def _of(self, entry: _Entry, lang: str) -> list[_Term]:
-        return [term for name, terms in entry.terms.items() if _same(name, lang) for term in terms]
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        name = tag.rpartition(":")[2]
-        if name in ("termEntry", "conceptEntry"):
-            self.entries.append(_Entry())
-        elif name in ("langSet", "langSec"):
-            self.lang = attributes.get("xml:lang") or attributes.get("lang") or ""
-            if not self.lang or not self.entries:
-                line = self.parser.CurrentLineNumber
-                raise InputError(f"'{name}' without xml:lang", path=self.path, line=line)
-        elif name in ("tig", "ntig", "termSec"):
-            self.section = []
-        self.says_status = name in _TBX_STATUS or attributes.get("type") in _TBX_STATUS
-        if name != "hi":
-            self.parts.clear()
-
-    def _end(self, tag: str) -> None:
-        name = tag.rpartition(":")[2]
-        text = " ".join("".join(self.parts).split())
-        if name == "term" and text and self.entries and self.lang:
-            term = _Term(text)
-            self.entries[-1].terms.setdefault(self.lang, []).append(term)
-            self.section.append(term)
-        elif self.says_status and is_banned(text):
-            for term in self.section:
-                term.banned = True
-        if name != "hi":
-            self.parts.clear()
-            self.says_status = False
+def _section_terms(section: _Node) -> Iterator[tuple[str, bool]]:
+    """Yield the terms of a language, and whether their status forbids them."""
+    for part in list(section.inside("tig", "ntig", "termSec")) or [section]:
+        notes = [n for n in part.inside(*_TBX_STATUS, "termNote", "admin", "note")
+                 if n.name in _TBX_STATUS or n.attributes.get("type") in _TBX_STATUS]  # fmt: skip
+        banned = any(is_banned(note.plain()) for note in notes)
+        for term in part.inside("term"):
+            text = " ".join(term.plain().split())
+            if text:
+                yield text, banned
 
 
 def _form(name: str, **about: Any) -> SetFormat:
