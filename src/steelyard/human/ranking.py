@@ -38,6 +38,9 @@ T = TypeVar("T", bound=np.generic)
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one reads the result
 EXACT = "permutation"  # the test that holds for few units, too
+CLUSTER = "cluster-t"  # of means of all outputs, for systems that share few segments
+MIXED = f"{EXACT} or {CLUSTER}"  # each pair by that which fits
+_SHARED = 0.8  # of the outputs of a pair, below which common segments say too little
 _INVERTED = 50  # units up to which an interval inverts the permutation test
 
 
@@ -210,13 +213,31 @@ def choose_test(units: Units, asked: str | None, usual: str) -> str:
     return asked or (EXACT if units.few else usual)
 
 
+def fitting_test(averages: Averages, name: str, units: Units) -> str:
+    """Return the test that fits how many segments systems share, pair by pair."""
+    if len(averages.systems) > MAX_SYSTEMS:
+        return EXACT
+    apart = by_cluster(averages, name, units).shared[np.triu_indices(len(averages.systems), 1)]
+    return CLUSTER if (apart < _SHARED).all() else MIXED if (apart < _SHARED).any() else EXACT
+
+
+def by_cluster(averages: Averages, name: str, units: Units) -> unpaired.ClusterMeans:
+    """Test the means of all outputs of every pair of systems."""
+    return unpaired.cluster_means_test(averages.matrix(name), units.codes)
+
+
 def pair_pvalues(averages: Averages, name: str, units: Units, test: str, order: Counts) -> Floats:
     """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
-    if test == EXACT:
+    if test in (EXACT, CLUSTER, MIXED):
         # Sums that tie with the observation count in full, as in a comparison of systems.
         flips = pairwise_pvalues(averages.matrix(name)[order], blocks=units.codes, tail="ge")
         np.fill_diagonal(flips.p, np.nan)
-        return few_units_p(flips.p, flips.n, two_sided=False)
+        paired = few_units_p(flips.p, flips.n, two_sided=False)
+        if test == EXACT:
+            return paired
+        means = by_cluster(averages, name, units)
+        p = few_units_p(means.p, means.freedom + 1, two_sided=False)[np.ix_(order, order)]
+        return np.where(means.shared[np.ix_(order, order)] < _SHARED, p, paired)
     samples, blocks = _samples(averages, name, units, order)
     if test != "rank-sum":
         p = unpaired.unpaired_means_test(samples, blocks)
@@ -322,9 +343,13 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
     if ordering.p is None or unit is None:
         return placement
     scores, freedom = averages.matrix(name), max(unit.n - 1, 1)
+    means = by_cluster(averages, name, units)
 
     def half_widths(first: int, other: int) -> tuple[float, float]:
-        if rule.test == EXACT:
+        if rule.test in (CLUSTER, MIXED) and means.shared[first, other] < _SHARED:
+            quantile = float(stdtrit(means.freedom[first, other], 1 - rule.alpha / 2))
+            return (quantile * float(means.error[first, other]),) * 2
+        if rule.test in (EXACT, MIXED):
             gap = scores[first] - scores[other]
             return paired_half_widths(gap, units.codes, 1 - rule.alpha)
         quantile = float(stdtrit(freedom, 1 - rule.alpha / 2))

@@ -30,6 +30,7 @@ from steelyard.formats.toml import Section
 from steelyard.human import official, raters
 from steelyard.human.options import PRESETS, HumanOptions
 from steelyard.human.ranking import (
+    EXACT,
     MAX_SYSTEMS,
     UNKNOWN,
     Averages,
@@ -39,6 +40,7 @@ from steelyard.human.ranking import (
     average,
     by_rater,
     choose_test,
+    fitting_test,
     independent,
     outputs,
     rank_systems,
@@ -492,6 +494,8 @@ class _DirectAssessment(Scorer):
         units = independent(averages, options.unit)
         warnings = list(units.warnings)
         test = choose_test(units, options.test, self.test)
+        if options.test is None and test == EXACT:
+            test = fitting_test(averages, name, units)
         rule = Rule(options.clusters, test, options.alpha, options.correction)
         if len(averages.systems) > MAX_SYSTEMS and rule.clusters != "none":
             most = f"more than {MAX_SYSTEMS} systems"

@@ -65,6 +65,8 @@ _TESTS = {
     "wilcoxon (two-sided) by domain, stouffer": "Wilcoxon tests by domain",
     "rank-sum (greater)": "one-sided rank-sum test",
     "bootstrap": "resampled rankings",
+    "cluster-t": "cluster t-test of all outputs",
+    "permutation or cluster-t": "permutation test, or cluster t-test where few segments are shared",
 }
 
 

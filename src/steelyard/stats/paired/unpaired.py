@@ -16,6 +16,7 @@ diagonal is NaN. Where all values of a pair are the same, p is 1.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from math import exp, lgamma, log
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.cluster_df import satterthwaite
 
 _EXACT_PRODUCT = 400  # product of two samples' sizes up to which all ways to split are counted
+_SWAPPED = 12  # documents of a pair up to which all ways to swap systems are counted
 _NOISE = 1e-13  # of the size of values: what rounding may leave of an error of 0
 
 Bools = NDArray[np.bool_]
@@ -155,6 +157,72 @@ def unpaired_means_test(
             error, gap = 0.0, gap if abs(gap) > slack else 0.0
         p[i, j], p[j, i] = _tails(gap, error, freedom)
     return p
+
+
+class ClusterMeans(NamedTuple):
+    """Every pair of systems by the means of all their outputs, errors by unit (row less column)."""
+
+    p: Floats
+    difference: Floats
+    error: Floats
+    freedom: Floats
+    shared: Floats  # of the outputs of a pair, those on segments of both
+
+
+def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMeans:
+    """Test the means of all outputs of every pair; for systems that share few segments.
+
+    ``scores`` are systems x segments (NaN: missing), ``units`` codes of the documents of segments.
+    A document adds ``u = sum((a - mean(a)) / n_a) - sum((b - mean(b)) / n_b)``, the variance is
+    ``sum(u**2) * D / (D - 1)``, and the smaller number of documents less 1 gives the degrees of
+    freedom. With up to 12 documents, p is no less than that of swapping systems in documents.
+
+    >>> scores = np.array([[80.0, 90, 70, np.nan, 85], [60.0, np.nan, 65, 50, 70]])
+    >>> cluster_means_test(scores).difference[0, 1]
+    20.0
+    """
+    known = ~np.isnan(scores)
+    codes = (
+        np.arange(scores.shape[1]) if units is None else np.unique(units, return_inverse=True)[1]
+    )
+    documents = np.zeros((scores.shape[1], int(codes.max(initial=-1)) + 1))
+    documents[np.arange(len(codes)), codes] = 1
+    counts = known @ documents
+    sums = np.where(known, scores, 0.0) @ documents
+    n = counts.sum(axis=1)
+    mean = ratio(sums.sum(axis=1), n)
+    leads = ratio(sums - np.nan_to_num(mean)[:, None] * counts, n[:, None])
+    held = (counts > 0).astype(np.float64)
+    each = held.sum(axis=1)
+    together = each[:, None] + each - held @ held.T
+    inner = np.nan_to_num(leads) @ np.nan_to_num(leads).T
+    squares = np.diag(inner)[:, None] + np.diag(inner) - 2 * inner
+    error = np.sqrt(np.maximum(squares, 0) * ratio(together, together - 1))
+    difference = mean[:, None] - mean
+    fewest = np.minimum(each[:, None], each)
+    freedom = np.where(fewest > 1, fewest - 1, np.nan)
+    error = np.where(error <= _NOISE * np.nanmax(np.abs(scores), initial=0.0), 0.0, error)
+    error[np.isnan(freedom)] = np.nan
+    p = t_tails(difference.ravel(), error.ravel(), freedom.ravel())[0].reshape(error.shape)
+    np.fill_diagonal(p, np.nan)
+    for i, j in _pairs(len(scores)):
+        if together[i, j] <= _SWAPPED and not np.isnan(p[i, j]):
+            above, below = _swapped_tails(sums[[i, j]], counts[[i, j]])
+            p[i, j], p[j, i] = max(p[i, j], above), max(p[j, i], below)
+    both = known.astype(np.float64) @ known.T
+    return ClusterMeans(p, difference, error, freedom, ratio(2 * both, n[:, None] + n))
+
+
+def _swapped_tails(sums: Floats, counts: Floats) -> list[float]:
+    """P-values of the difference of two means among all ways to swap systems in documents."""
+    held = counts.sum(axis=0) > 0
+    swap = np.array(list(itertools.product([0, 1], repeat=int(held.sum()))))
+    first, second = (
+        ratio(*((1 - swap) @ x[k, held] + swap @ x[1 - k, held] for x in (sums, counts)))
+        for k in (0, 1)
+    )
+    lead = (first - second)[~np.isnan(first - second)]  # all documents may go to one system
+    return [float((side * lead >= side * lead[0] - 1e-12).mean()) for side in (1, -1)]
 
 
 class _Sample(NamedTuple):
