@@ -217,27 +217,29 @@ def fitting_test(averages: Averages, name: str, units: Units) -> str:
     """Return the test that fits how many segments systems share, pair by pair."""
     if len(averages.systems) > MAX_SYSTEMS:
         return EXACT
-    apart = by_cluster(averages, name, units).shared[np.triu_indices(len(averages.systems), 1)]
-    return CLUSTER if (apart < _SHARED).all() else MIXED if (apart < _SHARED).any() else EXACT
+    shared = unpaired.cluster_means_test(averages.matrix(name), units.codes).shared
+    apart = shared[np.triu_indices(len(shared), 1)] < _SHARED
+    return EXACT if not apart.any() else CLUSTER if apart.all() else MIXED
 
 
-def by_cluster(averages: Averages, name: str, units: Units) -> unpaired.ClusterMeans:
-    """Test the means of all outputs of every pair of systems."""
-    return unpaired.cluster_means_test(averages.matrix(name), units.codes)
+def matrix_pvalues(scores: Floats, blocks: Counts | None, test: str = MIXED) -> Floats:
+    """Test all pairs of rows: ``p[i, j]`` is small where i beats j; blocks are whole units."""
+    means = unpaired.cluster_means_test(scores, blocks)
+    apart = means.shared < _SHARED
+    p = few_units_p(means.p, means.freedom + 1, two_sided=False)
+    if test == EXACT or not apart[~np.eye(len(apart), dtype=bool)].all():
+        # Sums that tie with the observation count in full, as in a comparison of systems.
+        flips = pairwise_pvalues(scores, blocks=blocks, tail="ge")
+        np.fill_diagonal(flips.p, np.nan)
+        paired = few_units_p(flips.p, flips.n, two_sided=False)
+        p = paired if test == EXACT else np.where(apart, p, paired)
+    return p
 
 
 def pair_pvalues(averages: Averages, name: str, units: Units, test: str, order: Counts) -> Floats:
     """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
     if test in (EXACT, CLUSTER, MIXED):
-        # Sums that tie with the observation count in full, as in a comparison of systems.
-        flips = pairwise_pvalues(averages.matrix(name)[order], blocks=units.codes, tail="ge")
-        np.fill_diagonal(flips.p, np.nan)
-        paired = few_units_p(flips.p, flips.n, two_sided=False)
-        if test == EXACT:
-            return paired
-        means = by_cluster(averages, name, units)
-        p = few_units_p(means.p, means.freedom + 1, two_sided=False)[np.ix_(order, order)]
-        return np.where(means.shared[np.ix_(order, order)] < _SHARED, p, paired)
+        return matrix_pvalues(averages.matrix(name)[order], units.codes, test)
     samples, blocks = _samples(averages, name, units, order)
     if test != "rank-sum":
         p = unpaired.unpaired_means_test(samples, blocks)
@@ -343,7 +345,7 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
     if ordering.p is None or unit is None:
         return placement
     scores, freedom = averages.matrix(name), max(unit.n - 1, 1)
-    means = by_cluster(averages, name, units)
+    means = unpaired.cluster_means_test(scores, units.codes)
 
     def half_widths(first: int, other: int) -> tuple[float, float]:
         if rule.test in (CLUSTER, MIXED) and means.shared[first, other] < _SHARED:

@@ -363,7 +363,9 @@ class _DirectAssessment(Scorer):
             tables["changes"] = _changes(every.averages, scored.averages, name)
         averages, rated = scored.averages, _rated(scored)
         # The ratings that scores are means of, where raters are known.
-        placed = self._placed(rated.get(name, scored.ratings), averages, name, options)
+        for_agreement, for_ranking = rng.spawn(2)
+        rows = rated.get(name, scored.ratings)
+        placed = self._placed(rows, averages, name, options, for_ranking)
         tables |= placed.tables
         size = len(averages.systems)
         columns = {
@@ -399,7 +401,7 @@ class _DirectAssessment(Scorer):
             decisions=placed.decisions,
             by_document=placed.by_document,
             agreement=raters.agreements(
-                scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=rng.spawn(1)[0]
+                scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=for_agreement
             ),
             failed_raters=failed,
             removed_raters=removed,
@@ -488,7 +490,12 @@ class _DirectAssessment(Scorer):
         return _Scored(ratings, scale, values, averages, tuple(warnings))
 
     def _placed(
-        self, ratings: Ratings, averages: Averages, name: str, options: HumanOptions
+        self,
+        ratings: Ratings,
+        averages: Averages,
+        name: str,
+        options: HumanOptions,
+        rng: np.random.Generator,
     ) -> Placement:
         """Rank systems by the mean of a score, or as a preset says."""
         units = independent(averages, options.unit)
@@ -506,7 +513,7 @@ class _DirectAssessment(Scorer):
         beside = f"{test} test by {units.name}"
         beside += "" if averages.documents else " (documents are not known)"
         return official.rank_systems(
-            ratings, averages, name, PRESETS[options.preset], plain, beside
+            ratings, averages, name, PRESETS[options.preset], plain, beside, rng
         )
 
     def _excluded(self, ratings: Ratings, scale: raters.RaterScale, *, z: bool) -> list[str]:

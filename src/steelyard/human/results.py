@@ -64,6 +64,7 @@ _TESTS = {
     "wilcoxon (two-sided)": "Wilcoxon test",
     "wilcoxon (two-sided) by domain, stouffer": "Wilcoxon tests by domain",
     "rank-sum (greater)": "one-sided rank-sum test",
+    "bootstrap (greater), paired or not": "the organisers' bootstrap of segments",
     "bootstrap": "resampled rankings",
     "cluster-t": "cluster t-test of all outputs",
     "permutation or cluster-t": "permutation test, or cluster t-test where few segments are shared",
@@ -170,7 +171,8 @@ class HumanScores(Result):
             result["by_document"] = plain(asdict(self.by_document))
         if self.rule is not None:
             names = [system.system for system in self.systems]
-            result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
+            p = None if "beats" in self.more.get("preset", {}) else self.p
+            result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": p}
             result["ranks"] = self.rank_table().records()
         result |= {name: table.records() for name, table in self.parts.items()}
         result |= {**self.more, **origin(self.provenance), "warnings": list(self.warnings)}

@@ -109,7 +109,7 @@ class _Reader:
         if all(len(screens) == 1 for screens in self.shown.values()):  # a screen submitted again
             changed = "rating that the same person changed later left out"
             self.counts[changed] = len(rows) - len(self.ratings)
-            rows = [tries[-1] for tries in self.ratings.values()]
+            rows = [tries[-1]._replace(unit=None) for tries in self.ratings.values()]
         bare = [np.isnan(row.value) and not row.errors for row in rows]
         if any(not np.isnan(row.value) for row in rows):
             self.counts["output without a score or a span left out"] += sum(bare)
@@ -152,7 +152,7 @@ class _Reader:
             self.shown.setdefault((person, segment), set()).add(systems)
             for rating in self._ratings(person, segment, item, inner):
                 tries = self.ratings.setdefault((person, segment, rating.system), [])
-                tries.append(rating._replace(seconds=seconds))
+                tries.append(rating._replace(seconds=seconds, unit=str(entry.start)))
 
     def _document(
         self, number: str, names: list[str | None], items: list[Record]

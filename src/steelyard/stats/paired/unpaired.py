@@ -185,10 +185,9 @@ def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMe
     codes = (
         np.arange(scores.shape[1]) if units is None else np.unique(units, return_inverse=True)[1]
     )
-    documents = np.zeros((scores.shape[1], int(codes.max(initial=-1)) + 1))
-    documents[np.arange(len(codes)), codes] = 1
-    counts = known @ documents
-    sums = np.where(known, scores, 0.0) @ documents
+    size = int(codes.max(initial=-1)) + 1
+    counts = np.stack([group_sums(codes, row, size) for row in known])
+    sums = np.stack([group_sums(codes, row, size) for row in np.where(known, scores, 0.0)])
     n = counts.sum(axis=1)
     mean = ratio(sums.sum(axis=1), n)
     leads = ratio(sums - np.nan_to_num(mean)[:, None] * counts, n[:, None])
