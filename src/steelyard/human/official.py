@@ -108,6 +108,14 @@ def leads(first: Floats, second: Floats, n_resamples: int, rng: np.random.Genera
     return min(map(len, alone)) > 1 and _lower_end(alone, n_resamples, rng) > 0
 
 
+def verdicts(scores: Floats, n_resamples: int, rng: np.random.Generator) -> Bools:
+    """Tell for all pairs of rows, best first, whether WMT26 calls the first better."""
+    beats = np.zeros((len(scores), len(scores)), dtype=bool)
+    for i, j in zip(*pair_index(len(scores)), strict=True):
+        beats[i, j] = leads(scores[i], scores[j], n_resamples, rng)
+    return beats
+
+
 def _lower_end(samples: Sequence[Floats], n_resamples: int, rng: np.random.Generator) -> float:
     """Lower end of the BCa interval of a mean, or of a difference of two, at the 5% level."""
     total, cubes, squares = 0.0, 0.0, 0.0
@@ -154,12 +162,7 @@ def rank_systems(
     order = ordering.order
     sizes = {domain: len(segments) for domain, segments in domains.items()}
     facts: dict[str, Any] = {**preset.to_dict(), "domains": sizes, "p": None}
-    tables: dict[str, Table] = {}
-    if domains:
-        columns = (Column("system"), *(Column(domain, digits=2) for domain in domains))
-        rows = tuple((systems[i], *means[i].tolist()) for i in order)
-        note = ", ".join(f"{domain} {plural(n, 'segment')}" for domain, n in sizes.items())
-        tables["domains"] = Table("Means by domain", columns, rows, (note,))
+    tables = {"domains": _domain_table(sizes, systems, means, order)} if domains else {}
     few = len(systems) <= ranking.MAX_SYSTEMS
     if few and len(systems) > 1:
         p, directed = _tested([part[order] for part in parts], preset, rng)
@@ -203,6 +206,15 @@ def rank_systems(
         tables=tables,
         more={"preset": facts},
     )
+
+
+def _domain_table(
+    sizes: dict[str, int], systems: Sequence[str], means: Floats, order: Counts
+) -> Table:
+    columns = (Column("system"), *(Column(domain, digits=2) for domain in sizes))
+    rows = tuple((systems[i], *means[i].tolist()) for i in order)
+    note = ", ".join(f"{domain} {plural(n, 'segment')}" for domain, n in sizes.items())
+    return Table("Means by domain", columns, rows, (note,))
 
 
 def _remarks(ratings: Ratings, averages: Averages, preset: Preset) -> list[str]:
@@ -283,10 +295,7 @@ def _tested(
     """
     n = len(parts[0])
     if preset.resamples:
-        beats = np.zeros((n, n), dtype=bool)
-        for i, j in zip(*pair_index(n), strict=True):
-            beats[i, j] = leads(parts[0][i], parts[0][j], preset.resamples, rng)
-        return np.where(beats, 0.0, 1.0), None
+        return np.where(verdicts(parts[0], preset.resamples, rng), 0.0, 1.0), None
     if not preset.paired:
         return unpaired.rank_sum_test(list(parts[0])), None
     i, j = pair_index(n)

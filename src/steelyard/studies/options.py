@@ -202,6 +202,13 @@ class MetricPowerOptions(PowerOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RankingRuleOptions(Options):
+    """How many campaigns of equal systems are simulated."""
+
+    draws: int = whole(300, "Simulated campaigns.", least=10, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ThresholdOptions(Options):
     """What counts as a tie of people, and how surely."""
 
