@@ -30,8 +30,9 @@ from steelyard.stats.paired.tests import (
     proportions_interval,
     t_interval,
 )
+from steelyard.stats.paired.unpaired import cluster_means_test
 from steelyard.stats.permutation.corpus import corpus_test
-from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.permutation.pvalues import pair_index, sided
 from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
@@ -264,7 +265,13 @@ def pair_test(name: str, question: Question) -> PairTest:
     test = TESTS[name]
     of = test.of(question.data)
     p, error = test.p(question)
-    p, warnings = _without_few(name, p, question.data)
+    p, units_of_pairs = _of_all_outputs(name, p, question)
+    if units_of_pairs is None:
+        p, warnings = _without_few(name, p, question.data)
+    else:
+        n = np.count_nonzero(units_of_pairs) // 2
+        few = f"{plural(n, 'pair')} with fewer than 80% of outputs on common segments"
+        warnings = (f"{few}: {name} is a cluster test of all outputs",)
     reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
     units = question.data.units
     unit = units.name
@@ -279,10 +286,24 @@ def pair_test(name: str, question: Question) -> PairTest:
     if of == SENTENCES:
         reason = f"{reason} (on {SENTENCES})"
     result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
-    return replace(result, warnings=warnings, p_adjusted=_undecided_by_few(result, question.data))
+    adjusted = _undecided_by_few(result, question.data, units_of_pairs)
+    return replace(result, warnings=warnings, p_adjusted=adjusted)
 
 
-def _undecided_by_few(result: PairTest, data: Compared) -> Floats:
+def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, Floats | None]:
+    """Let the t-test of pairs that share few segments be of the means of all their outputs.
+
+    Returns p-values, and the smaller number of units of such pairs (0 of others) if there are any.
+    """
+    data, side = question.data, question.options.alternative
+    if name != "t" or not np.isnan(data.scores).any():
+        return p, None
+    means = cluster_means_test(data.scores, data.blocks)
+    units = np.where(means.apart, np.nan_to_num(means.freedom) + 1, 0)
+    return np.where(means.apart, sided(means.p, side), p), units if units.any() else None
+
+
+def _undecided_by_few(result: PairTest, data: Compared, units: Floats | None) -> Floats:
     """Keep corrected p-values of pairs with fewer than six units where they decide nothing.
 
     Five units reach 1/16 by the signs of all, fewer reach less; no assumption about the shape of
@@ -295,6 +316,7 @@ def _undecided_by_few(result: PairTest, data: Compared) -> Floats:
         n = np.full(result.p.shape, data.units.n)
     else:
         n = paired.shared_units(present, data.blocks)
+    n = n if units is None else np.maximum(n, units)
     return few_units_p(result.p_adjusted, n, two_sided=result.alternative == "two-sided")
 
 

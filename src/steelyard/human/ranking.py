@@ -31,7 +31,7 @@ from steelyard.stats.paired.tests import (
     mean_error,
     t_interval,
 )
-from steelyard.stats.permutation.pvalues import pairwise_pvalues
+from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
 from steelyard.stats.ranks import ranks, whole
 
 T = TypeVar("T", bound=np.generic)
@@ -40,7 +40,6 @@ MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one read
 EXACT = "permutation"  # the test that holds for few units, too
 CLUSTER = "cluster-t"  # of means of all outputs, for systems that share few segments
 MIXED = f"{EXACT} or {CLUSTER}"  # each pair by that which fits
-_SHARED = 0.8  # of the outputs of a pair, below which common segments say too little
 _INVERTED = 50  # units up to which an interval inverts the permutation test
 
 
@@ -217,22 +216,21 @@ def fitting_test(averages: Averages, name: str, units: Units) -> str:
     """Return the test that fits how many segments systems share, pair by pair."""
     if len(averages.systems) > MAX_SYSTEMS:
         return EXACT
-    shared = unpaired.cluster_means_test(averages.matrix(name), units.codes).shared
-    apart = shared[np.triu_indices(len(shared), 1)] < _SHARED
+    means = unpaired.cluster_means_test(averages.matrix(name), units.codes)
+    apart = means.apart[np.triu_indices(len(means.apart), 1)]
     return EXACT if not apart.any() else CLUSTER if apart.all() else MIXED
 
 
 def matrix_pvalues(scores: Floats, blocks: Counts | None, test: str = MIXED) -> Floats:
     """Test all pairs of rows: ``p[i, j]`` is small where i beats j; blocks are whole units."""
     means = unpaired.cluster_means_test(scores, blocks)
-    apart = means.shared < _SHARED
     p = few_units_p(means.p, means.freedom + 1, two_sided=False)
-    if test == EXACT or not apart[~np.eye(len(apart), dtype=bool)].all():
+    if test == EXACT or not means.apart[pair_index(len(p))].all():
         # Sums that tie with the observation count in full, as in a comparison of systems.
         flips = pairwise_pvalues(scores, blocks=blocks, tail="ge")
         np.fill_diagonal(flips.p, np.nan)
         paired = few_units_p(flips.p, flips.n, two_sided=False)
-        p = paired if test == EXACT else np.where(apart, p, paired)
+        p = paired if test == EXACT else np.where(means.apart, p, paired)
     return p
 
 
@@ -348,7 +346,7 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
     means = unpaired.cluster_means_test(scores, units.codes)
 
     def half_widths(first: int, other: int) -> tuple[float, float]:
-        if rule.test in (CLUSTER, MIXED) and means.shared[first, other] < _SHARED:
+        if rule.test in (CLUSTER, MIXED) and means.apart[first, other]:
             quantile = float(stdtrit(means.freedom[first, other], 1 - rule.alpha / 2))
             return (quantile * float(means.error[first, other]),) * 2
         if rule.test in (EXACT, MIXED):

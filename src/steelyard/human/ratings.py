@@ -364,8 +364,8 @@ class _DirectAssessment(Scorer):
         averages, rated = scored.averages, _rated(scored)
         # The ratings that scores are means of, where raters are known.
         for_agreement, for_ranking = rng.spawn(2)
-        rows = rated.get(name, scored.ratings)
-        placed = self._placed(rows, averages, name, options, for_ranking)
+        judged = rated.get(name, scored.ratings)
+        placed = self._placed(judged, averages, name, options, for_ranking)
         tables |= placed.tables
         size = len(averages.systems)
         columns = {

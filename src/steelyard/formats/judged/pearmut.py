@@ -39,8 +39,10 @@ def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) ->
     """Read what counts of a log: texts, ratings with their spans, and the mean of the scores."""
     view = view.known_as("pearmut log")
     reader = _Reader(view)
-    for entry in _of_items(_since_reset(_entries(view, dict(where).get("campaign")))):
-        reader.entry(entry)
+    entries = _since_reset(_entries(view, dict(where).get("campaign")))
+    named = any("_###_" in str(entry.get("item")) for entry in entries)
+    for entry in entries:
+        reader.entry(entry, named=named)
     return reader.evalset(lp)
 
 
@@ -76,23 +78,6 @@ def _since_reset(entries: Iterator[Record]) -> list[Record]:
     return [entry for _, entry in sorted(numbered, key=lambda pair: pair[0])]
 
 
-def _of_items(entries: list[Record]) -> list[Record]:
-    """Drop attention checks and tutorials: by their ids, or without one where others have it."""
-    ids = [_first_id(entry) for entry in entries]
-    unnamed_is_check = any("_###_" in name for name in ids)
-    return [
-        entry
-        for entry, name in zip(entries, ids, strict=True)
-        if not _NO_ITEM.match(name) and (name or not unnamed_is_check)
-    ]
-
-
-def _first_id(entry: Record) -> str:
-    items = entry.get("item")
-    first = items[0] if isinstance(items, list) and items else items
-    return str(first.get("item_id") or "") if isinstance(first, dict) else ""
-
-
 class _Reader:
     def __init__(self, view: FileView) -> None:
         self.builder = Builder(view)
@@ -126,8 +111,8 @@ class _Reader:
             notes.append("the time that a document took is shared equally by its ratings")
         return self.builder.evalset(lp, [self.builder.view.note(note) for note in notes])
 
-    def entry(self, entry: Record) -> None:
-        """Read what a person said on a screen."""
+    def entry(self, entry: Record, *, named: bool) -> None:
+        """Read what a person said on a screen; where items have names, one without is a check."""
         person, number = entry.name("user_id"), entry.name("item_i")
         if number.startswith(_CHECK) and entry.get("validations") is not None:
             self.checks[person, number] = entry
@@ -135,6 +120,9 @@ class _Reader:
             return
         items, judged = _parallel(entry)
         names = [item.optional_name("item_id") for item in items]
+        first = (names[0] if names else None) or ("attention_check_" if named else "")
+        if _NO_ITEM.match(first):
+            return
         document, domain = self._document(number, names, items)
         n_ratings = sum(len(answers) for answers in judged if isinstance(answers, dict))
         seconds = _seconds(entry) / max(n_ratings, 1)

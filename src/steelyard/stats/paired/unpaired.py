@@ -1,17 +1,14 @@
 r"""Tests of all pairs of samples that are not paired, but may share units: documents, raters.
 
-Where people rate different segments of different systems, observations cannot be paired, yet those
-of one document still hang together, within a system and across. Both statistics by unit here, a
-difference of means and the chance that one system's rating is above another's, are (nearly) sums of
-what each observation adds, so all that varies together is added up before it is squared: with
+Observations of one document hang together, within a system and across. Differences of means, and
+the chance that one rating is above another, are (nearly) sums of what each observation adds: with
 :math:`u_d` what the observations of unit d add, both samples', the variance is
-:math:`\sum_d u_d^2 f_d`. The factors :math:`f_d` (G / (G - 1) for G units of equal size) make up
-for means that are drawn to large units; together with the degrees of freedom they are those of
+:math:`\sum_d u_d^2 f_d`. Factors and degrees of freedom are those of
 :mod:`steelyard.stats.resampling.cluster_df`, for two samples, and depend on sizes alone.
 
-All tests take one array per system (NaN is left out), with codes of units that mean the same in
-all, and return systems x systems one-sided p-values: ``p[i, j]`` is small where i is above j. The
-diagonal is NaN. Where all values of a pair are the same, p is 1.
+Tests take one array per system (NaN is left out), with codes of units that mean the same in all,
+and return one-sided p-values: ``p[i, j]`` is small where i is above j. The diagonal is NaN. Where
+all values of a pair are the same, p is 1.
 """
 
 from __future__ import annotations
@@ -31,6 +28,7 @@ from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.cluster_df import satterthwaite
 
 _EXACT_PRODUCT = 400  # product of two samples' sizes up to which all ways to split are counted
+_SHARED = 0.8  # of the outputs of a pair, below which common segments say too little
 _SWAPPED = 12  # documents of a pair up to which all ways to swap systems are counted
 _NOISE = 1e-13  # of the size of values: what rounding may leave of an error of 0
 
@@ -160,13 +158,15 @@ def unpaired_means_test(
 
 
 class ClusterMeans(NamedTuple):
-    """Every pair of systems by the means of all their outputs, errors by unit (row less column)."""
+    """Every pair of systems by the means of all their outputs: one-sided p, error, freedom.
+
+    ``apart`` are the pairs of which fewer than 80% of the outputs are on segments of both.
+    """
 
     p: Floats
-    difference: Floats
     error: Floats
     freedom: Floats
-    shared: Floats  # of the outputs of a pair, those on segments of both
+    apart: Bools
 
 
 def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMeans:
@@ -178,8 +178,8 @@ def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMe
     freedom. With up to 12 documents, p is no less than that of swapping systems in documents.
 
     >>> scores = np.array([[80.0, 90, 70, np.nan, 85], [60.0, np.nan, 65, 50, 70]])
-    >>> cluster_means_test(scores).difference[0, 1]
-    20.0
+    >>> cluster_means_test(scores).freedom[0, 1]
+    3.0
     """
     known = ~np.isnan(scores)
     codes = (
@@ -197,19 +197,18 @@ def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMe
     inner = np.nan_to_num(leads) @ np.nan_to_num(leads).T
     squares = np.diag(inner)[:, None] + np.diag(inner) - 2 * inner
     error = np.sqrt(np.maximum(squares, 0) * ratio(together, together - 1))
-    difference = mean[:, None] - mean
     fewest = np.minimum(each[:, None], each)
     freedom = np.where(fewest > 1, fewest - 1, np.nan)
     error = np.where(error <= _NOISE * np.nanmax(np.abs(scores), initial=0.0), 0.0, error)
     error[np.isnan(freedom)] = np.nan
-    p = t_tails(difference.ravel(), error.ravel(), freedom.ravel())[0].reshape(error.shape)
+    p = t_tails(mean[:, None] - mean, error, freedom)[0]
     np.fill_diagonal(p, np.nan)
     for i, j in _pairs(len(scores)):
         if together[i, j] <= _SWAPPED and not np.isnan(p[i, j]):
             above, below = _swapped_tails(sums[[i, j]], counts[[i, j]])
             p[i, j], p[j, i] = max(p[i, j], above), max(p[j, i], below)
     both = known.astype(np.float64) @ known.T
-    return ClusterMeans(p, difference, error, freedom, ratio(2 * both, n[:, None] + n))
+    return ClusterMeans(p, error, freedom, ratio(2 * both, n[:, None] + n) < _SHARED)
 
 
 def _swapped_tails(sums: Floats, counts: Floats) -> list[float]:
