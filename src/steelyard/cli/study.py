@@ -370,7 +370,7 @@ STUDIES = {
         "LOG is a pearmut log of contrastive ESA, or any ratings with documents.",
         _ranking_rule,
         (from_fields(asked.RankingRuleOptions),),
-        ("steelyard study ranking-rule log.jsonl",),
+        ("steelyard study ranking-rule ratings.csv texts.jsonl",),
         shape=RATINGS,
         inputs="LOG...",
         plots=False,

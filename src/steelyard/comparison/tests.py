@@ -265,13 +265,11 @@ def pair_test(name: str, question: Question) -> PairTest:
     test = TESTS[name]
     of = test.of(question.data)
     p, error = test.p(question)
-    p, units_of_pairs = _of_all_outputs(name, p, question)
-    if units_of_pairs is None:
-        p, warnings = _without_few(name, p, question.data)
-    else:
-        n = np.count_nonzero(units_of_pairs) // 2
-        few = f"{plural(n, 'pair')} with fewer than 80% of outputs on common segments"
-        warnings = (f"{few}: {name} is a cluster test of all outputs",)
+    p, apart = _of_all_outputs(name, p, question)
+    p, warnings = _without_few(name, p, question.data, apart)
+    if apart.any():
+        few = f"{plural(np.count_nonzero(apart) // 2, 'pair')} with fewer than 80% of outputs on "
+        warnings += (f"{few}common segments: {name} is a cluster test of all outputs",)
     reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
     units = question.data.units
     unit = units.name
@@ -286,24 +284,24 @@ def pair_test(name: str, question: Question) -> PairTest:
     if of == SENTENCES:
         reason = f"{reason} (on {SENTENCES})"
     result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
-    adjusted = _undecided_by_few(result, question.data, units_of_pairs)
+    adjusted = _undecided_by_few(result, question.data, apart)
     return replace(result, warnings=warnings, p_adjusted=adjusted)
 
 
-def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, Floats | None]:
+def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, Floats]:
     """Let the t-test of pairs that share few segments be of the means of all their outputs.
 
-    Returns p-values, and the smaller number of units of such pairs (0 of others) if there are any.
+    Returns p-values, and the smaller number of units of such pairs, 0 of others.
     """
     data, side = question.data, question.options.alternative
     if name != "t" or not np.isnan(data.scores).any():
-        return p, None
+        return p, np.zeros_like(p)
     means = cluster_means_test(data.scores, data.blocks)
-    units = np.where(means.apart, np.nan_to_num(means.freedom) + 1, 0)
-    return np.where(means.apart, sided(means.p, side), p), units if units.any() else None
+    enough = means.apart & (means.freedom >= FEWEST - 1)
+    return np.where(enough, sided(means.p, side), p), np.where(enough, means.freedom + 1, 0)
 
 
-def _undecided_by_few(result: PairTest, data: Compared, units: Floats | None) -> Floats:
+def _undecided_by_few(result: PairTest, data: Compared, apart: Floats) -> Floats:
     """Keep corrected p-values of pairs with fewer than six units where they decide nothing.
 
     Five units reach 1/16 by the signs of all, fewer reach less; no assumption about the shape of
@@ -315,8 +313,7 @@ def _undecided_by_few(result: PairTest, data: Compared, units: Floats | None) ->
     if present.all():
         n = np.full(result.p.shape, data.units.n)
     else:
-        n = paired.shared_units(present, data.blocks)
-    n = n if units is None else np.maximum(n, units)
+        n = np.maximum(paired.shared_units(present, data.blocks), apart)
     return few_units_p(result.p_adjusted, n, two_sided=result.alternative == "two-sided")
 
 
@@ -359,12 +356,14 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
     return ends[0], ends[1]
 
 
-def _without_few(name: str, p: Floats, data: Compared) -> tuple[Floats, tuple[str, ...]]:
+def _without_few(
+    name: str, p: Floats, data: Compared, apart: Floats
+) -> tuple[Floats, tuple[str, ...]]:
     """Leave out p-values of pairs that share too few units for a test that is not exact."""
     present = ~np.isnan(data.scores)
     if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or present.all():
         return p, ()
-    few = paired.shared_units(present, data.blocks) < FEWEST
+    few = np.maximum(paired.shared_units(present, data.blocks), apart) < FEWEST
     count = int(np.triu(few & ~np.isnan(p), 1).sum())
     if not count:
         return p, ()
