@@ -268,7 +268,7 @@ def pair_test(name: str, question: Question) -> PairTest:
     p, apart = _of_all_outputs(name, p, question)
     p, warnings = _without_few(name, p, question.data, apart)
     if apart.any():
-        few = f"{plural(np.count_nonzero(apart) // 2, 'pair')} with fewer than 80% of outputs on "
+        few = f"{plural(int((apart > 0).sum()) // 2, 'pair')} with fewer than 80% of outputs on "
         warnings += (f"{few}common segments: {name} is a cluster test of all outputs",)
     reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
     units = question.data.units

@@ -362,6 +362,10 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
         "range: ranks that the tests leave possible",
     )
     decisions = decide_first(averages.systems, overall, ordering, unit, rule, half_widths)
+    if rule.test == MIXED:
+        row = [averages.systems.index(d.other) for d in decisions]
+        tests = np.where(means.apart[ordering.order[0], row], CLUSTER, EXACT).tolist()
+        decisions = tuple(replace(d, test=t) for d, t in zip(decisions, tests, strict=True))
     return replace(placement, rule=rule, decisions=decisions, notes=notes)
 
 
