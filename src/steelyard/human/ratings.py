@@ -501,7 +501,7 @@ class _DirectAssessment(Scorer):
         units = independent(averages, options.unit)
         warnings = list(units.warnings)
         test = choose_test(units, options.test, self.test)
-        if options.test is None and test == EXACT:
+        if options.test is None and test == EXACT and options.clusters != "none":
             test = fitting_test(averages, name, units)
         rule = Rule(options.clusters, test, options.alpha, options.correction)
         if len(averages.systems) > MAX_SYSTEMS and rule.clusters != "none":
