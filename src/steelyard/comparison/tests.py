@@ -30,7 +30,7 @@ from steelyard.stats.paired.tests import (
     proportions_interval,
     t_interval,
 )
-from steelyard.stats.paired.unpaired import cluster_means_test
+from steelyard.stats.paired.unpaired import cluster_means_test, share_few
 from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.permutation.pvalues import pair_index, sided
 from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
@@ -297,7 +297,7 @@ def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, F
     if name != "t" or not np.isnan(data.scores).any():
         return p, np.zeros_like(p)
     means = cluster_means_test(data.scores, data.blocks)
-    enough = means.apart & (means.freedom >= FEWEST - 1)
+    enough = share_few(data.scores) & (means.freedom >= FEWEST - 1)
     return np.where(enough, sided(means.p, side), p), np.where(enough, means.freedom + 1, 0)
 
 

@@ -212,26 +212,26 @@ def choose_test(units: Units, asked: str | None, usual: str) -> str:
     return asked or (EXACT if units.few else usual)
 
 
-def fitting_test(averages: Averages, name: str, units: Units) -> str:
+def fitting_test(averages: Averages, name: str) -> str:
     """Return the test that fits how many segments systems share, pair by pair."""
     if len(averages.systems) > MAX_SYSTEMS:
         return EXACT
-    means = unpaired.cluster_means_test(averages.matrix(name), units.codes)
-    apart = means.apart[np.triu_indices(len(means.apart), 1)]
+    apart = unpaired.share_few(averages.matrix(name))[pair_index(len(averages.systems))]
     return EXACT if not apart.any() else CLUSTER if apart.all() else MIXED
 
 
 def matrix_pvalues(scores: Floats, blocks: Counts | None, test: str = MIXED) -> Floats:
     """Test all pairs of rows: ``p[i, j]`` is small where i beats j; blocks are whole units."""
-    means = unpaired.cluster_means_test(scores, blocks)
-    p = few_units_p(means.p, means.freedom + 1, two_sided=False)
-    if test == EXACT or not means.apart[pair_index(len(p))].all():
+    apart, p = unpaired.share_few(scores), np.full((len(scores), len(scores)), np.nan)
+    if test == EXACT or not apart[pair_index(len(p))].all():
         # Sums that tie with the observation count in full, as in a comparison of systems.
         flips = pairwise_pvalues(scores, blocks=blocks, tail="ge")
         np.fill_diagonal(flips.p, np.nan)
-        paired = few_units_p(flips.p, flips.n, two_sided=False)
-        p = paired if test == EXACT else np.where(means.apart, p, paired)
-    return p
+        p = few_units_p(flips.p, flips.n, two_sided=False)
+    if test == EXACT:
+        return p
+    means = unpaired.cluster_means_test(scores, blocks)
+    return np.where(apart, few_units_p(means.p, means.freedom + 1, two_sided=False), p)
 
 
 def pair_pvalues(averages: Averages, name: str, units: Units, test: str, order: Counts) -> Floats:
@@ -343,10 +343,11 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
     if ordering.p is None or unit is None:
         return placement
     scores, freedom = averages.matrix(name), max(unit.n - 1, 1)
-    means = unpaired.cluster_means_test(scores, units.codes)
+    apart = unpaired.share_few(scores) & (rule.test in (CLUSTER, MIXED))
+    means = unpaired.cluster_means_test(scores, units.codes) if apart.any() else None
 
     def half_widths(first: int, other: int) -> tuple[float, float]:
-        if rule.test in (CLUSTER, MIXED) and means.apart[first, other]:
+        if means is not None and apart[first, other]:
             quantile = float(stdtrit(means.freedom[first, other], 1 - rule.alpha / 2))
             return (quantile * float(means.error[first, other]),) * 2
         if rule.test in (EXACT, MIXED):
@@ -364,7 +365,7 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
     decisions = decide_first(averages.systems, overall, ordering, unit, rule, half_widths)
     if rule.test == MIXED:
         row = [averages.systems.index(d.other) for d in decisions]
-        tests = np.where(means.apart[ordering.order[0], row], CLUSTER, EXACT).tolist()
+        tests = np.where(apart[ordering.order[0], row], CLUSTER, EXACT).tolist()
         decisions = tuple(replace(d, test=t) for d, t in zip(decisions, tests, strict=True))
     return replace(placement, rule=rule, decisions=decisions, notes=notes)
 

@@ -502,7 +502,7 @@ class _DirectAssessment(Scorer):
         warnings = list(units.warnings)
         test = choose_test(units, options.test, self.test)
         if options.test is None and test == EXACT and options.clusters != "none":
-            test = fitting_test(averages, name, units)
+            test = fitting_test(averages, name)
         rule = Rule(options.clusters, test, options.alpha, options.correction)
         if len(averages.systems) > MAX_SYSTEMS and rule.clusters != "none":
             most = f"more than {MAX_SYSTEMS} systems"

@@ -158,15 +158,18 @@ def unpaired_means_test(
 
 
 class ClusterMeans(NamedTuple):
-    """Every pair of systems by the means of all their outputs: one-sided p, error, freedom.
-
-    ``apart`` are the pairs of which fewer than 80% of the outputs are on segments of both.
-    """
+    """Every pair of systems by the means of all their outputs: one-sided p, error, freedom."""
 
     p: Floats
     error: Floats
     freedom: Floats
-    apart: Bools
+
+
+def share_few(scores: Floats) -> Bools:
+    """Tell of which pairs fewer than 80% of the outputs are on segments of both."""
+    known = (~np.isnan(scores)).astype(np.float64)
+    n = known.sum(axis=1)
+    return np.asarray(ratio(2 * known @ known.T, n[:, None] + n) < _SHARED)
 
 
 def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMeans:
@@ -207,8 +210,7 @@ def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMe
         if together[i, j] <= _SWAPPED and not np.isnan(p[i, j]):
             above, below = _swapped_tails(sums[[i, j]], counts[[i, j]])
             p[i, j], p[j, i] = max(p[i, j], above), max(p[j, i], below)
-    both = known.astype(np.float64) @ known.T
-    return ClusterMeans(p, error, freedom, ratio(2 * both, n[:, None] + n) < _SHARED)
+    return ClusterMeans(p, error, freedom)
 
 
 def _swapped_tails(sums: Floats, counts: Floats) -> list[float]:
