@@ -40,6 +40,7 @@ from steelyard.studies.disagreement import disagree
 from steelyard.studies.distinct import count_distinct
 from steelyard.studies.options import Design
 from steelyard.studies.power import power_of_effect, power_of_metrics, power_of_test
+from steelyard.studies.ranking_rule import study_ranking_rule
 from steelyard.studies.segments import ablate_segments
 from steelyard.studies.simulation import simulate
 from steelyard.studies.systems import ablate_systems
@@ -297,6 +298,8 @@ CASES = [
     Case(power_of_effect, {"effect": 0.5, "sizes": [5]},
          {"effect": "number", "tests": "known names", "sizes": "sizes?", "alpha": "level",
           "target": "level"}),
+    Case(study_ranking_rule, {"data": ROWS.with_columns(doc="segment"), "draws": 10},
+         {"data": "set", "draws": "ten or more", "rng": "rng"}, ("keep",)),
     Case(study_threshold, {"data": ROWS, "n_bootstrap": 10},
          {"data": "set", "human": "text?", "share": "level",
           "customary": "at least 0",

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import norm, wilcoxon
+from scipy.stats import bootstrap, norm, wilcoxon
 
 import steelyard as sy
 from steelyard import human_scores, load
@@ -23,6 +23,7 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.data.judgements import Ratings
 from steelyard.formats.load import read
 from steelyard.formats.save import save
+from steelyard.human.official import false_separations, leads, unlike_others
 from steelyard.human.options import PRESETS
 
 PAIRS = ("en-ja", "en-hi", "en-cs")
@@ -352,7 +353,9 @@ def test_what_a_preset_needs_and_leaves_no_choice_of():
         human_scores(own, protocol="da", preset="wmt25")
     with pytest.raises(UsageError, match="leaves no choice of unit="):
         human_scores(own, protocol="esa", preset="wmt25", unit="segment")
-    assert {*TABLES, "wmt22"} == set(PRESETS)  # that of direct assessment is tested with it
+    assert {*TABLES, "wmt22", "wmt26"} == set(
+        PRESETS
+    )  # that of direct assessment is tested with it
 
 
 def test_texts_beside_ratings():
@@ -408,3 +411,153 @@ def test_a_ratings_table_tells_its_own_domains(tmp_path, judged):
     )
     assert here["systems"] == beside["systems"]
     assert not [text for text in here["warnings"] if "domain" in text]
+
+
+# WMT26: a dynamic campaign of contrastive ESA.
+
+
+def campaign(rng, quality, n_screens=160, odd=None):
+    """Screens of three systems, as rows: screen, rater, document, segment, system, score."""
+    documents = rng.normal(70, 8, 30)
+    rows = []
+    for screen in range(n_screens):
+        rater, d = f"u{rng.integers(6)}", int(rng.integers(30))
+        for s in rng.choice(len(quality), 3, replace=False):
+            for k in range(3):
+                score = documents[d] + quality[s] + rng.normal(0, 8)
+                score = rng.uniform(0, 100) if rater == odd else score
+                rows.append((screen, rater, d, k, f"S{s}", float(np.clip(score, 0, 100))))
+    return rows
+
+
+def as_log(path, rows):
+    """Write the rows as pearmut does, below the name of their campaign."""
+    lines = []
+    for screen, group in itertools.groupby(rows, key=lambda row: row[0]):
+        part = list(group)
+        names = {row[3]: f"news_###_doc{row[2]}_###_{row[3]}" for row in part}
+        of = {k: {row[4]: row[5] for row in part if row[3] == k} for k in names}
+        items = [{"item_id": names[k], "src": names[k], "tgt": dict.fromkeys(of[k], "t")}
+                 for k in names]  # fmt: skip
+        judged = [{s: {"score": v, "error_spans": []} for s, v in of[k].items()} for k in names]
+        lines.append({"user_id": part[0][1], "item_i": screen, "item": items, "annotation": judged})
+    path.write_text(json.dumps({"ces_Latn---deu_Latn v3": lines}))
+    return path
+
+
+def naive_banned(rows):
+    """Whom 02a-filter_data.py removes, line by line."""
+    scores = {s: [row[5] for row in rows if row[4] == s] for s in {row[4] for row in rows}}
+    chances: dict[str, list[float]] = {}
+    for screen in sorted({row[0] for row in rows}):
+        here = [row for row in rows if row[0] == screen]
+        for a, b in itertools.combinations(here, 2):
+            if a[3] == b[3] and min(len(scores[a[4]]), len(scores[b[4]])) > 10:
+                mu = np.mean(scores[a[4]]) - np.mean(scores[b[4]])
+                var = np.var(scores[a[4]], ddof=1) + np.var(scores[b[4]], ddof=1)
+                chance = 2 ** -((a[5] - b[5] - mu) ** 2 / (2 * var + 1e-6))
+                chances.setdefault(a[1], []).append(chance)
+    lines = {r: len({row[0] for row in rows if row[1] == r}) for r in chances}
+    return {r for r, c in chances.items() if lines[r] >= 3 and np.mean(c) < 0.75}
+
+
+def naive_better(a, b, rng):
+    """02b-analyze_results.py, with a seed."""
+    how: dict[str, Any] = {"n_resamples": 100, "confidence_level": 0.95, "alternative": "greater"}
+    gap = (a - b)[~np.isnan(a - b)]
+    paired = len(gap) >= 2 and (gap > 0).any()
+    if paired and bootstrap((gap,), np.mean, rng=rng, **how).confidence_interval.low > 0:
+        return True
+    both = a[~np.isnan(a)], b[~np.isnan(b)]
+
+    def difference(x, y, axis=-1):
+        return np.mean(x, axis=axis) - np.mean(y, axis=axis)
+
+    return bool(bootstrap(both, difference, rng=rng, **how).confidence_interval.low > 0)
+
+
+def test_the_verdict_of_wmt26_is_that_of_its_script():
+    rng = np.random.default_rng(0)
+    called = []
+    for seed in range(60):
+        a, b = np.clip(rng.normal([[72], [69]], 12, (2, 60)), 0, 100)
+        a[rng.random(60) < 0.4], b[rng.random(60) < 0.6] = NAN, NAN
+        streams = (np.random.default_rng(seed) for _ in range(2))
+        called.append(leads(a, b, 100, next(streams)))
+        assert called[-1] == naive_better(a, b, next(streams))
+    assert 5 < sum(called) < 55
+
+
+def test_wmt26_as_its_scripts_read(tmp_path, capsys):
+    rows = campaign(np.random.default_rng(1), [0, 1, 2, 4, 8], odd="u3")
+    path = as_log(tmp_path / "annotations.json", rows)
+    banned = naive_banned(rows)
+    assert banned == {"u3"}
+    ratings = load(path).ratings["human"]
+    assert len(ratings) == len(rows)
+    assert {ratings.raters[k] for k in unlike_others(ratings, 0.75)} == banned
+    command = ["human", str(path), "--preset", "wmt26", "--seed", "3", "--json"]
+    printed = []
+    for _ in range(2):
+        assert run(command) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+    result = json.loads(printed[0])
+    cells: dict[str, dict[tuple[int, int], list[float]]] = {}
+    for _, rater, d, k, system, score in rows:
+        if rater not in banned:
+            cells.setdefault(system, {}).setdefault((d, k), []).append(score)
+    means = {s: np.mean([np.mean(v) for v in c.values()]) for s, c in cells.items()}
+    order = sorted(means, key=lambda s: -means[s])
+    assert [s["system"] for s in result["systems"]] == order
+    for own in result["systems"]:
+        assert own["score"] == pytest.approx(means[own["system"]])
+    beats = np.array(result["preset"]["beats"])
+    n = len(order)
+    for i, own in enumerate(result["systems"]):
+        top, bottom = i, i
+        for top in range(i, -1, -1):
+            if beats[top - 1, i]:
+                break
+        for bottom in range(i, n - 1):
+            if beats[i, bottom + 1]:
+                break
+        assert (own["rank_from"], own["rank_to"]) == (top + 1, bottom + 1)
+    kinds = {line["after"]: line["kind"] for line in result["preset"]["lines"]}
+    for k in range(n - 1):
+        whole, local = beats[: k + 1, k + 1 :].all(), beats[k, k + 1]
+        assert kinds.get(order[k]) == ("cluster" if whole else "local" if local else None)
+    pairs = result["preset"]["pairs"]
+    assert pairs["official"] == beats.sum() >= pairs["ours"] > 0
+    assert pairs["official"] - pairs["official_only"] == pairs["ours"] - pairs["ours_only"]
+    assert [row["system"] for row in result["variants"]] == order
+    assert result["preset"]["false_separations"]["n"] == 200
+    assert any("u3" in warning for warning in result["warnings"])
+
+
+def test_equal_systems_are_separated_too_often_by_wmt26_and_not_by_ours():
+    rng = np.random.default_rng(5)
+    blocks = np.repeat(np.arange(40), 4)
+    shared = rng.normal(size=(6, 40))[:, blocks] * 8
+    scores = 70 + shared + rng.normal(0, 6, (6, 160)) + np.arange(6)[:, None]
+    scores[rng.random((6, 40))[:, blocks] < 0.5] = NAN
+    rates = false_separations(scores, blocks, 300, rng)
+    assert 0.06 <= rates["ours"] <= 0.14
+    assert rates["official"] > 0.25
+
+
+def test_systems_that_share_few_segments_are_tested_by_all_their_outputs():
+    scores = np.full((3, 60), NAN)
+    rng = np.random.default_rng(0)
+    for k, start in enumerate((0, 0, 30)):
+        scores[k, start : start + 30] = rng.normal(70 - 5 * k, 9, 30).clip(0, 100)
+    result = human_scores(ratings(scores), protocol="esa", n_bootstrap=0)
+    assert result.rule is not None
+    assert result.rule.test == "permutation or cluster-t"
+    apart = human_scores(ratings(scores[1:]), protocol="esa", n_bootstrap=0)
+    assert apart.decisions[0].test == "cluster-t"
+    assert apart.p is not None
+    assert apart.p[0, 1] < 0.5
+    asked = human_scores(ratings(scores), protocol=sy.esa(test="permutation"), n_bootstrap=0)
+    assert asked.rule is not None
+    assert asked.rule.test == "permutation"

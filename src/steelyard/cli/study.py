@@ -173,6 +173,14 @@ def _simulation(call: _Call) -> Study:
     return call.function("simulate")(asked.Design(**call.settings), **call.how)
 
 
+def _ranking_rule(call: _Call) -> Study:
+    options = call.options
+    keep = {"where": options.where, "columns": options.columns, "ignore": options.ignore,
+            "lp": options.lp, "format": options.format, "human": options.human}  # fmt: skip
+    study = call.function("study_ranking_rule")
+    return study(call.inputs, options=asked.RankingRuleOptions(**call.settings), **keep, **call.how)
+
+
 def _threshold(call: _Call) -> Study:
     from steelyard.studies.threshold import read_ratings, study_threshold
 
@@ -349,6 +357,17 @@ STUDIES = {
         shape=SCORES,
         inputs="[INPUT]...",
         progress="drawing",
+    ),
+    "ranking-rule": _Entry(
+        "How often does WMT26's rule separate equal systems?",
+        "Simulate how often WMT26's rule, and ours, separate two equal systems.\n\n"
+        "LOG is a pearmut log of contrastive ESA, or any ratings with documents.",
+        _ranking_rule,
+        (from_fields(asked.RankingRuleOptions),),
+        ("steelyard study ranking-rule ratings.csv texts.jsonl",),
+        shape=RATINGS,
+        inputs="LOG...",
+        plots=False,
     ),
     "threshold": _Entry(
         "How wide is a tie of people?",

@@ -29,8 +29,9 @@ from steelyard.stats.paired.tests import (
     proportions_interval,
     t_interval,
 )
+from steelyard.stats.paired.unpaired import cluster_means_test, share_few
 from steelyard.stats.permutation.corpus import corpus_test
-from steelyard.stats.permutation.pvalues import pair_index
+from steelyard.stats.permutation.pvalues import pair_index, sided
 from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
@@ -258,7 +259,11 @@ def pair_test(name: str, question: Question) -> PairTest:
     test = TESTS[name]
     of = test.of(question.data)
     p, error = test.p(question)
-    p, warnings = _without_few(name, p, question.data)
+    p, apart = _of_all_outputs(name, p, question)
+    p, warnings = _without_few(name, p, question.data, apart)
+    if apart.any():
+        few = f"{plural(int((apart > 0).sum()) // 2, 'pair')} with fewer than 80% of outputs on "
+        warnings += (f"{few}common segments: {name} is a cluster test of all outputs",)
     reason = test.reason
     units = question.data.units
     unit = units.name
@@ -272,10 +277,24 @@ def pair_test(name: str, question: Question) -> PairTest:
         reason = f"{reason}, by {unit}"
     reason += f" (on {of})" if of else ""
     result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
-    return replace(result, warnings=warnings, p_adjusted=_undecided_by_few(result, question.data))
+    adjusted = _undecided_by_few(result, question.data, apart)
+    return replace(result, warnings=warnings, p_adjusted=adjusted)
 
 
-def _undecided_by_few(result: PairTest, data: Sample) -> Floats:
+def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, Floats]:
+    """Let the t-test of pairs that share few segments be of the means of all their outputs.
+
+    Returns p-values, and the smaller number of units of such pairs, 0 of others.
+    """
+    data, side = question.data, question.options.alternative
+    if name != "t" or not np.isnan(data.scores).any():
+        return p, np.zeros_like(p)
+    means = cluster_means_test(data.scores, data.blocks)
+    enough = share_few(data.scores) & (means.freedom >= FEWEST - 1)
+    return np.where(enough, sided(means.p, side), p), np.where(enough, means.freedom + 1, 0)
+
+
+def _undecided_by_few(result: PairTest, data: Sample, apart: Floats) -> Floats:
     """Keep corrected p-values of pairs with fewer than six units where they decide nothing.
 
     Five units reach 1/16 by the signs of all, fewer reach less; no assumption about the shape of
@@ -287,7 +306,7 @@ def _undecided_by_few(result: PairTest, data: Sample) -> Floats:
     if present.all():
         n = np.full(result.p.shape, data.units.n)
     else:
-        n = paired.shared_units(present, data.blocks)
+        n = np.maximum(paired.shared_units(present, data.blocks), apart)
     return few_units_p(result.p_adjusted, n, two_sided=result.alternative == "two-sided")
 
 
@@ -330,12 +349,14 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
     return ends[0], ends[1]
 
 
-def _without_few(name: str, p: Floats, data: Sample) -> tuple[Floats, tuple[str, ...]]:
+def _without_few(
+    name: str, p: Floats, data: Sample, apart: Floats
+) -> tuple[Floats, tuple[str, ...]]:
     """Leave out p-values of pairs that share too few units for a test that is not exact."""
     present = ~np.isnan(data.scores)
     if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or present.all():
         return p, ()
-    few = paired.shared_units(present, data.blocks) < FEWEST
+    few = np.maximum(paired.shared_units(present, data.blocks), apart) < FEWEST
     count = int(np.triu(few & ~np.isnan(p), 1).sum())
     if not count:
         return p, ()

@@ -11,24 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.decision import Decision
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import DegenerateError, UsageError
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import listed, plural
-from steelyard.data.judgements import Floats, Ratings
+from steelyard.data.judgements import Floats, Ratings, encode
 from steelyard.data.segments import positions
 from steelyard.data.units import DOCUMENT, SEGMENT
 from steelyard.human import ranking
 from steelyard.human.options import Preset
 from steelyard.human.ranking import Averages, Ordering, Remark, by_rater
 from steelyard.stats import clusters
-from steelyard.stats.arrays import Counts, row_errors, row_means
-from steelyard.stats.distributions import stdtrit
+from steelyard.stats.arrays import Counts, group_sums, pairs_within, ratio, row_errors, row_means
+from steelyard.stats.distributions import ndtr, ndtri, stdtrit
 from steelyard.stats.paired import unpaired
 from steelyard.stats.paired.corrections import directed_stouffer, stouffer
 from steelyard.stats.paired.tests import mean_error
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks
 
+Bools = NDArray[np.bool_]
+DRAWS = 200  # simulated campaigns behind the rate of false separations
 _CELLS = 4_000_000  # differences of pairs that are held at a time
 _BY_ROW = 50  # differences up to which SciPy chooses a way to the p-value by ties and zeros
 
@@ -54,7 +56,82 @@ def counted(ratings: Ratings, preset: Preset) -> tuple[Ratings, list[str]]:
             keep[older] = False
             excluded = f"{plural(len(older), 'row')} that the same rater judged again excluded"
             remarks.append(Remark(f"{excluded}: the latest counts"))
+    if preset.least_agreement:
+        codes = unlike_others(ratings, preset.least_agreement)
+        keep &= ~np.isin(ratings.rater, codes)
+        names = listed([ratings.raters[code] for code in codes], 5)
+        if len(codes):
+            text = f"{plural(len(codes), 'rater')} unlike the others excluded, as the organisers do"
+            remarks.append(f"{text}: {names}")
+        if not (keep & ratings.is_item(*preset.kinds)).any():
+            raise DegenerateError("no rater is like the others")
     return (ratings if keep.all() else ratings.take(keep)), remarks
+
+
+def unlike_others(ratings: Ratings, least: float) -> Counts:
+    """Return the raters whom WMT26 excludes: differences within screens that all data doubt.
+
+    Of two systems with more than ten scores each, a difference d on a screen counts
+    ``2 ** -((d - mean)**2 / (2 var + 1e-6))``, with the mean and the variance of all data; a rater
+    with three screens or more is out if the mean of these is below ``least``.
+    """
+    rows = np.flatnonzero(ratings.is_item("system") & ~np.isnan(ratings.value))
+    rater, system = ratings.rater[rows].astype(np.int64), ratings.system[rows]
+    value, size = ratings.value[rows], len(ratings.raters)
+    n = np.bincount(system, minlength=len(ratings.systems))
+    mean = ratio(group_sums(system, value, len(n)), n)
+    variance = ratio(group_sums(system, (value - mean[system]) ** 2, len(n)), n - 1)
+    labels = ratings.unit or ratings.document or [ratings.segments[k] for k in ratings.segment]
+    screen = encode(labels)[1].astype(np.int64)[rows]
+    of_rater = rater * (screen.max(initial=0) + 1) + screen
+    screens = np.bincount(rater[np.unique(of_rater, return_index=True)[1]], minlength=size)
+    a, b = pairs_within(of_rater * len(ratings.segments) + ratings.segment[rows])
+    many = (n[system[a]] > 10) & (n[system[b]] > 10) & (system[a] != system[b])
+    a, b = a[many], b[many]
+    gap = value[a] - value[b] - (mean[system[a]] - mean[system[b]])
+    likely = 2.0 ** -(gap**2 / (2 * (variance[system[a]] + variance[system[b]]) + 1e-6))
+    agreement = ratio(group_sums(rater[a], likely, size), np.bincount(rater[a], minlength=size))
+    return np.flatnonzero((screens >= 3) & (agreement < least))
+
+
+def leads(first: Floats, second: Floats, n_resamples: int, rng: np.random.Generator) -> bool:
+    """Tell whether WMT26 calls the first of two systems better (NaN: missing).
+
+    Either of two one-sided 95% intervals of SciPy's bootstrap (BCa) above 0 suffices: that of the
+    differences on common segments, or that of the difference of all scores.
+    """
+    gap = (first - second)[~np.isnan(first - second)]
+    alone = first[~np.isnan(first)], second[~np.isnan(second)]
+    paired = len(gap) > 1 and bool((gap > 0).any())
+    if paired and _lower_end((gap,), n_resamples, rng) > 0:
+        return True
+    return min(map(len, alone)) > 1 and _lower_end(alone, n_resamples, rng) > 0
+
+
+def verdicts(scores: Floats, n_resamples: int, rng: np.random.Generator) -> Bools:
+    """Tell for all pairs of rows, best first, whether WMT26 calls the first better."""
+    beats = np.zeros((len(scores), len(scores)), dtype=bool)
+    for i, j in zip(*pair_index(len(scores)), strict=True):
+        beats[i, j] = leads(scores[i], scores[j], n_resamples, rng)
+    return beats
+
+
+def _lower_end(samples: Sequence[Floats], n_resamples: int, rng: np.random.Generator) -> float:
+    """Lower end of the BCa interval of a mean, or of a difference of two, at the 5% level."""
+    total, cubes, squares = 0.0, 0.0, 0.0
+    draws = np.zeros(n_resamples)
+    for sign, x in zip((1, -1), samples, strict=False):
+        drawn = x[rng.integers(0, len(x), (n_resamples, len(x)))].mean(axis=1)
+        rest = sign * (x - x.mean())
+        total, draws = total + sign * x.mean(), draws + sign * drawn
+        cubes, squares = cubes + (rest**3).sum() / len(x) ** 3, squares + rest @ rest / len(x) ** 2
+    below = (np.count_nonzero(draws < total) + np.count_nonzero(draws <= total)) / 2
+    if not 0 < below < n_resamples or not squares:
+        return float("nan")
+    shift = float(ndtri(below / n_resamples))
+    at = shift + float(ndtri(0.05))
+    level = float(ndtr(shift + at / (1 - cubes / squares**1.5 / 6 * at)))
+    return float(np.quantile(draws, level))
 
 
 def rank_systems(
@@ -64,6 +141,7 @@ def rank_systems(
     preset: Preset,
     plain: ranking.Placement,
     test: str,
+    rng: np.random.Generator,
 ) -> ranking.Placement:
     """Rank systems as a preset says, beside the ``plain`` ranking by a test of this name."""
     systems = averages.systems
@@ -84,15 +162,10 @@ def rank_systems(
     order = ordering.order
     sizes = {domain: len(segments) for domain, segments in domains.items()}
     facts: dict[str, Any] = {**preset.to_dict(), "domains": sizes, "p": None}
-    tables: dict[str, Table] = {}
-    if domains:
-        columns = (Column("system"), *(Column(domain, digits=2) for domain in domains))
-        rows = tuple((systems[i], *means[i].tolist()) for i in order)
-        note = ", ".join(f"{domain} {plural(n, 'segment')}" for domain, n in sizes.items())
-        tables["domains"] = Table("Means by domain", columns, rows, (note,))
+    tables = {"domains": _domain_table(sizes, systems, means, order)} if domains else {}
     few = len(systems) <= ranking.MAX_SYSTEMS
     if few and len(systems) > 1:
-        p, directed = _tested([part[order] for part in parts], preset)
+        p, directed = _tested([part[order] for part in parts], preset, rng)
         lead = ranks(overall)[order]
         others = {f"plain means, {test}, no preset": ("default", plain.ordering)}
         if directed is not None:
@@ -102,6 +175,8 @@ def rank_systems(
             facts["directed"] = {"p": directed}
         ordering = _placed(ordering, p, lead, preset)
         facts["p"] = p
+        if preset.resamples:
+            facts |= _beside_ours(averages, name, p < preset.alpha, plain, order, rng)
         tables["variants"], facts["differences"] = _variants(ordering, preset, systems, others)
     squares = [row_errors(part) ** 2 for part in parts]
     errors = np.asarray(np.sqrt(np.sum(squares, axis=0)) / len(parts))
@@ -112,6 +187,9 @@ def rank_systems(
     if rule is not None and unit is not None:
         reach = partial(_half_widths, parts, errors, preset)
         decisions = ranking.decide_first(systems, overall, ordering, unit, rule, reach)
+    if preset.resamples:  # a rule without p-values: verdicts are ours
+        decisions = tuple(d for d in plain.decisions if d.leader == systems[order[0]])
+        unit = plain.unit
     return ranking.Placement(
         ordering=ordering,
         overall=overall,
@@ -119,7 +197,7 @@ def rank_systems(
         unit=unit,
         errors=errors[order],
         decisions=decisions,
-        by_document=_by_document(plain, decisions),
+        by_document=None if preset.resamples else _by_document(plain, decisions),
         notes=(
             f"rank: range of preset {preset.name} ({preset.test}, p < {preset.alpha:g})",
             f"score: {preset.overall}; raw: mean over segments",
@@ -128,6 +206,15 @@ def rank_systems(
         tables=tables,
         more={"preset": facts},
     )
+
+
+def _domain_table(
+    sizes: dict[str, int], systems: Sequence[str], means: Floats, order: Counts
+) -> Table:
+    columns = (Column("system"), *(Column(domain, digits=2) for domain in sizes))
+    rows = tuple((systems[i], *means[i].tolist()) for i in order)
+    note = ", ".join(f"{domain} {plural(n, 'segment')}" for domain, n in sizes.items())
+    return Table("Means by domain", columns, rows, (note,))
 
 
 def _remarks(ratings: Ratings, averages: Averages, preset: Preset) -> list[str]:
@@ -198,12 +285,17 @@ def _domains(averages: Averages, preset: Preset) -> dict[str, Counts]:
     return {name: np.flatnonzero(domains == name) for name in np.unique(domains).tolist()}
 
 
-def _tested(parts: Sequence[Floats], preset: Preset) -> tuple[Floats, Floats | None]:
+def _tested(
+    parts: Sequence[Floats], preset: Preset, rng: np.random.Generator
+) -> tuple[Floats, Floats | None]:
     """Test all pairs: the organisers' p-values, and where they combine domains those with signs.
 
     Two-sided p-values are the same for both directions; one-sided ones are that row beats column.
+    A rule without p-values has 0 where the row beats the column, else 1.
     """
     n = len(parts[0])
+    if preset.resamples:
+        return np.where(verdicts(parts[0], preset.resamples, rng), 0.0, 1.0), None
     if not preset.paired:
         return unpaired.rank_sum_test(list(parts[0])), None
     i, j = pair_index(n)
@@ -247,8 +339,11 @@ def _wilcoxon(gap: Floats) -> tuple[Floats, Floats]:
 def _placed(base: Ordering, p: Floats, lead: Floats, preset: Preset) -> Ordering:
     """Apply the rules of ranges and clusters to p-values, best system first."""
     won: NDArray[np.float64] = np.where(lead[:, None] < lead, p, np.nan) if preset.paired else p
-    if preset.ranges == "walk":
+    if preset.ranges in ("walk", "script"):
         spans = clusters.walked_ranges(p, preset.alpha)
+        if preset.ranges == "script":  # whose loop ends one short where no system is worse
+            n = len(spans)
+            spans = [(a, min(b, max(n - 1, k))) for k, (a, b) in enumerate(spans, 1)]
     else:
         spans = clusters.rank_ranges(won, preset.alpha)
     if preset.clusters == "wins":
@@ -268,6 +363,70 @@ def _placed(base: Ordering, p: Floats, lead: Floats, preset: Preset) -> Ordering
         range=spans,
         rank_is_range=base.rank_is_range,
     )
+
+
+def _beside_ours(
+    averages: Averages,
+    name: str,
+    beats: Bools,
+    plain: ranking.Placement,
+    order: Counts,
+    rng: np.random.Generator,
+) -> dict[str, Any]:
+    """Count the pairs and lines of a rule without p-values, those of ours, and why they differ.
+
+    ``beats`` are the organisers' verdicts, best system first. A line is ``cluster`` where all above
+    beat all below, else ``local``; it survives where our tests say the same.
+    """
+    facts: dict[str, Any] = {"p": None, "beats": beats, "lines": []}
+    if plain.ordering.p is None:
+        return facts
+    at = np.argsort(plain.ordering.order)[order]  # our order, in which equal means may swap
+    ours = (plain.ordering.p < 0.05)[np.ix_(at, at)]
+    scores = averages.matrix(name)[order]
+    segments = unpaired.cluster_means_test(scores).p < 0.05
+    for k in range(1, len(order)):
+        whole, locally = ([x[:k, k:].all(), x[k - 1, k]] for x in (beats, ours))
+        if whole[0] or whole[1]:
+            kind = "cluster" if whole[0] else "local"
+            facts["lines"].append({"after": averages.systems[order[k - 1]], "kind": kind,
+                                   "survives": bool(locally[0 if whole[0] else 1])})  # fmt: skip
+    alone = beats & ~ours
+    facts["pairs"] = {
+        "n": len(order) * (len(order) - 1) // 2,
+        "official": int(beats.sum()),
+        "ours": int(ours.sum()),
+        "official_only": int(alone.sum()),
+        "ours_only": int((ours & ~beats).sum()),
+        "because_of_segments": int((alone & segments).sum()),
+    }
+    if averages.documents is not None and None not in averages.documents:
+        blocks = np.unique(np.array(averages.documents), return_inverse=True)[1]
+        facts["false_separations"] = false_separations(scores, blocks, DRAWS, rng)
+    return facts
+
+
+def false_separations(
+    scores: Floats, blocks: Counts, n_draws: int, rng: np.random.Generator, n_resamples: int = 100
+) -> dict[str, Any]:
+    """Simulate how often two equal systems are called different by WMT26's rule, and by ours.
+
+    Systems get the same mean and are exchanged at random within every document; of each such
+    campaign two systems are tested. Two one-sided 5% tests would call 10% different.
+    """
+    level = scores - row_means(scores)[:, None]
+    documents = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
+    rated = [np.flatnonzero(~np.isnan(scores[:, d]).all(axis=1)) for d in documents]
+    official = ours = 0
+    for _ in range(n_draws):
+        null = level.copy()
+        for columns, systems in zip(documents, rated, strict=True):
+            null[np.ix_(systems, columns)] = level[np.ix_(rng.permutation(systems), columns)]
+        pair = null[rng.choice(len(null), 2, replace=False)]
+        pair = pair[np.argsort(-row_means(pair))]
+        official += leads(pair[0], pair[1], n_resamples, rng)
+        ours += bool((ranking.matrix_pvalues(pair, blocks) < 0.05).any())
+    return {"n": n_draws, "nominal": 0.1, "official": official / n_draws, "ours": ours / n_draws}
 
 
 def _by_document(plain: ranking.Placement, official: Sequence[Decision]) -> Decision | None:

@@ -31,7 +31,7 @@ from steelyard.core.options import (
 )
 
 ProtocolName = Literal["da", "mqm", "esa", "rr", "darr"]
-Presets = Literal["wmt22", "wmt24", "wmt24-micro", "wmt25"]
+Presets = Literal["wmt22", "wmt24", "wmt24-micro", "wmt25", "wmt26"]
 Clusters = Literal["wmt", "none"]
 Correction = Literal["none", "bonferroni", "holm", "benjamini-hochberg"]
 Test = Literal["rank-sum", "permutation", "t"]
@@ -53,17 +53,21 @@ class Preset:
     paired: bool = True  # Wilcoxon's signed ranks, else rank sums
     alternative: str = "two-sided"
     #: ``wins``: from losses + 1 to N - wins; ``walk``: up to the first better system, down to the
-    #: first worse; or ``cluster``.
+    #: first worse; ``script``: the same as the script of 2026 counts; or ``cluster``.
     ranges: str = "wins"
     #: ``together``: systems that do not differ are never split; ``ranges``: no range crosses a
     #: line; ``wins``: a line after the k-th of N systems if it beats N - k others.
     clusters: str = "together"
     alpha: float = 0.05
     fewest: int = 0  # annotations without which the organisers publish no ranking
+    resamples: int = 0  # of the bootstrap that decides, where no test does
+    least_agreement: float = 0.0  # of a user with all others, below which they are excluded
 
     @property
     def test(self) -> str:
         """The name of the test of a pair."""
+        if self.resamples:
+            return f"bootstrap ({self.alternative}), paired or not"
         if self.by_domain:
             return f"wilcoxon ({self.alternative}) by domain, stouffer"
         return f"{'wilcoxon' if self.paired else 'rank-sum'} ({self.alternative})"
@@ -91,6 +95,8 @@ PRESETS = {
         Preset(name="wmt24-micro"),
         Preset(name="wmt25", alternative="greater", ranges="walk", clusters="ranges",
                each_rating=True, fewest=500),
+        Preset(name="wmt26", latest=False, alternative="greater", ranges="script", resamples=100,
+               least_agreement=0.75),
     )
 }  # fmt: skip
 

@@ -31,13 +31,15 @@ from steelyard.stats.paired.tests import (
     mean_error,
     t_interval,
 )
-from steelyard.stats.permutation.pvalues import pairwise_pvalues
+from steelyard.stats.permutation.pvalues import pair_index, pairwise_pvalues
 from steelyard.stats.ranks import ranks, whole
 
 T = TypeVar("T", bound=np.generic)
 UNKNOWN = "unknown"  # what readers call a rater that the file does not name
 MAX_SYSTEMS = 300  # above this, tests of all pairs take minutes and no one reads the result
 EXACT = "permutation"  # the test that holds for few units, too
+CLUSTER = "cluster-t"  # of means of all outputs, for systems that share few segments
+MIXED = f"{EXACT} or {CLUSTER}"  # each pair by that which fits
 _INVERTED = 50  # units up to which an interval inverts the permutation test
 
 
@@ -210,13 +212,32 @@ def choose_test(units: Units, asked: str | None, usual: str) -> str:
     return asked or (EXACT if units.few else usual)
 
 
+def fitting_test(averages: Averages, name: str) -> str:
+    """Return the test that fits how many segments systems share, pair by pair."""
+    if len(averages.systems) > MAX_SYSTEMS:
+        return EXACT
+    apart = unpaired.share_few(averages.matrix(name))[pair_index(len(averages.systems))]
+    return EXACT if not apart.any() else CLUSTER if apart.all() else MIXED
+
+
+def matrix_pvalues(scores: Floats, blocks: Counts | None, test: str = MIXED) -> Floats:
+    """Test all pairs of rows: ``p[i, j]`` is small where i beats j; blocks are whole units."""
+    apart, p = unpaired.share_few(scores), np.full((len(scores), len(scores)), np.nan)
+    if test == EXACT or not apart[pair_index(len(p))].all():
+        # Sums that tie with the observation count in full, as in a comparison of systems.
+        flips = pairwise_pvalues(scores, blocks=blocks, tail="ge")
+        np.fill_diagonal(flips.p, np.nan)
+        p = few_units_p(flips.p, flips.n, two_sided=False)
+    if test == EXACT:
+        return p
+    means = unpaired.cluster_means_test(scores, blocks)
+    return np.where(apart, few_units_p(means.p, means.freedom + 1, two_sided=False), p)
+
+
 def pair_pvalues(averages: Averages, name: str, units: Units, test: str, order: Counts) -> Floats:
     """Test all pairs of systems, in this order: ``p[i, j]`` is small where i beats j."""
-    if test == EXACT:
-        # Sums that tie with the observation count in full, as in a comparison of systems.
-        flips = pairwise_pvalues(averages.matrix(name)[order], blocks=units.codes, tail="ge")
-        np.fill_diagonal(flips.p, np.nan)
-        return few_units_p(flips.p, flips.n, two_sided=False)
+    if test in (EXACT, CLUSTER, MIXED):
+        return matrix_pvalues(averages.matrix(name)[order], units.codes, test)
     samples, blocks = _samples(averages, name, units, order)
     if test != "rank-sum":
         p = unpaired.unpaired_means_test(samples, blocks)
@@ -322,9 +343,14 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
     if ordering.p is None or unit is None:
         return placement
     scores, freedom = averages.matrix(name), max(unit.n - 1, 1)
+    apart = unpaired.share_few(scores) & (rule.test in (CLUSTER, MIXED))
+    means = unpaired.cluster_means_test(scores, units.codes) if apart.any() else None
 
     def half_widths(first: int, other: int) -> tuple[float, float]:
-        if rule.test == EXACT:
+        if means is not None and apart[first, other]:
+            quantile = float(stdtrit(means.freedom[first, other], 1 - rule.alpha / 2))
+            return (quantile * float(means.error[first, other]),) * 2
+        if rule.test in (EXACT, MIXED):
             gap = scores[first] - scores[other]
             return paired_half_widths(gap, units.codes, 1 - rule.alpha)
         quantile = float(stdtrit(freedom, 1 - rule.alpha / 2))
@@ -337,6 +363,10 @@ def rank_systems(averages: Averages, name: str, rule: Rule, units: Units) -> Pla
         "range: ranks that the tests leave possible",
     )
     decisions = decide_first(averages.systems, overall, ordering, unit, rule, half_widths)
+    if rule.test == MIXED:
+        row = [averages.systems.index(d.other) for d in decisions]
+        tests = np.where(apart[ordering.order[0], row], CLUSTER, EXACT).tolist()
+        decisions = tuple(replace(d, test=t) for d, t in zip(decisions, tests, strict=True))
     return replace(placement, rule=rule, decisions=decisions, notes=notes)
 
 

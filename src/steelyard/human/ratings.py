@@ -30,6 +30,7 @@ from steelyard.formats.toml import Section
 from steelyard.human import official, raters
 from steelyard.human.options import PRESETS, HumanOptions
 from steelyard.human.ranking import (
+    EXACT,
     MAX_SYSTEMS,
     UNKNOWN,
     Averages,
@@ -39,6 +40,7 @@ from steelyard.human.ranking import (
     average,
     by_rater,
     choose_test,
+    fitting_test,
     independent,
     outputs,
     rank_systems,
@@ -361,7 +363,9 @@ class _DirectAssessment(Scorer):
             tables["changes"] = _changes(every.averages, scored.averages, name)
         averages, rated = scored.averages, _rated(scored)
         # The ratings that scores are means of, where raters are known.
-        placed = self._placed(rated.get(name, scored.ratings), averages, name, options)
+        for_agreement, for_ranking = rng.spawn(2)
+        judged = rated.get(name, scored.ratings)
+        placed = self._placed(judged, averages, name, options, for_ranking)
         tables |= placed.tables
         size = len(averages.systems)
         columns = {
@@ -397,7 +401,7 @@ class _DirectAssessment(Scorer):
             decisions=placed.decisions,
             by_document=placed.by_document,
             agreement=raters.agreements(
-                scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=rng.spawn(1)[0]
+                scored.ratings, scored.values, n_resamples=options.n_bootstrap, rng=for_agreement
             ),
             failed_raters=failed,
             removed_raters=removed,
@@ -486,12 +490,19 @@ class _DirectAssessment(Scorer):
         return _Scored(ratings, scale, values, averages, tuple(warnings))
 
     def _placed(
-        self, ratings: Ratings, averages: Averages, name: str, options: HumanOptions
+        self,
+        ratings: Ratings,
+        averages: Averages,
+        name: str,
+        options: HumanOptions,
+        rng: np.random.Generator,
     ) -> Placement:
         """Rank systems by the mean of a score, or as a preset says."""
         units = independent(averages, options.unit)
         warnings = list(units.warnings)
         test = choose_test(units, options.test, self.test)
+        if options.test is None and test == EXACT and options.clusters != "none":
+            test = fitting_test(averages, name)
         rule = Rule(options.clusters, test, options.alpha, options.correction)
         if len(averages.systems) > MAX_SYSTEMS and rule.clusters != "none":
             most = f"more than {MAX_SYSTEMS} systems"
@@ -502,7 +513,7 @@ class _DirectAssessment(Scorer):
         beside = f"{test} test by {units.name}"
         beside += "" if averages.documents else " (documents are not known)"
         return official.rank_systems(
-            ratings, averages, name, PRESETS[options.preset], plain, beside
+            ratings, averages, name, PRESETS[options.preset], plain, beside, rng
         )
 
     def _excluded(self, ratings: Ratings, scale: raters.RaterScale, *, z: bool) -> list[str]:

@@ -64,7 +64,10 @@ _TESTS = {
     "wilcoxon (two-sided)": "Wilcoxon test",
     "wilcoxon (two-sided) by domain, stouffer": "Wilcoxon tests by domain",
     "rank-sum (greater)": "one-sided rank-sum test",
+    "bootstrap (greater), paired or not": "the organisers' bootstrap of segments",
     "bootstrap": "resampled rankings",
+    "cluster-t": "cluster t-test of all outputs",
+    "permutation or cluster-t": "permutation test, or cluster t-test where few segments are shared",
 }
 
 
@@ -168,7 +171,8 @@ class HumanScores(Result):
             result["by_document"] = plain(asdict(self.by_document))
         if self.rule is not None:
             names = [system.system for system in self.systems]
-            result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": self.p}
+            p = None if "beats" in self._official else self.p
+            result["clusters"] = {**self.rule.to_dict(), "systems": names, "p": p}
             result["ranks"] = self.rank_table().records()
         result |= {name: table.records() for name, table in self.parts.items()}
         result |= {**self.more, **origin(self.provenance), "warnings": list(self.warnings)}
@@ -238,6 +242,17 @@ class HumanScores(Result):
 
     def _close(self) -> Iterator[Statement]:
         """Say how far the first system leads the second, or who is too close to it."""
+        pairs = self._official.get("pairs")
+        if pairs is not None:
+            lines = self._official["lines"]
+            left = sum(line["survives"] for line in lines)
+            unit = "segment" if self.unit is None else self.unit.name
+            text = f"The official rule separates {pairs['official']:,} of {pairs['n']:,} pairs"
+            text += f", ours by {unit} {pairs['ours']:,}"
+            yield "undecided", f"{text}; {left} of its {plural(len(lines), 'line')} survive."
+            text = f"Of the {plural(pairs['official_only'], 'pair')} that only it separates, "
+            text += f"{pairs['because_of_segments']:,} take segments for independent, the others "
+            yield "undecided", f"{text}the better of two tests with 100 draws."
         if self.decisions:
             text = self._verdict(self.decisions[0])
             if self.by_document is not None:
@@ -262,6 +277,13 @@ class HumanScores(Result):
 
     def _sureness(self) -> Iterator[Statement]:
         """Say who fails the checks, who else is not separated, and what the ranking rests on."""
+        rates = self._official.get("false_separations")
+        if rates is not None:
+            text = (
+                f"Of two equal systems here, the official rule separates {rates['official']:.0%}, "
+            )
+            text += f"ours {rates['ours']:.0%}, where {rates['nominal']:.0%} is meant"
+            yield "sureness", f"{text} ({rates['n']} simulations; study ranking-rule repeats them)."
         failed = self.removed_raters or self.failed_raters
         if failed:
             outcome = "excluded" if self.removed_raters else "counted"
@@ -283,6 +305,11 @@ class HumanScores(Result):
             yield "sureness", f"{rests}."
         if self.unit is not None and self.rule is not None:
             yield "sureness", self.unit.summary()
+
+    @property
+    def _official(self) -> Mapping[str, Any]:
+        """What a preset found."""
+        return self.more.get("preset") or {}
 
     def rests_on(self) -> str:
         """Say how much was judged, by how many raters, and how far they agree."""
@@ -354,6 +381,9 @@ class HumanScores(Result):
             cells[Column("raw", digits=2, importance=4)] = [s.raw for s in systems]
         if tested and "preset" in self.more:  # the rank is the range
             cells[Column("cluster", importance=8)] = [s.cluster for s in systems]
+            if "beats" in self._official:
+                ours = self.parts["variants"].to_columns()["default range"]
+                cells[Column("ours", importance=8)] = [*ours]
         elif tested:
             ranges = [shown_range(s.range_from or s.rank, s.range_to or s.rank) for s in systems]
             cells[Column("range", importance=8)] = ranges

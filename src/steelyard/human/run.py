@@ -157,8 +157,8 @@ def human_scores(
         judgements are, with a warning that names it.
     preset
         Rank as the organisers of a shared task do: ``wmt22`` (of ``da``), ``wmt24`` (mean of domain
-        means, tests by domain combined), ``wmt24-micro`` (plain means, one test) or ``wmt25`` (of
-        ``esa``).
+        means, tests by domain combined), ``wmt24-micro`` (plain means, one test), ``wmt25`` or
+        ``wmt26`` (of ``esa``).
     unit
         What is independent (``da``, ``mqm``, ``esa``): ``segment``, ``document``, a column, a
         number of consecutive segments; ``auto`` takes documents where at least ten are known, else

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from steelyard.studies.power import power_of_effect as power_of_effect
     from steelyard.studies.power import power_of_metrics as power_of_metrics
     from steelyard.studies.power import power_of_test as power_of_test
+    from steelyard.studies.ranking_rule import study_ranking_rule as study_ranking_rule
     from steelyard.studies.segments import ablate_segments as ablate_segments
     from steelyard.studies.simulation import simulate as simulate
     from steelyard.studies.study import Study as Study
@@ -31,6 +32,7 @@ _MODULES = {
     "power_of_metrics": "power",
     "power_of_test": "power",
     "simulate": "simulation",
+    "study_ranking_rule": "ranking_rule",
     "study_threshold": "threshold",
     "vary_ties": "ties",
 }

@@ -196,6 +196,13 @@ class MetricPowerOptions(PowerOptions, MetaStudyOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RankingRuleOptions(Options):
+    """How many campaigns of equal systems are simulated."""
+
+    draws: int = whole(300, "Simulated campaigns.", least=10, metavar="N")
+
+
+@dataclass(frozen=True, kw_only=True)
 class ThresholdOptions(Options):
     """What counts as a tie of people, and how surely."""
 

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from steelyard.stats.paired.tests import t_test
 from steelyard.stats.paired.unpaired import (
+    cluster_means_test,
     rank_sum_test,
     rank_sum_test_by_unit,
+    share_few,
     unpaired_means_test,
 )
 
@@ -231,3 +233,56 @@ def test_level_of_means_with_documents_and_raters(raters):
         p = unpaired_means_test(x, document, rater if raters else None)
         rejected.append(2 * min(p[0, 1], p[1, 0]) <= 0.05)
     assert 0.02 < np.mean(rejected) < 0.08
+
+
+def naive_cluster_p(a, b, documents):
+    """The formula, document by document; with few documents also all ways to swap systems."""
+    known = [~np.isnan(x) for x in (a, b)]
+    means, n = [np.nanmean(x) for x in (a, b)], [k.sum() for k in known]
+    held = sorted(set(documents[known[0] | known[1]]))
+    adds = [
+        sum((v - means[0]) / n[0] for v in a[(documents == d) & known[0]])
+        - sum((v - means[1]) / n[1] for v in b[(documents == d) & known[1]])
+        for d in held
+    ]
+    error = np.sqrt(sum(u * u for u in adds) * len(held) / (len(held) - 1))
+    fewest = min(len(set(documents[k])) for k in known)
+    p = reference.t.sf((means[0] - means[1]) / error, fewest - 1)
+    if len(held) > 12:
+        return p
+    leads = []
+    for swap in itertools.product([False, True], repeat=len(held)):
+        moved = np.isin(documents, [d for d, other in zip(held, swap, strict=True) if other])
+        first, second = np.where(moved, b, a), np.where(moved, a, b)
+        if not (np.isnan(first).all() or np.isnan(second).all()):
+            leads.append(np.nanmean(first) - np.nanmean(second))
+    return max(p, np.mean([lead >= leads[0] - 1e-12 for lead in leads]))
+
+
+@pytest.mark.parametrize("n_documents", [5, 8, 30])
+def test_cluster_means_are_the_formula(n_documents):
+    rng = np.random.default_rng(n_documents)
+    for _ in range(15):
+        documents = np.r_[np.arange(n_documents), rng.integers(0, n_documents, 50)]
+        scores = rng.normal(size=(3, len(documents))) + rng.normal(size=(3, 1))
+        scores[rng.random(scores.shape) < 0.5] = NAN
+        found = cluster_means_test(scores, documents)
+        for i, j in itertools.permutations(range(3), 2):
+            expected = naive_cluster_p(scores[i], scores[j], documents)
+            assert found.p[i, j] == pytest.approx(expected, abs=1e-9)
+            known = ~np.isnan(scores[[i, j]])
+            assert share_few(scores)[i, j] == (2 * known.all(axis=0).sum() < 0.8 * known.sum())
+    assert np.isnan(cluster_means_test(np.array([[1.0, NAN], [NAN, 2.0]])).p).all()
+
+
+def test_level_of_cluster_means_on_systems_that_share_few_documents():
+    rng = np.random.default_rng(3)
+    rejected = []
+    for _ in range(500):
+        documents = np.repeat(np.arange(60), 4)
+        scores = rng.normal(size=60)[documents] + rng.normal(size=(2, 60))[:, documents]
+        scores += rng.normal(size=scores.shape)
+        scores[rng.random((2, 60))[:, documents] < np.array([[0.3], [0.7]])] = NAN
+        p = cluster_means_test(scores, documents).p
+        rejected.append(min(p[0, 1], p[1, 0]) < 0.05)
+    assert 0.06 < np.mean(rejected) < 0.13

@@ -1,9 +1,11 @@
 """Logs of pearmut: an entry per screen that a person submitted, with its texts.
 
 ``item`` and ``annotation`` are parallel lists, one element per segment; an annotation holds scores
-and spans per system. A person may submit a screen again, meet its items again with other systems,
-or be reset: the last rating of a person, item and system counts. Ids of items may name domain,
-document and segment (``news_###_doc1_###_0``). Spans include their end and count UTF-16 units.
+and spans per system. A person may be reset, or submit a screen again: the last rating of a person,
+item and system counts. In a dynamic campaign (WMT26), where a person meets an item again with other
+systems, every rating counts. Ids of items may name domain, document and segment
+(``news_###_doc1_###_0``). Spans include their end and count UTF-16 units; behind the output stand
+the special tokens, which count one each: ``[missing]`` and ``[instructions fault]``.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from steelyard.formats.view import FileView, Record, records, within
 _RESET = "__RESET__"
 _CHECK = "random_"  # attention checks
 _NO_DATA = ("welcome_", "tutorial", _CHECK, "goodbye_")  # how the numbers of such screens begin
+_NO_ITEM = re.compile("attention_check_|.*_#_tutorial_#_")  # ... and the ids of their items
+_FAULT = "instructions fault"
 _DOWNLOAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[\s*\{')
 _MARKS = ("_###_", "_#_")  # between the parts of an item's id
 
@@ -35,8 +39,10 @@ def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) ->
     """Read what counts of a log: texts, ratings with their spans, and the mean of the scores."""
     view = view.known_as("pearmut log")
     reader = _Reader(view)
-    for entry in _since_reset(_entries(view, dict(where).get("campaign"))):
-        reader.entry(entry)
+    entries = _since_reset(_entries(view, dict(where).get("campaign")))
+    named = any("_###_" in str(entry.get("item")) for entry in entries)
+    for entry in entries:
+        reader.entry(entry, named=named)
     return reader.evalset(lp)
 
 
@@ -75,14 +81,20 @@ def _since_reset(entries: Iterator[Record]) -> list[Record]:
 class _Reader:
     def __init__(self, view: FileView) -> None:
         self.builder = Builder(view)
-        self.ratings: dict[tuple[str, str, str], Rating] = {}  # by person, segment and system
+        # The ratings of each person, segment and system, in order; the systems of each screen.
+        self.ratings: dict[tuple[str, str, str], list[Rating]] = {}
+        self.shown: dict[tuple[str, str], set[frozenset[str]]] = {}
         self.counts: Counter[str] = Counter()
         self.checks: dict[tuple[str, str], Record] = {}  # the last try of a person
         self.documents: dict[tuple[str, ...], str] = {}
 
     def evalset(self, lp: str | None) -> EvalSet:
         """Make the set; judgements without a score count where nobody gave any."""
-        rows = list(self.ratings.values())
+        rows = [row for tries in self.ratings.values() for row in tries]
+        if all(len(screens) == 1 for screens in self.shown.values()):  # a screen submitted again
+            changed = "rating that the same person changed later left out"
+            self.counts[changed] = len(rows) - len(self.ratings)
+            rows = [tries[-1]._replace(unit=None) for tries in self.ratings.values()]
         bare = [np.isnan(row.value) and not row.errors for row in rows]
         if any(not np.isnan(row.value) for row in rows):
             self.counts["output without a score or a span left out"] += sum(bare)
@@ -99,8 +111,8 @@ class _Reader:
             notes.append("the time that a document took is shared equally by its ratings")
         return self.builder.evalset(lp, [self.builder.view.note(note) for note in notes])
 
-    def entry(self, entry: Record) -> None:
-        """Read what a person said on a screen."""
+    def entry(self, entry: Record, *, named: bool) -> None:
+        """Read what a person said on a screen; where items have names, one without is a check."""
         person, number = entry.name("user_id"), entry.name("item_i")
         if number.startswith(_CHECK) and entry.get("validations") is not None:
             self.checks[person, number] = entry
@@ -108,6 +120,9 @@ class _Reader:
             return
         items, judged = _parallel(entry)
         names = [item.optional_name("item_id") for item in items]
+        first = (names[0] if names else None) or ("attention_check_" if named else "")
+        if _NO_ITEM.match(first):
+            return
         document, domain = self._document(number, names, items)
         n_ratings = sum(len(answers) for answers in judged if isinstance(answers, dict))
         seconds = _seconds(entry) / max(n_ratings, 1)
@@ -121,12 +136,11 @@ class _Reader:
                 continue
             self._describe(segment, document, domain, item)
             inner = Record(entry.view, entry.start, answers, f"{entry.place}annotation[{k}].")
+            systems = frozenset(item.inner("tgt").names())
+            self.shown.setdefault((person, segment), set()).add(systems)
             for rating in self._ratings(person, segment, item, inner):
-                key = (person, segment, rating.system)
-                self.counts["rating that the same person changed later left out"] += (
-                    key in self.ratings
-                )
-                self.ratings[key] = rating._replace(seconds=seconds)
+                tries = self.ratings.setdefault((person, segment, rating.system), [])
+                tries.append(rating._replace(seconds=seconds, unit=str(entry.start)))
 
     def _document(
         self, number: str, names: list[str | None], items: list[Record]
@@ -177,12 +191,15 @@ class _Reader:
             yield Rating(system, segment, person, value, marked, document=document, domain=domain)
 
     def _span(self, error: Record, text: str) -> ErrorSpan:
-        """Read a span; what is marked behind the end of the output is missing in it."""
+        """Read a span; what is marked behind the end of the output is a special token."""
         span = errors.included(error, text)
-        if span.start is not None and text and span.start >= len(text):
-            self.counts["span behind the end of the output taken as an omission"] += 1
-            return ErrorSpan(span.category, span.severity, None, None, span.score)
-        return span
+        if span.start is None or not text or span.start < len(text):
+            return span
+        fault = (error.number("start_i") or 0) > len(text.encode("utf-16-le")) // 2
+        what = "a fault of instructions" if fault else "an omission"
+        self.counts[f"span behind the end of the output taken as {what}"] += 1
+        category = span.category or (_FAULT if fault else "")
+        return ErrorSpan(category, span.severity, None, None, span.score)
 
     def _passed(self) -> list[str]:
         """Count the attention checks that every rater passed; their items are no segments."""

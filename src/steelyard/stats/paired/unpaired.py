@@ -1,21 +1,19 @@
 r"""Tests of all pairs of samples that are not paired, but may share units: documents, raters.
 
-Where people rate different segments of different systems, observations cannot be paired, yet those
-of one document still hang together, within a system and across. Both statistics by unit here, a
-difference of means and the chance that one system's rating is above another's, are (nearly) sums of
-what each observation adds, so all that varies together is added up before it is squared: with
+Observations of one document hang together, within a system and across. Differences of means, and
+the chance that one rating is above another, are (nearly) sums of what each observation adds: with
 :math:`u_d` what the observations of unit d add, both samples', the variance is
-:math:`\sum_d u_d^2 f_d`. The factors :math:`f_d` (G / (G - 1) for G units of equal size) make up
-for means that are drawn to large units; together with the degrees of freedom they are those of
+:math:`\sum_d u_d^2 f_d`. Factors and degrees of freedom are those of
 :mod:`steelyard.stats.resampling.cluster_df`, for two samples, and depend on sizes alone.
 
-All tests take one array per system (NaN is left out), with codes of units that mean the same in
-all, and return systems x systems one-sided p-values: ``p[i, j]`` is small where i is above j. The
-diagonal is NaN. Where all values of a pair are the same, p is 1.
+Tests take one array per system (NaN is left out), with codes of units that mean the same in all,
+and return one-sided p-values: ``p[i, j]`` is small where i is above j. The diagonal is NaN. Where
+all values of a pair are the same, p is 1.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from math import exp, lgamma, log
 from typing import NamedTuple
@@ -30,6 +28,8 @@ from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.resampling.cluster_df import satterthwaite
 
 _EXACT_PRODUCT = 400  # product of two samples' sizes up to which all ways to split are counted
+_SHARED = 0.8  # of the outputs of a pair, below which common segments say too little
+_SWAPPED = 12  # documents of a pair up to which all ways to swap systems are counted
 _NOISE = 1e-13  # of the size of values: what rounding may leave of an error of 0
 
 Bools = NDArray[np.bool_]
@@ -155,6 +155,74 @@ def unpaired_means_test(
             error, gap = 0.0, gap if abs(gap) > slack else 0.0
         p[i, j], p[j, i] = _tails(gap, error, freedom)
     return p
+
+
+class ClusterMeans(NamedTuple):
+    """Every pair of systems by the means of all their outputs: one-sided p, error, freedom."""
+
+    p: Floats
+    error: Floats
+    freedom: Floats
+
+
+def share_few(scores: Floats) -> Bools:
+    """Tell of which pairs fewer than 80% of the outputs are on segments of both."""
+    known = (~np.isnan(scores)).astype(np.float64)
+    n = known.sum(axis=1)
+    return np.asarray(ratio(2 * known @ known.T, n[:, None] + n) < _SHARED)
+
+
+def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMeans:
+    """Test the means of all outputs of every pair; for systems that share few segments.
+
+    ``scores`` are systems x segments (NaN: missing), ``units`` codes of the documents of segments.
+    A document adds ``u = sum((a - mean(a)) / n_a) - sum((b - mean(b)) / n_b)``, the variance is
+    ``sum(u**2) * D / (D - 1)``, and the smaller number of documents less 1 gives the degrees of
+    freedom. With up to 12 documents, p is no less than that of swapping systems in documents.
+
+    >>> scores = np.array([[80.0, 90, 70, np.nan, 85], [60.0, np.nan, 65, 50, 70]])
+    >>> cluster_means_test(scores).freedom[0, 1]
+    3.0
+    """
+    known = ~np.isnan(scores)
+    codes = (
+        np.arange(scores.shape[1]) if units is None else np.unique(units, return_inverse=True)[1]
+    )
+    size = int(codes.max(initial=-1)) + 1
+    counts = np.stack([group_sums(codes, row, size) for row in known])
+    sums = np.stack([group_sums(codes, row, size) for row in np.where(known, scores, 0.0)])
+    n = counts.sum(axis=1)
+    mean = ratio(sums.sum(axis=1), n)
+    leads = ratio(sums - np.nan_to_num(mean)[:, None] * counts, n[:, None])
+    held = (counts > 0).astype(np.float64)
+    each = held.sum(axis=1)
+    together = each[:, None] + each - held @ held.T
+    inner = np.nan_to_num(leads) @ np.nan_to_num(leads).T
+    squares = np.diag(inner)[:, None] + np.diag(inner) - 2 * inner
+    error = np.sqrt(np.maximum(squares, 0) * ratio(together, together - 1))
+    fewest = np.minimum(each[:, None], each)
+    freedom = np.where(fewest > 1, fewest - 1, np.nan)
+    error = np.where(error <= _NOISE * np.nanmax(np.abs(scores), initial=0.0), 0.0, error)
+    error[np.isnan(freedom)] = np.nan
+    p = t_tails(mean[:, None] - mean, error, freedom)[0]
+    np.fill_diagonal(p, np.nan)
+    for i, j in _pairs(len(scores)):
+        if together[i, j] <= _SWAPPED and not np.isnan(p[i, j]):
+            above, below = _swapped_tails(sums[[i, j]], counts[[i, j]])
+            p[i, j], p[j, i] = max(p[i, j], above), max(p[j, i], below)
+    return ClusterMeans(p, error, freedom)
+
+
+def _swapped_tails(sums: Floats, counts: Floats) -> list[float]:
+    """P-values of the difference of two means among all ways to swap systems in documents."""
+    held = counts.sum(axis=0) > 0
+    swap = np.array(list(itertools.product([0, 1], repeat=int(held.sum()))))
+    first, second = (
+        ratio(*((1 - swap) @ x[k, held] + swap @ x[1 - k, held] for x in (sums, counts)))
+        for k in (0, 1)
+    )
+    lead = (first - second)[~np.isnan(first - second)]  # all documents may go to one system
+    return [float((side * lead >= side * lead[0] - 1e-12).mean()) for side in (1, -1)]
 
 
 class _Sample(NamedTuple):
