@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,6 +175,68 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
     high = float(betaincinv(successes + 1, n - successes, 1 - tail)) if successes < n else 1.0
     share = successes / n
     return Estimate(share, low, high, math.sqrt(share * (1 - share) / n), n=n)
+
+
+def passes(correct: Floats, runs: Floats, k: int, *, every: bool) -> Floats:
+    """Return the chance of each item that k of its runs have one success, or only successes.
+
+    pass@k is 1 - C(n - c, k) / C(n, k) of c successes in n runs, pass^k (``every``) is
+    C(c, k) / C(n, k); NaN for items with fewer than k runs.
+    """
+    drawn = correct if every else runs - correct
+    steps = np.arange(k)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = np.prod(np.maximum(drawn - steps, 0) / (runs - steps), axis=0)
+    return np.where(runs >= k, chance if every else 1 - chance, np.nan)
+
+
+def rate_estimate(values: Floats, level: float = 0.95) -> Estimate:
+    """Return the mean of rates of items, with Wilson's interval of as many items as noisy.
+
+    Two more items of a Bernoulli's noise keep few items that differ from hiding it; t for few.
+    """
+    n, total = len(values), float(values.sum())
+    if n < 2:
+        return Estimate(total, n=n, why="one item") if n else undefined("nothing to count")
+    mean, guess = total / n, (total + 0.5) / (n + 1)
+    noise = float(((values - mean) ** 2).sum()) + 2 * guess * (1 - guess)
+    se = math.sqrt(noise / (n + 1) / n)
+    effective = mean * (1 - mean) / se**2 if 0 < mean < 1 else float(n)
+    effective *= (critical(level) / critical(level, n - 1)) ** 2
+    low, high = wilson_interval(mean * effective, effective, level)
+    return Estimate(mean, float(low), float(high), se, n=n)
+
+
+class RunNoise(NamedTuple):
+    """Variances of an item's runs and of true item means; None of either where runs are single."""
+
+    within: float
+    between: float
+
+    def error(self, n_items: int, n_runs: float) -> float:
+        """Return the standard error of a mean over items with so many runs each."""
+        return math.sqrt((self.between + self.within / n_runs) / n_items)
+
+    def enough(self, gain: float = 0.05) -> int | None:
+        """Return the runs after which more would narrow an interval by at most this share."""
+        if not self.between > 0:
+            return None
+        kept = (1 - gain) ** 2
+        return max(1, math.ceil(self.within / self.between * kept / (1 - kept) - 1e-9))
+
+
+def run_noise(runs: Floats) -> RunNoise:
+    """Split the noise of scores (items x runs, NaN missing) into that of runs and of items."""
+    present = ~np.isnan(runs)
+    n = present.sum(axis=1)
+    means = np.where(present, runs, 0.0).sum(axis=1) / np.maximum(n, 1)
+    squares = float((np.where(present, runs - means[:, None], 0.0) ** 2).sum())
+    freedom = int(np.maximum(n - 1, 0).sum())
+    if not freedom or (n > 0).sum() < 2:
+        return RunNoise(_NAN, _NAN)
+    within = squares / freedom
+    between = float(means[n > 0].var(ddof=1)) - within * float((1 / n[n > 0]).mean())
+    return RunNoise(within, max(between, 0.0))
 
 
 def unseen_share(n: float, level: float = 0.95) -> float:
