@@ -44,9 +44,8 @@ def test_battles_come_from_a_frame():
     found = sy.compare_battles(frame, intervals=None, by="mean")
     assert found.n_battles == 4
     other = frame.rename(columns={"left": "one", "right": "two", "outcome": "who"})
-    named = sy.compare_battles(
-        other, left="one", right="two", outcome="who", intervals=None, by="mean"
-    )
+    columns = {"left": "one", "right": "two", "outcome": "who"}
+    named = sy.compare_battles(other, columns=columns, intervals=None, by="mean")
     assert named.aggregations["mean"].scores.tolist() == found.aggregations["mean"].scores.tolist()
     assert found.aggregations["mean"].scores.tolist() == [2.5 / 3, 0.0, 0.75]
 

@@ -21,7 +21,7 @@ from steelyard.metaevaluation.data import system_pairs
 from steelyard.stats.curves import CURVES, AgreementCurve, agreement_curve
 from steelyard.studies.worth import read_pair_pvalues, with_pvalues
 
-TARGET = Path(__file__).parents[1] / "src" / "steelyard" / "formats" / "worth.toml"
+TARGET = Path(__file__).parents[1] / "src" / "steelyard" / "comparison" / "worth.toml"
 SKIPPED = ("campaign", "src", "tgt", "domain", "n_test", "n_human", "n_valid")
 #: column: (name, names by which it is known, factor, of the corpus, highest score)
 METRICS = {

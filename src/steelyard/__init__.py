@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from steelyard import kobe as kobe
     from steelyard import studies as studies
     from steelyard.comparison.autorank import AutoRanking as AutoRanking
+    from steelyard.comparison.card import ByScore as ByScore
     from steelyard.comparison.card import Card as Card
     from steelyard.comparison.card import decide as decide
     from steelyard.comparison.logs import BattleComparison as BattleComparison
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from steelyard.comparison.options import elo as elo
     from steelyard.comparison.options import trueskill as trueskill
     from steelyard.comparison.results import Comparison as Comparison
-    from steelyard.comparison.results import ManyScores as ManyScores
     from steelyard.comparison.run import compare as compare
     from steelyard.comparison.run import compare_scores as compare_scores
     from steelyard.core.decision import Decision as Decision
@@ -75,6 +75,7 @@ _HOME = {
     "BattleLog": "steelyard.data.judgements",
     "BenchmarkResult": "steelyard.metaevaluation.benchmark.run",
     "BiasReport": "steelyard.judging.bias",
+    "ByScore": "steelyard.comparison.card",
     "Comparison": "steelyard.comparison.results",
     "Card": "steelyard.comparison.card",
     "Correction": "steelyard.judging.correction",
@@ -84,7 +85,6 @@ _HOME = {
     "HumanScores": "steelyard.human.results",
     "JudgeReport": "steelyard.judging.report",
     "LabelPlan": "steelyard.judging.plan",
-    "ManyScores": "steelyard.comparison.results",
     "MetaEvaluation": "steelyard.metaevaluation.results",
     "Rankings": "steelyard.data.judgements",
     "Ratings": "steelyard.data.judgements",

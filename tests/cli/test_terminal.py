@@ -361,7 +361,6 @@ def test_printing_a_result_prints_what_the_command_prints(capsys):
     printed = capsys.readouterr().out.rstrip("\n")
     found = sy.compare(sy.load(DEMO["scores"]), "learned-refA", by=["bt"])
     assert str(found).startswith(printed)
-    assert "\nwarning: " in str(found)
 
 
 def test_printing_a_result_fits_the_terminal_and_has_no_codes(on_terminal):

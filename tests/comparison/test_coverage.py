@@ -50,9 +50,8 @@ def test_intervals_cover_the_truth(name, trials, near):
     options = RankOptions(orders=25)
     hits = []
     for _ in range(trials):
-        sample = Sample(
-            draw(SEGMENTS, rng), ("A", "B", "C", "D"), segment_counts(250, SEGMENTS, rng)
-        )
+        drawn = draw(SEGMENTS, rng)
+        sample = Sample(drawn, tuple("ABCD"), counts=segment_counts(250, SEGMENTS, rng))
         found = AGGREGATIONS[name].rank(sample, options, rng)
         assert found.replicates is not None
         low, high = interval(found.replicates)

@@ -46,7 +46,6 @@ from steelyard.comparison.options import (
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.text import listed
-from steelyard.core.warnings import code_of
 from steelyard.formats import files
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OUTCOMES = ("words", "swapped")  # how outcomes are read
 _WARNINGS = 3  # that a terminal shows without --details
-_OF_THE_CARD = frozenset(("power", "worth"))
+_OF_THE_CARD = frozenset(("power",))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
     ("by", "autorank", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
@@ -88,7 +87,7 @@ _NOT_OF_SEVERAL = frozenset(
 
 @command(
     headings={
-        "What to compare": "score pair power worth",
+        "What to compare": "score pair power",
         "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
         "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
@@ -108,7 +107,7 @@ _NOT_OF_SEVERAL = frozenset(
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
-@from_fields(CardOptions, "power", "worth")
+@from_fields(CardOptions, "power")
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
@@ -224,7 +223,7 @@ def _need_two_systems(es: EvalSet, held: Inputs) -> None:
 
 def _with_few_warnings(result: Any) -> Any:
     """Return a result with the warnings that change what somebody does, at most three."""
-    warnings = [text for text in result.warnings if code_of(text) != "head-to-head"]
+    warnings = result.warnings
     if len(warnings) > _WARNINGS:
         rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"
         warnings = [*warnings[: _WARNINGS - 1], rest]
@@ -291,18 +290,19 @@ def _card(
     human: str | None,
     seed: int,
 ) -> _Answer:
-    from steelyard.comparison.card import decide, decide_by_each
+    from steelyard.comparison.card import ByScore, decide
 
     if len(pair) != 2:
         raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
     if settings["by"] == (AUTORANK,):
         raise UsageError("--by autorank has no decision card: --pair is of one --score")
-    chosen = {name: settings[name] for name in ("alpha", "power", "worth", "unit")}
+    chosen = {name: settings[name] for name in ("alpha", "power", "unit")}
     if given("n_bootstrap"):
         chosen["n_bootstrap"] = settings["n_bootstrap"]
     options, two = CardOptions(human=human, **chosen), (pair[0], pair[1])
     if len(names) > 1:
-        return decide_by_each(es, two, names, options, seed), partial(_by_one, names[0])
+        cards = {name: decide(es, two, name, options=options, rng=seed) for name in names}
+        return ByScore.of(cards), partial(_by_one, names[0])
     card = decide(es, two, names[0] if names else None, options=options, rng=seed)
     unused = without_part(_NOT_ON_THE_CARD, "the decision card")
     if settings["intervals"] is None:
@@ -318,7 +318,7 @@ def _of_log(
     inputs.only_rows_and_columns()
     if settings["tests"] not in (None, ("sign",)):
         raise UsageError("--battles LOG: pairs are tested by --tests sign only")
-    for option in ("score", "pair", "power", "worth", "tolerance"):
+    for option in ("score", "pair", "power", "tolerance"):
         if given(option):
             instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
             raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")

@@ -11,10 +11,12 @@ Bradley-Terry the system for which the median of the differences is positive.
 from __future__ import annotations
 
 import math
+import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from importlib.resources import files
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,6 +27,7 @@ from steelyard.comparison.results import (
     LEVEL,
     PROPORTION,
     SENTENCES,
+    Comparison,
     agreeing_ends,
     decision_words,
     number,
@@ -42,20 +45,18 @@ from steelyard.core.display import (
     ranking,
 )
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import check_names, check_pair, keywords
-from steelyard.core.provenance import InputFile, Provenance, origin
+from steelyard.core.options import check_pair, keywords
+from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table, interval_decimals, plain, shown_number
 from steelyard.core.text import all_of, plural, sentence
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.units import UnitEffect, Units, units_of
-from steelyard.formats import files
 from steelyard.formats.load import Source, as_evalset
-from steelyard.formats.worthfiles import read_worths, reference_worth
 from steelyard.metaevaluation.data import curve_of_set
 from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means, same_digits
-from steelyard.stats.curves import AgreementCurve
+from steelyard.stats.curves import CURVES, AgreementCurve
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
@@ -76,6 +77,8 @@ _SHOWN_REGRESSIONS = 3
 _MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
 _DRAWS, _CELLS = 2_000, 4_000_000  # resamples behind medians, cells of them held at a time
 _NAN = math.nan
+_UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a scale up to 100
+_SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
 #: Readings of a difference: their keys in JSON, and what they go by.
 _READINGS = {
     "difference_of_means": "means",
@@ -247,6 +250,14 @@ class Card(Result):
         references = () if self.source is None else tuple(self.source.segments.references)
         return decision_words(self.decision, references)
 
+    def lead(self) -> Decision:
+        """Return the decision, as comparisons of all systems do."""
+        return self.decision
+
+    def tally(self) -> str:
+        """Return wins, ties and losses in words."""
+        return f"{self.wins:,}, {self.ties:,}, {self.losses:,}"
+
     def words(self) -> Summary:
         """Return which system is better, what stays open, how sure that is."""
         return Summary.of(self._statements())
@@ -342,7 +353,7 @@ class Card(Result):
             (f"{a}, {b}", f"{means} ({name}{lower})"),
             ("difference", str(Reading(self.difference, ci))),
             (f"p (permutation{by})", self._shown_p_values()),
-            ("wins, ties, losses", f"{self.wins:,}, {self.ties:,}, {self.losses:,}"),
+            ("wins, ties, losses", self.tally()),
         ]
         if not brief:
             rows += self._detail_rows(by)
@@ -394,75 +405,95 @@ class Card(Result):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Cards(Result):
-    """The cards of two systems by several scores."""
+class ByScore(Result):
+    """One result for each of several scores: comparisons of all systems, or cards of a pair."""
 
-    cards: Mapping[str, Card]
+    results: Mapping[str, Comparison | Card]
     warnings: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, results: Mapping[str, Comparison | Card]) -> ByScore:
+        """Gather results with all their warnings."""
+        warnings = (text for result in results.values() for text in result.warnings)
+        return cls(results, tuple(dict.fromkeys(warnings)))
+
     @property
-    def first(self) -> Card:
-        """The card of the first score."""
-        return next(iter(self.cards.values()))
+    def first(self) -> Comparison | Card:
+        """The result by the first score."""
+        return next(iter(self.results.values()))
 
     @property
     def provenance(self) -> Provenance | None:
-        """How the cards came about: all in the same way, by the same inputs."""
+        """How the results came about: all in the same way, by the same inputs."""
         return self.first.provenance
+
+    def leads(self) -> dict[str, Decision]:
+        """Return, by score, the decision on the pair, or on the first two systems."""
+        leads = {name: result.lead() for name, result in self.results.items()}
+        return {name: decision for name, decision in leads.items() if decision is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
         return {
-            "pair": list(self.first.pair),
-            "systems": list(self.first.pair),
-            "scores": {name: card.to_dict() for name, card in self.cards.items()},
+            "systems": self.first.to_dict()["systems"],
+            "scores": {name: result.to_dict() for name, result in self.results.items()},
             "unit": self.first.unit.to_dict(),
             "warnings": list(self.warnings),
             **origin(self.provenance),
         }
 
     def __repr__(self) -> str:
-        a, b = (named([name]) for name in self.first.pair)
-        return one_line(self, f"by {named(list(self.cards))}: {a} minus {b}")
+        return one_line(self, f"by {named(list(self.results))}")
 
     def words(self) -> Summary:
-        """Return the verdict by each score."""
-        return Summary.of(
-            ("settled" if card.decision.significant else "undecided", f"{name}: {card.verdict}")
-            for name, card in self.cards.items()
-        )
+        """Return whether the scores agree on the leader, and the verdict by each."""
+        return Summary.of(self._statements())
+
+    def _statements(self) -> Iterator[Statement]:
+        leads = self.leads()
+        by_leader: dict[str, list[str]] = {}
+        for name, decision in leads.items():
+            by_leader.setdefault(decision.leader, []).append(name)
+        if len(by_leader) > 1:
+            sides = "; ".join(f"{leader} by {all_of(by)}" for leader, by in by_leader.items())
+            yield "undecided", f"The scores disagree on the best system: {sides}."
+        for name, decision in leads.items():
+            kind: Literal["settled", "undecided"] = (
+                "settled" if decision.significant else "undecided"
+            )
+            yield kind, f"{name}: {decision_words(decision)}"
 
     def answer(self) -> tuple[str, ...]:
-        """Return the verdicts by the first scores; the table has all of them."""
-        return tuple(f"{name}: {card.verdict}" for name, card in list(self.cards.items())[:3])
+        """Return the first sentences; the table has all verdicts."""
+        return tuple(text for _, text in self._statements())[:3]
 
     def table(self) -> Table:
-        """Return a row per score: difference, interval, p-value, wins, ties and losses."""
+        """Return a row per score: who leads whom by how much, and how sure that is."""
         columns = (
-            Column("score"), Column("leader", importance=8),
-            Column("difference", mixed=True, importance=9), Column("low", mixed=True),
-            Column("high", mixed=True), Column("p", importance=8), Column("wins", importance=4),
-            Column("ties", importance=4), Column("losses", importance=4),
+            Column("score"), Column("leader", importance=8), Column("other", importance=7),
+            Column("lead", mixed=True, importance=9), Column("low", mixed=True),
+            Column("high", mixed=True), Column("p", importance=8), Column("p adjusted"),
         )  # fmt: skip
         rows = []
-        for name, card in self.cards.items():
-            numbers = map(number, (card.difference, *card.signed_ci(), card.p))
-            counts = (card.wins, card.ties, card.losses)
-            rows.append((name, card.decision.leader, *numbers, *counts))
-        a, b = self.first.pair
-        return Table("", columns, tuple(rows), (f"differences are {a} minus {b}",))
+        for name, d in self.leads().items():
+            numbers = map(number, (d.difference, d.low, d.high, d.p, d.p_adjusted))
+            rows.append((name, d.leader, d.other, *numbers))
+        return Table("", columns, tuple(rows), (self.first.unit.sentence(),))
 
     def pieces(self) -> list[Table | str]:
-        """Return the table as a terminal shows it: a row per score, with who leads by how much."""
-        corrected = any(card.decision.n_pairs > 1 for card in self.cards.values())
-        names = ["score", "leader", "lead (95% CI)", "p", *["p adjusted"] * corrected]
+        """Return the table as a terminal shows it; of a pair with its wins, ties and losses."""
+        names = ["score", "leader", "other", "lead (95% CI)", "p", "p adjusted"]
+        cards = isinstance(self.first, Card)
+        if cards:
+            names[2:3] = []
+            names.append("wins, ties, losses")
         rows = []
-        for name, card in self.cards.items():
-            cells = card.decision.cells()[: 3 if corrected else 2]
-            counts = f"{card.wins:,}, {card.ties:,}, {card.losses:,}"
-            rows.append((name, card.decision.leader, *cells, counts))
-        columns = (Column(name) for name in (*names, "wins, ties, losses"))
-        return [Table("", tuple(columns), tuple(rows))]
+        for name, d in self.leads().items():
+            result = self.results[name]
+            others = () if cards else (d.other,)
+            counts = (result.tally(),) if isinstance(result, Card) else ()
+            rows.append((name, d.leader, *others, *d.cells(), *counts))
+        return [Table("", tuple(map(Column, names)), tuple(rows))]
 
 
 @keywords(CardOptions)
@@ -485,11 +516,9 @@ def decide(
     score
         Which score; may be left out if there is only one.
     human
-        A human score, to show the same difference in human terms.
-    worth
-        What differences are worth to human raters: a JSON file of ``steelyard study worth``. By
-        default measured on the human score, if there is one of eight systems or more, else taken
-        from a reference for BLEU, chrF, TER (of the corpus), EED and CharacTER.
+        A human score, to show the same difference in human terms. What a difference is worth to
+        human raters is measured on it where eight systems or more have it, else taken from a
+        reference for BLEU, chrF, TER (of the corpus), EED and CharacTER.
     alpha, power
         Level of the tests; power at which the segments needed are counted.
     unit
@@ -542,11 +571,8 @@ def decide(
     settings = {"score": two.score, "pair": ",".join(pair), "unit": two.units.name,
                 "bootstrap": options.n_bootstrap}  # fmt: skip
     provenance, worth = Provenance.of("compare", settings, es.inputs, rng, options), None
-    if lead or options.worth is not None:  # a study that is named is read, whatever it says
-        worth = _worth(es, two, options, stream.spawn(1)[0])
-    if options.worth is not None:
-        study = InputFile(str(options.worth), "study worth", files.sha256(Path(options.worth)))
-        provenance = replace(provenance, inputs=(*provenance.inputs, study))
+    if lead:
+        worth = _worth(es, two, options.human, stream.spawn(1)[0])
     alone = np.stack([added, 0 * added])
     return Card(
         score=two.score,
@@ -570,7 +596,7 @@ def decide(
         readings=_readings(two, difference, counts, level),
         regressions=tuple(_regressions(es, two, lead)),
         human=None if options.human is None else _in_human_terms(es, options.human, two, counts),
-        worth=worth if lead else None,
+        worth=worth,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=provenance,
         higher_is_better=two.table.higher_is_better,
@@ -579,15 +605,6 @@ def decide(
         of=CORPUS if stats is not None else PROPORTION if two.binary else None,
         two_by_two=_two_by_two(sign * two.both) if two.binary else None,
     )
-
-
-def decide_by_each(
-    es: EvalSet, pair: tuple[str, str], scores: Sequence[str], options: CardOptions, rng: Rng = 0
-) -> Cards:
-    """Weigh one system against another by several scores."""
-    check_names(scores=scores)
-    cards = {name: decide(es, pair, name, options=options, rng=rng) for name in scores}
-    return Cards(cards, tuple(dict.fromkeys(w for card in cards.values() for w in card.warnings)))
 
 
 def _decision(
@@ -718,7 +735,8 @@ def _warnings(es: EvalSet, two: Pair, means: Floats) -> Iterator[str]:
             yield text + ("; these order the two the other way" if turned else "")
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
-    alone = int((~two.shared).sum())
+    scored = ~np.isnan(two.table.values[two.rows]).all(axis=0)
+    alone = int((scored & ~two.shared).sum())
     if alone:
         yield f"{alone:,} segments that only one of the two has were excluded"
 
@@ -757,23 +775,49 @@ def _in_human_terms(es: EvalSet, human: str, two: Pair, counts: Floats) -> dict[
 
 
 def _worth(
-    es: EvalSet, two: Pair, options: CardOptions, rng: np.random.Generator
+    es: EvalSet, two: Pair, human: str | None, rng: np.random.Generator
 ) -> AgreementCurve | None:
-    """Return what differences are worth: by a study, by the human score here, or by a reference."""
-    study, score = options.worth, two.score
-    if study is not None:
-        if not isinstance(study, (str, Path)):
-            raise UsageError(f"worth is a JSON file of study worth, got {study!r:.60}")
-        curves = read_worths(study)
-        if score not in curves:
-            raise UsageError(f'worth="{study}" has no metric "{score}"; {hint(score, curves)}')
-        return curves[score]
-    if es[score].kind == "human":
+    """Return what differences are worth to human raters: measured here, or by a reference."""
+    if two.table.kind == "human":
         return None
-    human = options.human or (es.human[0] if len(es.human) == 1 else None)
-    curve = None if human in (None, score) else curve_of_set(es, str(human), score, rng)
+    human = human or (es.human[0] if len(es.human) == 1 else None)
+    curve = None if human in (None, two.score) else curve_of_set(es, str(human), two.score, rng)
     means = two.table.system_means()[two.rows]
-    return curve or reference_worth(score, means, corpus=two.statistics is not None)
+    return curve or reference_worth(two.score, means, corpus=two.statistics is not None)
+
+
+def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCurve | None:
+    """Return what differences of a well-known metric are worth, None where that is unknown.
+
+    ``scores`` are those of the systems at hand, which show the scale: up to 1, or up to 100.
+    ``corpus`` says whether they are of a whole test set, as those of BLEU, chrF and TER must be.
+    The reference (``worth.toml``, made by ``tools/make_worth.py``) was measured on public
+    judgements.
+
+    Examples
+    --------
+    >>> worth = reference_worth("chrF-refA", np.array([0.51, 0.55]), corpus=True)
+    >>> worth.metric, worth.x[worth.x > 0.01].tolist()
+    ('chrF-refA', [0.015, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15])
+    >>> reference_worth("COMET", np.array([0.81, 0.83]), corpus=False) is None
+    True
+    """
+    bare = _SEES.sub("", score).casefold()
+    present = scores[~np.isnan(scores)]
+    reference = tomllib.loads(files("steelyard.comparison").joinpath("worth.toml").read_text())
+    for metric in reference["metric"]:
+        if bare not in metric["names"] or (metric["corpus"] and not corpus) or not present.size:
+            continue
+        most = float(present.max())
+        if present.min() < 0 or 1 < most <= _UNCLEAR or most > metric["most"]:
+            return None
+        curves: dict[str, Any] = {name: np.array(metric[name]) for name in CURVES}
+        counts = {name: metric[name] for name in ("n_pairs", "n_systems", "n_sets", "accuracy")}
+        x = np.array(metric["x"]) / (100 if most <= 1 else 1)
+        return AgreementCurve(
+            metric=score, x=x, **curves, needed={}, **counts, origin=reference["origin"]
+        )
+    return None
 
 
 def _worth_facts(curve: AgreementCurve, difference: float) -> dict[str, Any]:

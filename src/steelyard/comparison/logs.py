@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.comparison.diagnosis import head_to_head, tie_note
 from steelyard.comparison.options import (
     LOG_RANKINGS,
-    Alternative,
     BattleOptions,
     By,
     Correction,
+    check_named,
 )
 from steelyard.comparison.rankings import (
     AGGREGATIONS,
@@ -24,6 +23,7 @@ from steelyard.comparison.rankings import (
     bt_ranked,
     rate_log,
     rating_note,
+    tie_note,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -133,16 +133,11 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     log: Log,
     *,
     by: By = DEFAULT,
-    left: str | None = None,
-    right: str | None = None,
-    outcome: str | None = None,
+    columns: Mapping[str, str] | None = None,
     words: Sequence[str] = (),
     swapped: str | None = None,
     where: Mapping[str, str] | Sequence[tuple[str, str]] = (),
-    ignore: Sequence[str] = (),
-    format: str | None = None,  # noqa: A002 - the word that people use
     unit: str = "auto",
-    alternative: Alternative = "two-sided",
     correction: Correction = "holm",
     alpha: float = 0.05,
     intervals: str | None = "unit",
@@ -160,20 +155,20 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     by
         Rankings: ``mean`` (the share of battles won, ties as half), ``bt``, ``elo``, ``trueskill``,
         or with options: ``sy.bt(ties="davidson", scale="elo")``, ``sy.elo(k=20)``.
-    left, right, outcome
-        Columns, where they do not have one of the usual names.
+    columns
+        Columns of ``left``, ``right`` and ``outcome``, where they have no usual names:
+        ``{"outcome": "verdict"}``.
     words, swapped
         Words for left, right and tie, or ``["names"]`` where outcomes name systems; what A means
         where the right output was shown first: the one shown first (``place``) or the left column
         (``column``).
-    where, ignore, format
-        Columns and values that select rows; columns to skip; the name of the format
-        (``steelyard data formats`` lists them), where the log looks like another.
+    where
+        Columns and values that select rows.
     unit
         What is independent: ``prompt`` or ``segment``, what battles share by one of the usual
         columns; any other column, as the user who judged; or single battles (``battle``). ``auto``
         takes prompts where the log names at least ten, else battles, with a warning.
-    alternative, correction, alpha
+    correction, alpha
         Of the tests of every pair, and the level of the tiers.
     intervals, n_bootstrap
         Whether units are resampled for 95% intervals (None: no intervals), and how often.
@@ -198,7 +193,9 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     >>> result.ranking("bt"), result.aggregations["bt"].scores.round(3).tolist()
     (['A', 'C', 'B'], [0.442, 0.253, 0.305])
     """
-    options = BattleOptions.of(locals() | {"where": selection(where)})
+    sides = dict(columns or {})
+    check_named("role of a column", list(sides), ("left", "right", "outcome"))
+    options = BattleOptions.of({**locals(), **sides, "where": selection(where)})
     return compare_log(log, options, rng)
 
 
@@ -225,7 +222,6 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
         if "bt" in rankings:
             notes.append(tie_note(table, options.ties))
-            warnings += head_to_head(table, battles.systems, rankings["bt"].ranks)
     if options.scale == "elo" and "bt" in rankings:
         rankings["bt"] = on_elo_scale(rankings["bt"])
         notes.insert(0, _ELO_NOTE)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from steelyard.core.errors import UsageError, hint
@@ -20,7 +19,6 @@ from steelyard.core.options import (
     fraction,
     names,
     number,
-    source,
     text,
     unit,
     whole,
@@ -49,30 +47,15 @@ AUTORANK_FORMS: tuple[str, ...] = get_args(AutoRankForm)
 _LARGEST = 1e6  # of a parameter, far above where ratings mean anything
 #: Other names of rankings and tests, which errors answer (as core.errors.plain_word gives them).
 OTHER_RANKINGS = {
-    other: name
-    for name, others in {
-        "mean": "average avg win-rate",
-        "bt": "bradley-terry btl plackett-luce arena mean-rank borda wins",
-        "elo": "elo-rating online-elo",
-        "trueskill": "true-skill ts",
-        AUTORANK: "auto-rank wmt24 wmt25",
-    }.items()
-    for other in others.split()
-}
+    "average": "mean", "win-rate": "mean", "bradley-terry": "bt", "btl": "bt", "arena": "bt",
+    "borda": "bt", "mean-rank": "bt", "elo-rating": "elo", "true-skill": "trueskill",
+    "auto-rank": AUTORANK,
+}  # fmt: skip
 OTHER_TESTS = {
-    other: name
-    for name, others in {
-        "t": "t-test ttest paired-t student welch",
-        "permutation": "randomization approximate-randomization paired-ar ar",
-        "bootstrap": "bs paired-bs paired-bootstrap bootstrap-resampling",
-        "mood": "moods mood-test",
-        "sign": "binomial wins",
-        "wilcoxon": "signed-rank rank-sum",
-        "mcnemar": "mcnemars chi-squared",
-        "bt-gap": "bradley-terry wald",
-    }.items()
-    for other in others.split()
-}
+    "t-test": "t", "ttest": "t", "paired-t": "t", "randomization": "permutation",
+    "paired-ar": "permutation", "paired-bs": "bootstrap", "binomial": "sign",
+    "signed-rank": "wilcoxon", "wald": "bt-gap",
+}  # fmt: skip
 _OTHER_NAMES = {"ranking": OTHER_RANKINGS, "test": OTHER_TESTS, "power of test": OTHER_TESTS}
 
 
@@ -345,9 +328,5 @@ class CardOptions(Options):
     human: str | None = text(None)
     alpha: float = fraction(0.05)
     power: float = fraction(0.8, "Power at which the card counts the segments needed.")
-    worth: str | Path | None = source(  # noqa: RUF009
-        None, "What differences are worth, for the card: a JSON file of study worth.",
-        metavar="FILE.json",
-    )  # fmt: skip
     unit: str = unit("auto")
     n_bootstrap: int = whole(10_000, least=10)

@@ -21,7 +21,7 @@ from steelyard.comparison.results import LEVEL, MOST_SHOWN, Ranked
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
 from steelyard.core.text import all_of, plural
-from steelyard.core.warnings import TypedWarning
+from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
@@ -84,29 +84,40 @@ class Wins:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Compared:
-    """One score of the systems that have it.
+class Sample:
+    """One score of the systems that have it, and resamples of its segments.
 
     ``scores`` is systems x segments, and higher is better in it: where the score itself is better
     the lower it is, it has the other sign (``sign`` is -1). ``statistics`` are those of a corpus
     score, such as BLEU, in its own numbers; ``units`` are what is independent.
+
+    ``counts`` (resamples x segments) are None where no intervals are wanted; ``pairs`` says whether
+    differences of all pairs are wanted. ``level`` is what to ask of an interval, so that it covers
+    what it should: more than 95% where units are few, and for each system where they lack
+    different ones.
     """
 
-    name: str
-    systems: tuple[str, ...]
     scores: Floats
+    systems: tuple[str, ...]
+    name: str = ""
     higher_is_better: bool = True
     statistics: CorpusStatistics | None = None
     warnings: tuple[str, ...] = ()
     units: Units = field(default_factory=lambda: Units(SEGMENT, 0))
     n_segments: int = 0  # those that any system has
-    wins: Wins = field(init=False, repr=False)
-    binary: bool = field(init=False)  # segments are right or wrong: every score is 0 or 1
+    counts: Floats | None = None
+    pairs: bool = True
+    level: float | Floats = LEVEL
+    wins: Wins = field(default=None, repr=False)  # type: ignore[assignment]  # of the scores
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "wins", Wins(self.scores))
-        binary = self.statistics is None and is_binary(self.scores, self.sign)
-        object.__setattr__(self, "binary", binary)
+        if self.wins is None or self.wins.scores is not self.scores:
+            object.__setattr__(self, "wins", Wins(self.scores))
+
+    @property
+    def binary(self) -> bool:
+        """Whether segments are right or wrong: every score is 0 or 1."""
+        return self.statistics is None and is_binary(self.scores, self.sign)
 
     @property
     def blocks(self) -> Counts | None:
@@ -123,31 +134,6 @@ class Compared:
         if self.statistics is None:
             return self.scores
         return self.sign * pseudo_values(self.statistics)
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """What is ranked: systems x segments, names for warnings, and resamples of the segments.
-
-    ``counts`` (resamples x segments) are None where no intervals are wanted; ``blocks`` are the
-    codes of units where these are no single segments; ``pairs`` says whether differences of all
-    pairs are wanted. ``level`` is what to ask of an interval, so that it covers what it should:
-    more than 95% where units are few, and for each system where they lack different ones.
-    """
-
-    scores: Floats
-    names: tuple[str, ...]
-    counts: Floats | None = None
-    blocks: Counts | None = None
-    statistics: CorpusStatistics | None = None
-    pairs: bool = True
-    level: float | Floats = LEVEL
-    warnings: tuple[str, ...] = ()
-    wins: Wins | None = None  # of the same scores, where others count them, too
-
-    def win_counts(self, tolerance: float) -> WinCounts:
-        """Count wins and ties of all pairs."""
-        return (self.wins or Wins(self.scores)).by(tolerance)
 
 
 def the_score(es: EvalSet, score: str | None) -> str:
@@ -173,7 +159,7 @@ def check_segments(es: EvalSet, score: str) -> None:
     raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
 
 
-def compared(es: EvalSet, name: str, unit: str) -> Compared:
+def compared(es: EvalSet, name: str, unit: str) -> Sample:
     """Take one score of the systems that have it, with warnings on what is missing."""
     table = es[name]
     scores, systems, stats = table.oriented, es.systems, table.statistics
@@ -183,15 +169,18 @@ def compared(es: EvalSet, name: str, unit: str) -> Compared:
     if not scored.all():
         lacking = [system for system, has in zip(systems, scored, strict=True) if not has]
         text = f"{plural(len(lacking), 'system')} without '{name}' left out: {', '.join(lacking)}"
+        warnings = [note for note in warnings if code_of(note) != "missing-systems"]
         warnings.append(TypedWarning(text, names=lacking))
         systems = tuple(system for system, has in zip(systems, scored, strict=True) if has)
         scores, present = scores[scored], present[scored]
         stats = None if stats is None else stats.select(systems=np.flatnonzero(scored))
-    missing = int(present.size - present.sum())
+    used = np.asarray(present.any(axis=0))
+    size = int(used.sum()) * len(present)
+    missing = size - int(present.sum())
     if missing:
         shared = int(present.all(axis=0).sum())
         text = (
-            f"{missing:,} of {scores.size:,} scores are missing: each pair is compared on the "
+            f"{missing:,} of {size:,} scores are missing: each pair is compared on the "
             f"segments that both have ({shared:,} segments are complete)"
         )
         warnings.append(TypedWarning(text, "missing-scores"))
@@ -200,9 +189,8 @@ def compared(es: EvalSet, name: str, unit: str) -> Compared:
     if len(systems) == 1:
         warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
     warnings += _twins(scores, systems)
-    used = np.asarray(present.any(axis=0))
     units = units_of(es.segments, unit, used)
-    return Compared(
+    return Sample(
         name=name,
         systems=systems,
         scores=scores,
@@ -214,32 +202,23 @@ def compared(es: EvalSet, name: str, unit: str) -> Compared:
     )
 
 
-def draw_sample(
-    data: Compared, options: CompareOptions, rng: np.random.Generator, *, pairs: bool
-) -> Sample:
+def resampled(data: Sample, options: CompareOptions, rng: np.random.Generator) -> Sample:
     """Draw resamples of the segments, or of whole units, where intervals are wanted."""
-    blocks = data.blocks
-    sample = Sample(
-        data.scores,
-        data.systems,
-        blocks=blocks,
-        statistics=data.statistics,
-        pairs=pairs,
-        wins=data.wins,
-    )
     if options.intervals is None:
-        return sample
+        return data
     n_segments = data.scores.shape[1]
-    if (n_segments if blocks is None else data.units.n) < 2:
+    if (n_segments if data.blocks is None else data.units.n) < 2:
         text = f"{data.units.counted()}: there is nothing to resample, and no interval"
-        return replace(sample, warnings=(text,))
-    counts = bootstrap.segment_counts(options.n_bootstrap, n_segments, rng, blocks, compact=True)
+        return replace(data, warnings=(*data.warnings, text))
+    counts = bootstrap.segment_counts(
+        options.n_bootstrap, n_segments, rng, data.blocks, compact=True
+    )
     present = ~np.isnan(data.scores)
     used = np.asarray(present.any(axis=0))
     if present[:, used].all():
-        return replace(sample, counts=counts, level=data.units.level(LEVEL, used))
+        return replace(data, counts=counts, level=data.units.level(LEVEL, used))
     levels = np.array([data.units.level(LEVEL, row) for row in present])
-    return replace(sample, counts=counts, level=levels)
+    return replace(data, counts=counts, level=levels)
 
 
 def is_binary(values: Floats, right: float = 1.0) -> bool:
@@ -351,7 +330,7 @@ def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
 
 
 def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
-    counts = sample.win_counts(options.tolerance)
+    counts = sample.wins.by(options.tolerance)
     fit = bradley_terry(
         counts.wins,
         counts.ties,
@@ -359,7 +338,7 @@ def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
         method=options.method,
         prior=options.prior,
     )
-    aggregate = bt_ranked(fit, sample.names, pairs=sample.pairs)
+    aggregate = bt_ranked(fit, sample.systems, pairs=sample.pairs)
     if sample.counts is None:
         return aggregate
     # Systems outside the main component have no strength, and would not have one in resamples.
@@ -411,6 +390,12 @@ def connection_warnings(fit: Strengths, names: tuple[str, ...]) -> tuple[str, ..
     if not texts:
         texts = [f"groups that can't be compared: {' | '.join(map(named, fit.components))}"]
     return tuple(f"{text} (comparison graph not strongly connected)" for text in texts)
+
+
+def tie_note(counts: WinCounts, ties: str) -> str:
+    """Return the share of ties, and what Bradley-Terry does with them."""
+    share = counts.ties.sum() / max(counts.met.sum(), 1)
+    return f"bt: {100 * share:.1f}% ties, treated as {ties}" if share else "bt: no ties"
 
 
 # -- ratings that depend on the order of battles: means over random orders
@@ -583,10 +568,10 @@ class Aggregation:
     test_of_binary: str | None = None
     test_of_corpus: str | None = None
     test_by_unit: str | None = None
-    average: Callable[[Compared], Floats] | None = None  # the scores of systems, if it is one
+    average: Callable[[Sample], Floats] | None = None  # the scores of systems, if it is one
     in_order: bool = False
 
-    def fitting(self, data: Compared) -> str:
+    def fitting(self, data: Sample) -> str:
         """Name the test that fits the ranking of some scores."""
         if self.test_of_corpus and data.statistics is not None:
             return self.test_of_corpus
@@ -595,7 +580,7 @@ class Aggregation:
         return self.test_of_binary if self.test_of_binary and data.binary else self.test
 
 
-def mean_scores(data: Compared) -> Floats:
+def mean_scores(data: Sample) -> Floats:
     """Return the mean, or the corpus score, of each system over what it has: higher is better."""
     if data.statistics is None:
         return row_means(data.scores)

@@ -42,8 +42,6 @@ from steelyard.stats.strength.bradleyterry import Strengths
 LEVEL = 0.95  # of all intervals
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
 CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
-#: Kinds of warnings on single pairs, which a terminal shows with --details.
-DETAILS = frozenset(("head-to-head", "bt-order"))
 RANKINGS = {
     "mean": "mean",
     "median": "median",
@@ -260,16 +258,12 @@ class Tiers:
 
     test: str
     clusters: tuple[int | None, ...]
-    letters: tuple[str | None, ...]
     warnings: tuple[str, ...] = ()
     against: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self, systems: Sequence[str]) -> dict[str, Any]:
         """Return what ``--json`` prints."""
-        clusters, letters = (
-            dict(zip(systems, x, strict=True)) for x in (self.clusters, self.letters)
-        )
-        return {"test": self.test, "clusters": clusters, "letters": letters}
+        return {"test": self.test, "clusters": dict(zip(systems, self.clusters, strict=True))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -343,8 +337,16 @@ class RankedSystems(Result):
         return [] if tiers is None else [low for high, low in tiers.against if high == system]
 
     def ahead_of(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test."""
-        return self.better_by_test(by, system)
+        """Return the systems that rank below one, but are better by the test.
+
+        And those that lead it where both have scores, if an average is ranked by.
+        """
+        better = self.better_by_test(by, system)
+        ranked, i = self.aggregations[by], self.systems.index(system)
+        if self.uneven and ranked.average and ranked.pairwise.size:
+            below = (ranked.ranks > ranked.ranks[i]) & (ranked.leads()[0][i] < 0)
+            better += [s for s in self.ranking(by) if below[self.systems.index(s)]]
+        return list(dict.fromkeys(better))
 
     # -- pairs
 
@@ -398,6 +400,11 @@ class RankedSystems(Result):
             }
             made.append(Decision(self.systems[i], self.systems[j], **numbers, **common))
         return made
+
+    def lead(self) -> Decision | None:
+        """Return the decision on the first two systems of the first ranking."""
+        first = self.ranking(next(iter(self.aggregations)))[:2]
+        return self.decision(*first) if len(first) == 2 else None
 
     def pairs(self, by: str | None = None, backend: str | None = None) -> Frame:
         """Return a frame of all pairs: leader, other, difference, interval, p-values, test.
@@ -626,19 +633,6 @@ class Comparison(RankedSystems):
         """Whether some systems have fewer segments than others, or others of as many."""
         return any(n < self.n_segments for n in self.n_scored)
 
-    def ahead_of(self, by: str, system: str) -> list[str]:
-        """Return the systems that rank below one, but are better by the test.
-
-        And those that lead it where both have scores, if an average is ranked by.
-        """
-        better = self.better_by_test(by, system)
-        ranked, i = self.aggregations[by], self.systems.index(system)
-        if self.uneven and ranked.average and ranked.pairwise.size:
-            lead = ranked.leads()[0][i]
-            below = (ranked.ranks > ranked.ranks[i]) & (lead < 0)
-            better += [s for s in self.ranking(by) if below[self.systems.index(s)]]
-        return list(dict.fromkeys(better))
-
     def _counts(self) -> str:
         least, most = min(self.n_scored), max(self.n_scored)
         return f"{least:,}" if least == most else f"{least:,} to {most:,}"
@@ -675,7 +669,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
     names = {system: system_name(system, result.references) for system in result.systems}
     if not top:
-        yield from _no_first(result, by)
+        yield _no_first(result, by)
         return
     ranks_first = _opening(first_place([names[s] for s in top], n, result.measure(by)))
     if len(top) > 1:
@@ -713,18 +707,16 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     yield "undecided", _opening(too_close([names[top[0]], *close]))
 
 
-def _no_first(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say who comes before all systems that have a rank, where nothing orders those that do."""
+def _no_first(result: RankedSystems, by: str) -> Statement:
+    """Say that nobody comes first, where nothing orders those that might."""
     ranks = result.aggregations[by].ranks
     unranked = [s for s, rank in zip(result.systems, ranks, strict=True) if np.isnan(rank)]
-    n, measure = plural(len(ranks), "system"), result.measure(by)
     if len(unranked) == np.nanmin(ranks) - 1:
         lower = [system for system in result.ranking(by) if system not in set(unranked)]
-        yield "settled", f"{all_of(unranked)} rank above {all_of(lower)} by {measure}."
-        order = f"the data do not order {all_of(unranked)}"
-    else:
-        order = f"the data do not rank {all_of(unranked)} among the others"
-    yield "undecided", f"Which of {n} is best is not decided: {order}."
+        above = f"{all_of(unranked)} rank above {all_of(lower)} by {result.measure(by)}"
+        return "undecided", f"{above}; the data do not order them."
+    order = f"the data do not rank {all_of(unranked)} by {result.measure(by)}"
+    return "undecided", f"Which of {plural(len(ranks), 'system')} is best is not decided: {order}."
 
 
 def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list[str]:
@@ -789,165 +781,6 @@ def by_test(test: str) -> str:
 def called_rankings(result: RankedSystems) -> str:
     """List the rankings of a comparison."""
     return all_of([result.called(name) for name in result.aggregations])
-
-
-# -- several scores
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ManyScores(Result):
-    """Comparisons by several scores; ``agreement`` is Kendall's tau-b between their rankings."""
-
-    by: str
-    comparisons: Mapping[str, Comparison]
-    agreement: Floats
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def first(self) -> Comparison:
-        """The comparison by the first score."""
-        return next(iter(self.comparisons.values()))
-
-    @property
-    def provenance(self) -> Provenance | None:
-        """How the comparisons came about: all in the same way, by the same inputs."""
-        return self.first.provenance
-
-    @property
-    def verdict(self) -> str:
-        """Whether the scores name the same best system, and which contradict each other."""
-        return " ".join(text for _, text in self._agreement())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        return {
-            "by": self.by,
-            "systems": list(self.first.systems),
-            "scores": {name: result.to_dict() for name, result in self.comparisons.items()},
-            "agreement": {"scores": list(self.comparisons), "tau_b": self.agreement},
-            "verdict": self.verdict,
-            "unit": self.first.unit.to_dict(),
-            "read": origin(self.provenance)["read"],
-            "warnings": list(self.warnings),
-        }
-
-    def __repr__(self) -> str:
-        names = named(list(self.comparisons))
-        return one_line(self, f"by {names}: {plural(len(self.first.systems), 'system')}")
-
-    def words(self) -> Summary:
-        """Return whether the scores name the same best system, and how sure that is."""
-        return Summary.of(self._statements())
-
-    def _statements(self) -> Iterator[Statement]:
-        systems = {system for result in self.comparisons.values() for system in result.systems}
-        if len(systems) < 2:
-            yield "undecided", first_place(list(systems), 1, "")
-            return
-        yield from self._agreement()
-        taus = self.agreement[np.triu_indices(len(self.agreement), 1)]
-        taus = taus[~np.isnan(taus)]
-        if len(taus):
-            low, high = f"{taus.min():.2f}", f"{taus.max():.2f}"
-            ends = low if low == high else f"{low} to {high}"
-            yield "sureness", f"Kendall's tau-b between two rankings is {ends} (1: the same order)."
-        yield "sureness", self.first.unit.summary()
-
-    def _agreement(self) -> Iterator[Statement]:
-        best = {name: result.best(self.by) for name, result in self.comparisons.items()}
-        best = {name: systems for name, systems in best.items() if systems}
-        if not best:
-            yield "undecided", "No score ranks any system."
-            return
-        common = [s for s in next(iter(best.values())) if all(s in top for top in best.values())]
-        if common:
-            verb = "is" if len(common) == 1 else "are"
-            yield "settled", f"{all_of(common)} {verb} first by all scores{self._doubts(common)}."
-        else:
-            by_system: dict[str, list[str]] = {}
-            for name, systems in best.items():
-                by_system.setdefault(all_of(systems), []).append(name)
-            shown = "; ".join(f"{s} by {all_of(names)}" for s, names in by_system.items())
-            yield "undecided", f"The scores disagree on the best system: {shown}."
-        contradictions = self._contradictions()
-        if contradictions:
-            more = len(contradictions) - 1
-            others = f" (and {plural(more, 'more pair')})" if more else ""
-            yield "undecided", f"{contradictions[0]}{others}."
-        elif not common:
-            yield "sureness", "No two scores contradict each other significantly on any pair."
-
-    def _doubts(self, common: Sequence[str]) -> str:
-        """Say by which scores others are ahead of the first on the segments that both have."""
-        ahead: dict[str, list[str]] = {}
-        for name, result in self.comparisons.items():
-            for low in {low: None for first in common for low in result.ahead_of(self.by, first)}:
-                ahead.setdefault(low, []).append(name)
-        each = [f"{system} is ahead by {all_of(names)}" for system, names in ahead.items()]
-        return f", but on the segments that both have {'; '.join(each)}" if each else ""
-
-    def _contradictions(self) -> list[str]:
-        """Name pairs that two scores order differently, both significantly."""
-        claims: dict[tuple[str, str], str] = {}
-        texts = []
-        for name, result in self.comparisons.items():
-            for decision in result.decisions(self.by) if self.by in result.tiers else ():
-                if decision.significant:
-                    pair = decision.leader, decision.other
-                    other = claims.get(pair[::-1])
-                    if other is not None:
-                        better = f"{pair[1]} is significantly better than {pair[0]}"
-                        texts.append(f"{better} by {other}, but worse by {name}")
-                    claims.setdefault(pair, name)
-        return texts
-
-    def table(self) -> Table:
-        """Return a row per score: who is first, its lead over the second, and the p-values."""
-        columns = (
-            Column("score"), Column("best", importance=8), Column("second", importance=7),
-            Column("lead", mixed=True, importance=7), Column("low", mixed=True),
-            Column("high", mixed=True), Column("p", importance=6),
-            Column("p adjusted", importance=6), Column("first tier", importance=2),
-            Column("agreement", "higher", digits=3, importance=1),
-        )  # fmt: skip
-        rows: list[tuple[Cell, ...]] = []
-        for i, (name, result) in enumerate(self.comparisons.items()):
-            tiers, order = result.tiers.get(self.by), result.ranking(self.by)
-            top = order[:1]
-            if tiers is not None:
-                clusters = dict(zip(result.systems, tiers.clusters, strict=True))
-                top = [system for system in order if clusters[system] == 1]
-            lead: tuple[Cell, ...] = (None,) * 6
-            if len(order) > 1:
-                d = result.decision(order[0], order[1], self.by)
-                numbers = (d.difference, d.low, d.high, d.p, d.p_adjusted)
-                lead = (order[1], *map(number, numbers))
-            others = np.delete(self.agreement[i], i)
-            mean = float(np.nanmean(others)) if (~np.isnan(others)).any() else None
-            best = ", ".join(result.best(self.by))
-            rows.append((name, best, *lead, ", ".join(top), mean))
-        shown = {name: result.shown(self.by) for name, result in self.comparisons.items()}
-        by = next(iter(shown.values()))
-        if len(set(shown.values())) > 1:
-            by = ", ".join(f"{how} ({name})" for name, how in shown.items())
-        notes = (
-            f"ranked by {by}",
-            "agreement: mean tau-b with the other scores",
-            self.first.unit.sentence(),
-        )
-        return Table("", columns, tuple(rows), notes)
-
-    def pieces(self) -> list[Table | str]:
-        """Return the table as a terminal shows it: who leads by each score, and by how much."""
-        names = ("score", "best", "second", "lead (95% CI)", "p", "p adjusted")
-        rows: list[tuple[Cell, ...]] = []
-        for name, result in self.comparisons.items():
-            order, best = result.ranking(self.by), ", ".join(result.best(self.by))
-            lead: tuple[Cell, ...] = (None,) * 4
-            if len(order) > 1:
-                lead = (order[1], *result.decision(order[0], order[1], self.by).cells())
-            rows.append((name, best, *lead))
-        return [Table("", tuple(map(Column, names)), tuple(rows), self.table().notes[:1])]
 
 
 def disagreements(result: Comparison) -> list[str]:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.autorank import AutoRanking, rank_together
-from steelyard.comparison.diagnosis import disagreements, head_to_head, pairing_note, tie_note
+from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import (
     AUTORANK,
     RANKED,
@@ -28,13 +27,14 @@ from steelyard.comparison.options import (
 from steelyard.comparison.rankings import (
     AGGREGATIONS,
     RATINGS,
-    Compared,
+    Sample,
     check_segments,
     compared,
-    draw_sample,
     mean_scores,
     rating_note,
+    resampled,
     the_score,
+    tie_note,
     with_intervals,
 )
 from steelyard.comparison.results import (
@@ -44,7 +44,6 @@ from steelyard.comparison.results import (
     PROPORTION,
     SENTENCES,
     Comparison,
-    ManyScores,
     PairTest,
     Ranked,
     Tiers,
@@ -70,16 +69,16 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Counts, Floats, same_digits
-from steelyard.stats.correlation import kendall_b
-from steelyard.stats.kendall.counting import count_pairs
+from steelyard.stats.arrays import Counts, Floats, median, same_digits
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
+from steelyard.stats.spread import pairing_strength
 from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
+_NAMED = 5  # segments that are listed at most
 
 
 def compare(  # noqa: PLR0913 - every option has a default
@@ -177,17 +176,18 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
     several, few = len(data.systems) > 1, len(data.systems) <= MOST_SHOWN
-    sample = draw_sample(data, options, stream, pairs=few or options.tests is not None)
-    question = Question(data, sample, options, test_stream)
+    data = replace(data, pairs=few or options.tests is not None)
+    data = resampled(data, options, stream)
+    question = Question(data, options, test_stream)
     for name in asked if several else ():
         refuse_unfit(name, question)
     stream_of = dict(zip(AGGREGATIONS, streams, strict=True))
     rankings = {}
     for name in each(names):
-        drawn = AGGREGATIONS[name].rank(sample, options, stream_of[name])
+        drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
         rankings[name] = _with_intervals(name, drawn, question, asked)
     if "bootstrap" not in asked:  # resamples are large, and nothing else reads them again
-        question = replace(question, sample=replace(sample, counts=None))
+        question = replace(question, data=replace(data, counts=None))
     parts = _Parts(es, question, rankings, asked if several else (), tuple(notes))
     if few:
         shares = {by: parts.superiority for by, ranked in rankings.items() if not ranked.average}
@@ -217,7 +217,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     )
 
 
-def _common_segments(data: Compared, names: Sequence[str]) -> Counts | None:
+def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
     """Return the segments that all systems have, where averages order systems otherwise on them.
 
     None where the orders agree, and where fewer than half of the segments are left.
@@ -233,7 +233,7 @@ def _common_segments(data: Compared, names: Sequence[str]) -> Counts | None:
 
 
 def _streams(
-    rng: Rng, names: Sequence[str], data: Compared, options: CompareOptions
+    rng: Rng, names: Sequence[str], data: Sample, options: CompareOptions
 ) -> list[np.random.Generator]:
     """Return a stream for resamples, for each ranking and for tests; one where none is drawn."""
     stream, n = generator(rng), 2 + len(AGGREGATIONS)
@@ -244,7 +244,7 @@ def _streams(
 
 
 def _settings(
-    data: Compared, names: Sequence[str], tests: Sequence[str], options: CompareOptions
+    data: Sample, names: Sequence[str], tests: Sequence[str], options: CompareOptions
 ) -> dict[str, Any]:
     settings: dict[str, Any] = {"score": data.name, **options.settings(names, tests)}
     settings |= {"unit": data.units.name}
@@ -255,7 +255,7 @@ def _settings(
     return settings
 
 
-def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...], list[str]]:
+def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], list[str]]:
     """Return the rankings to make, and notes on them."""
     names, notes = options.by, []
     many = len(data.systems) > MOST_SHOWN
@@ -278,8 +278,8 @@ def _rankings(options: CompareOptions, data: Compared) -> tuple[tuple[str, ...],
 
 def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[str]) -> Ranked:
     """Add intervals to a ranking, and put it in the numbers of the score itself."""
-    data, sample = question.data, question.sample
-    ranked = with_intervals(drawn, sample.level)
+    data = question.data
+    ranked = with_intervals(drawn, data.level)
     if by in ("mean", "sentence-mean") and ranked.low is not None and data.units.n < FEW_UNITS:
         ranked = _of_few_units(by, ranked, question, tests)
     if ranked.average and not data.higher_is_better:
@@ -289,7 +289,7 @@ def _with_intervals(by: str, drawn: Ranked, question: Question, tests: Sequence[
     if not (AGGREGATIONS[by].test_of_binary and data.binary):
         return ranked
     present = ~np.isnan(data.scores)
-    single = sample.counts is not None and sample.blocks is None
+    single = data.counts is not None and data.blocks is None
     if single and present.any(axis=0).sum() > 1:  # else there is no interval
         right = np.where(present, np.abs(data.scores), 0.0).sum(axis=1)
         low, high = wilson_interval(right, present.sum(axis=1), LEVEL)
@@ -395,14 +395,12 @@ class _Parts:
     def warnings(self) -> tuple[str, ...]:
         """Return warnings of the data, the tests, the rankings, and where these disagree."""
         data = self.question.data
-        warnings = [*data.warnings, *self.question.sample.warnings]
+        warnings = list(data.warnings)
         warnings += [text for test in self.tests.values() for text in test.warnings]
         warnings += [text for ranked in self.rankings.values() for text in ranked.warnings]
         warnings += self._unofficial()
         warnings += error_note(max((test.error for test in self.tests.values()), default=0.0))
         warnings += [text for tiers in self.tiers.values() for text in tiers.warnings]
-        if "bt" in self.rankings and len(data.systems) > 1:
-            warnings += head_to_head(self._wins, data.systems, self.rankings["bt"].ranks)
         best = {by: top for by, top in self._best.items() if top}
         if best and not set.intersection(*map(set, best.values())):
             shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
@@ -431,7 +429,7 @@ class _Parts:
 @keywords(CompareOptions, hidden=RANKED)
 def compare_scores(
     es: Source, scores: Sequence[str], *, options: CompareOptions, rng: Rng = 0
-) -> ManyScores | AutoRanking:
+) -> ByScore | AutoRanking:
     """Compare systems by several scores, and say where the scores disagree.
 
     Parameters
@@ -447,7 +445,7 @@ def compare_scores(
 
     Returns
     -------
-    ManyScores or AutoRanking
+    ByScore or AutoRanking
         A comparison by each score, or one ranking by all of them.
 
     See Also
@@ -471,22 +469,99 @@ def compare_scores(
 
 def compare_each(
     es: EvalSet, scores: Sequence[str], options: CompareOptions, rng: Rng = 0
-) -> ManyScores:
+) -> ByScore:
     """Compare systems by each of several scores."""
     if len(scores) < 2:
         raise UsageError("several scores are needed, got one")
-    by = (options.by or ("mean",))[0]
-    options = replace(options, by=(by,))
-    results = {name: compare_by(es, name, options, rng) for name in each(scores)}
-    rank_of = [
-        dict(zip(r.systems, r.aggregations[by].ranks, strict=True)) for r in results.values()
+    options = replace(options, by=(options.by or ("mean",))[:1])
+    return ByScore.of({name: compare_by(es, name, options, rng) for name in each(scores)})
+
+
+# -- why rankings disagree, and what pairing is worth
+
+
+def disagreements(
+    es: EvalSet, data: Sample, rankings: Mapping[str, Ranked]
+) -> list[dict[str, Any]]:
+    """Explain the pairs that averages and Bradley-Terry order differently; of 300 systems at most.
+
+    Each has the segments that sway the mean.
+    """
+    names = [name for name in ("mean", "sentence-mean", "median", "bt") if name in rankings]
+    if not names or len(data.systems) > MOST_SHOWN:
+        return []
+    ahead = np.stack([_ahead(rankings[name]) for name in names])
+    apart = np.triu((ahead > 0).any(axis=0) & (ahead < 0).any(axis=0), 1)
+    return [
+        _explain(es, data, (i, j), dict(zip(names, ahead[:, i, j].tolist(), strict=True)))
+        for i, j in np.argwhere(apart).tolist()
     ]
-    systems = sorted(set.intersection(*(set(mapping) for mapping in rank_of)))
-    columns = np.array([[-mapping[s] for s in systems] for mapping in rank_of])
-    columns = columns.reshape(len(rank_of), -1).T
-    agreement = np.ones((len(results), len(results)))
-    for i, j in combinations(range(len(results)), 2):
-        counts = count_pairs(columns[:, [i]], columns[:, [j]])
-        agreement[i, j] = agreement[j, i] = kendall_b(counts)[0]
-    warnings = [text for result in results.values() for text in result.warnings]
-    return ManyScores(by, results, agreement, tuple(dict.fromkeys(warnings)))
+
+
+def _ahead(ranking: Ranked) -> Floats:
+    """1 where the row ranks above the column, -1 below, 0 where neither (or unknown)."""
+    return np.nan_to_num(np.sign(ranking.ranks[None, :] - ranking.ranks[:, None]))
+
+
+def _explain(
+    es: EvalSet, data: Sample, pair: tuple[int, int], signs: dict[str, int]
+) -> dict[str, Any]:
+    i, j = pair
+    systems, gap = data.systems, data.scores[i] - data.scores[j]
+    ahead = {
+        name: systems[i] if sign > 0 else systems[j] if sign < 0 else None
+        for name, sign in signs.items()
+    }
+    swaying = swaying_segments(np.subtract(*data.additive()[[i, j]]))
+    return {
+        "pair": [systems[i], systems[j]],
+        "ahead": ahead,
+        "wins": int((gap > 0).sum()),
+        "losses": int((gap < 0).sum()),
+        "ties": int((gap == 0).sum()),
+        "swaying_segments": [es.segments.ids[k] for k in swaying[:_NAMED]],
+        "n_swaying": len(swaying),
+    }
+
+
+def swaying_segments(gap: Floats) -> list[int]:
+    """Fewest segments whose removal turns the sign of the mean difference, largest first.
+
+    Examples
+    --------
+    >>> swaying_segments(np.array([-1.0, -1.0, 5.0, -1.0]))
+    [2]
+    """
+    present = np.flatnonzero(~np.isnan(gap))
+    total = float(gap[present].sum())
+    if total == 0:
+        return []
+    side = np.sign(total)
+    leading = present[np.sign(gap[present]) == side]
+    order = leading[np.argsort(-np.abs(gap[leading]), kind="stable")]
+    left = total - np.cumsum(gap[order])
+    turned = np.flatnonzero(np.sign(left) != side)
+    return [int(k) for k in order[: int(turned[0]) + 1]] if turned.size else []
+
+
+def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
+    """Measure what it is worth that systems share segments, and say it.
+
+    Medians over all pairs of systems; None for one system, for more than 300, and where scores do
+    not vary.
+
+    Examples
+    --------
+    >>> pairing_note(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]]))[1]
+    ['pairing: two systems correlate by 0.80 over segments; tests without it would need 5.0 times...
+    """
+    if not 1 < len(scores) <= MOST_SHOWN:
+        return None, []
+    correlation, gain = (median(values) for values in pairing_strength(scores))
+    if not np.isfinite(correlation + gain):
+        return None, []
+    text = f"pairing does not help here (r = {correlation:.2f})"
+    if gain > 1:
+        needs = f"tests without it would need {gain:.1f} times the segments"
+        text = f"pairing: two systems correlate by {correlation:.2f} over segments; {needs}"
+    return {"correlation": correlation, "unpaired_needs": gain}, [text]

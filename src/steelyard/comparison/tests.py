@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,9 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from steelyard.comparison.options import TIE_MODELS, CompareOptions, PairOptions
-from steelyard.comparison.rankings import AGGREGATIONS, Compared, Sample, corpus_leads, means
+from steelyard.comparison.rankings import AGGREGATIONS, Sample, corpus_leads, means
 from steelyard.comparison.results import CORPUS, MOST_SHOWN, SENTENCES, PairTest, Tiers
-from steelyard.core.errors import DegenerateError, UsageError
+from steelyard.core.errors import UsageError
 from steelyard.core.text import plural
 from steelyard.data.units import FEWEST, SEGMENT, counted
 from steelyard.stats import clusters
@@ -39,10 +38,9 @@ from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What tests are made of: scores, resamples of them, options and chance."""
+    """What tests are made of: scores with their resamples, options and chance."""
 
-    data: Compared
-    sample: Sample
+    data: Sample
     options: CompareOptions
     rng: np.random.Generator
 
@@ -69,7 +67,7 @@ def _permutation(question: Question) -> PairPValues:
 
 
 def _bootstrap(question: Question) -> PairPValues:
-    scores, drawn = means(question.sample)
+    scores, drawn = means(question.data)
     assert drawn is not None
     side, blocks = question.options.alternative, question.data.blocks
     p = paired.bootstrap_test(scores, drawn, alternative=side)
@@ -103,22 +101,22 @@ def _sign(question: Question) -> PairPValues:
     )
 
 
-def _strengths(data: Compared) -> Floats:
+def _strengths(data: Sample) -> Floats:
     counts = data.wins.by(0.0)
     strength = bradley_terry(counts.wins, counts.ties).log_strength
     return np.nan_to_num(strength[:, None] - strength)
 
 
-def _sums(data: Compared) -> Floats:
+def _sums(data: Sample) -> Floats:
     return np.array([np.nansum(row - data.scores, axis=1) for row in data.scores])
 
 
-def _medians(data: Compared) -> Floats:
+def _medians(data: Sample) -> Floats:
     middle = np.nanmedian(data.scores, axis=1)
     return np.asarray(middle[:, None] - middle)
 
 
-def _wins(data: Compared) -> Floats:
+def _wins(data: Sample) -> Floats:
     wins = data.wins.by(0.0).wins
     return np.asarray(wins - wins.T)
 
@@ -135,32 +133,29 @@ def proportion_interval(gap: Floats, blocks: Counts | None) -> Ends:
 class PairwiseTest:
     """A test of all pairs: the question it asks, p-values with their numerical error, who leads.
 
-    ``of_corpus`` is the question where a corpus score itself is tested, not that of sentences;
-    ``binary`` tests are of scores that are 0 or 1; ``exact`` ones hold for few units, too.
-    ``by_unit`` is the question where units are no single segments, if it is another;
-    ``of_pairs`` tells whether p-values of two systems rest on what these two have. ``interval``
-    is that of mean differences that inverts it, None where it is no test of means. ``single`` tests
-    take segments to be independent, whatever the units are.
+    ``of_corpus`` tests are of a corpus score itself, not of its sentence scores; ``binary`` tests
+    of scores that are 0 or 1; ``exact`` ones hold for few units, too. ``of_pairs``: p-values of two
+    systems rest on what these two have. ``interval`` is that of mean differences that inverts it,
+    None where it is no test of means. ``single`` tests take segments to be independent.
     """
 
     reason: str
     p: Callable[[Question], PairPValues]
-    lead: Callable[[Compared], Floats] = _sums
-    of_corpus: str | None = None
+    lead: Callable[[Sample], Floats] = _sums
+    of_corpus: bool = False
     binary: bool = False
     exact: bool = True
-    by_unit: str | None = None
     of_pairs: bool = True
     single: bool = False
     interval: Callable[[Floats, Counts | None], Ends] | None = None
 
-    def of(self, data: Compared) -> str | None:
+    def of(self, data: Sample) -> str | None:
         """Say what is tested, where a corpus score is compared."""
         if data.statistics is None:
             return None
         return CORPUS if self.of_corpus else SENTENCES
 
-    def ahead(self, data: Compared) -> Floats:
+    def ahead(self, data: Sample) -> Floats:
         """Who is ahead of whom in the eyes of the test: the sign of what it tests, for pairs."""
         if self.of_corpus and data.statistics is not None:
             return np.sign(corpus_leads(data.statistics))
@@ -174,19 +169,18 @@ TESTS = {
         "t tests means of paired differences, as mean ranks by them",
         _of_scores(paired.t_test),
         exact=False,
-        by_unit="t tests means of paired differences with cluster-robust errors",
         interval=t_interval,
     ),
     "permutation": PairwiseTest(
         "permutation tests means of paired differences without assuming their shape",
         _permutation,
-        of_corpus="permutation tests corpus scores: outputs are swapped, and both scored again",
+        of_corpus=True,
         interval=flip_interval,
     ),
     "bootstrap": PairwiseTest(
         "bootstrap tests means by resampling",
         _bootstrap,
-        of_corpus="bootstrap tests corpus scores by resampling",
+        of_corpus=True,
         exact=False,
         interval=t_interval,
     ),
@@ -224,7 +218,7 @@ TESTS = {
 }
 
 
-def fitting_tests(names: Sequence[str], data: Compared) -> tuple[str, ...]:
+def fitting_tests(names: Sequence[str], data: Sample) -> tuple[str, ...]:
     """Name the tests that fit some rankings; none where there are too many pairs."""
     if len(data.systems) > MOST_SHOWN:
         return ()
@@ -238,7 +232,7 @@ def fitting_tests(names: Sequence[str], data: Compared) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-def fitting(by: str, data: Compared) -> str:
+def fitting(by: str, data: Sample) -> str:
     """Name the test that fits a ranking; of few units an exact one."""
     name = AGGREGATIONS[by].fitting(data)
     return name if TESTS[name].exact or not data.units.few else "permutation"
@@ -251,7 +245,7 @@ def refuse_unfit(name: str, question: Question) -> None:
         exact = ", ".join(test for test, other in TESTS.items() if other.exact)
         few = question.data.units.too_few()
         raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
-    if name == "bootstrap" and question.sample.counts is None:
+    if name == "bootstrap" and question.data.counts is None:
         raise UsageError("the bootstrap test needs resamples: choose intervals=...")
     if name == "mood" and options.alternative != "two-sided":
         raise UsageError("mood's test is two-sided; tests=median has one side, too")
@@ -265,7 +259,7 @@ def pair_test(name: str, question: Question) -> PairTest:
     of = test.of(question.data)
     p, error = test.p(question)
     p, warnings = _without_few(name, p, question.data)
-    reason = test.of_corpus if of == CORPUS and test.of_corpus else test.reason
+    reason = test.reason
     units = question.data.units
     unit = units.name
     if units.codes is not None and test.single:
@@ -275,14 +269,13 @@ def pair_test(name: str, question: Question) -> PairTest:
         )
         unit = SEGMENT
     elif units.codes is not None:
-        reason = f"{test.by_unit or reason}, by {unit}"
-    if of == SENTENCES:
-        reason = f"{reason} (on {SENTENCES})"
+        reason = f"{reason}, by {unit}"
+    reason += f" (on {of})" if of else ""
     result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
     return replace(result, warnings=warnings, p_adjusted=_undecided_by_few(result, question.data))
 
 
-def _undecided_by_few(result: PairTest, data: Compared) -> Floats:
+def _undecided_by_few(result: PairTest, data: Sample) -> Floats:
     """Keep corrected p-values of pairs with fewer than six units where they decide nothing.
 
     Five units reach 1/16 by the signs of all, fewer reach less; no assumption about the shape of
@@ -306,7 +299,7 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
     """
     data, n = question.data, len(question.data.systems)
     corpus = data.statistics if by == "mean" else None
-    if question.sample.counts is None or data.units.n >= FEW_UNITS or not 1 < n <= MOST_SHOWN:
+    if question.data.counts is None or data.units.n >= FEW_UNITS or not 1 < n <= MOST_SHOWN:
         return None
     fits = fitting(by, data)
     of_means = [
@@ -337,7 +330,7 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
     return ends[0], ends[1]
 
 
-def _without_few(name: str, p: Floats, data: Compared) -> tuple[Floats, tuple[str, ...]]:
+def _without_few(name: str, p: Floats, data: Sample) -> tuple[Floats, tuple[str, ...]]:
     """Leave out p-values of pairs that share too few units for a test that is not exact."""
     present = ~np.isnan(data.scores)
     if data.blocks is None or TESTS[name].exact or not TESTS[name].of_pairs or present.all():
@@ -414,16 +407,11 @@ def tiers_by(
     rank_of = ranks[order]
     p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, p)
     level = clusters.greedy_clusters(_shared_by_rank(p, rank_of), alpha)
-    letters = ("",) * len(order)
-    if len(order) <= MOST_SHOWN:
-        with contextlib.suppress(DegenerateError):  # more groups than letters are good for
-            letters = clusters.compact_letters(p, alpha)
     level = level + (rank_of[0] > 1)  # the first tier is that of systems without a rank
     cluster_of: list[int | None] = [None] * len(systems)
-    letter_of: list[str | None] = [None] * len(systems)
     for k, i in enumerate(order):
-        cluster_of[i], letter_of[i] = int(level[k]), letters[k] or None
-    return Tiers(verdicts.name, tuple(cluster_of), tuple(letter_of), tuple(warnings), against)
+        cluster_of[i] = int(level[k])
+    return Tiers(verdicts.name, tuple(cluster_of), tuple(warnings), against)
 
 
 def _shared_by_rank(p: Floats, rank_of: Floats) -> Floats:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import CompareOptions
 from steelyard.comparison.rankings import check_segments
-from steelyard.comparison.results import Comparison, ManyScores
+from steelyard.comparison.results import Comparison
 from steelyard.comparison.run import compare, compare_each
 from steelyard.core.display import Result, Summary, one_line
 from steelyard.core.errors import UsageError, printable
@@ -59,7 +60,7 @@ class Report(Result):
     said: Summary
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
-    many: ManyScores | None = None
+    many: ByScore | None = None
     judges: JudgeReport | None = None
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -282,7 +283,7 @@ def _levels(es: EvalSet, gold: str) -> dict[str, Any]:
     return {"by": ("pa", "pearson", "kendall-b"), "level": "sys", "intervals": None}
 
 
-def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) -> ManyScores | None:
+def _many(es: EvalSet, main: str | None, rivals: Sequence[str], alpha: float) -> ByScore | None:
     names = [main] if main is not None else []
     names += [n for n in (*es.human, *rivals) if n != main and es[n].has_segments]
     if len(names) < 2 or es.n_systems < 2:

@@ -10,10 +10,10 @@ from functools import partial
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING, Any
 
+from steelyard.comparison.card import ByScore
 from steelyard.comparison.results import (
     RANKINGS,
     Comparison,
-    ManyScores,
     called_rankings,
     disagreements,
 )
@@ -44,7 +44,6 @@ from steelyard.report.parts.bydomain import domain_blocks
 from steelyard.report.parts.captions import captions
 from steelyard.report.parts.distributions import distribution_blocks
 from steelyard.report.parts.entitymistakes import entity_blocks
-from steelyard.report.parts.lengths import length_blocks
 from steelyard.report.parts.severity import rater_blocks
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Content:
     view: Overview
     comparison: Comparison | None
     meta: MetaEvaluation | None
-    many: ManyScores | None
+    many: ByScore | None
     findings: tuple[Finding, ...]
     explorer: Explorer | None
     signed: Provenance
@@ -220,7 +219,6 @@ def sections(content: Content, environment: Environment) -> list[Section]:
         _disagreement,
         _domains,
         _distributions,
-        _lengths,
         _scores,
         _leaderboard,
         _judges,
@@ -335,13 +333,6 @@ def _distributions(content: Content, writer: Writer) -> Section | None:
         return distribution_blocks(content.es, found, writer)
 
     return _of_systems("distributions", "Distributions", content, make)
-
-
-def _lengths(content: Content, writer: Writer) -> Section | None:
-    def make(found: Comparison) -> tuple[Markup, ...]:
-        return length_blocks(content.es, found, writer)
-
-    return _of_systems("length", "Length", content, make)
 
 
 def _scores(content: Content, writer: Writer) -> Section | None:

@@ -340,7 +340,7 @@ class AgreementCurve:
     origin: str = ""  # where it was measured, if not on the data at hand
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints and :mod:`steelyard.formats.worthfiles` reads."""
+        """Return what ``--json`` prints."""
         columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "needed"}
         keys = ("agree", "difference", "low", "high")
         needed = [dict(zip(keys, (t, *ends), strict=True)) for t, ends in self.needed.items()]

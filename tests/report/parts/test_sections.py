@@ -1,4 +1,4 @@
-"""Domains, distributions and lengths in the page: what is said of hand-made sets."""
+"""Domains and distributions in the page: what is said of hand-made sets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.report import sections
 from steelyard.report.page import make_report
-from steelyard.report.parts import bydomain, distributions, lengths
+from steelyard.report.parts import distributions
 from steelyard.stats.arrays import Floats
 
 
@@ -58,21 +58,6 @@ def planted(seed: int = 0) -> Floats:
     return values
 
 
-def test_a_domain_that_matters_is_told():
-    es = made(planted(), topics=TOPICS)
-    html = part(make_report(es, "s", n_bootstrap=20).html, "domains")
-    assert "significantly one way here and the other way there" in html
-    assert re.search(r"<li>[AB] is significantly better than [AB] in (news|talks)", html)
-    assert 'data-tip="news, A: rank 1 of 3, mean' in html
-
-
-def test_noise_is_not_called_a_domain():
-    values = np.random.default_rng(4).normal(size=(3, 60)) + np.array([[0.0], [3.0], [6.0]])
-    html = part(make_report(made(values, topics=TOPICS), "s", n_bootstrap=20).html, "domains")
-    assert "C ranks first in both domains." in html
-    assert "All 3 pairs of systems are in the same order in every domain." in html
-
-
 @pytest.mark.parametrize(
     "topics",
     [None, ("news",) * 60, ("news",) * 55 + ("talks",) * 5, (None,) * 60],
@@ -82,27 +67,6 @@ def test_no_section_without_two_domains(topics):
     assert not part(
         make_report(made(planted(), topics=topics), "s", n_bootstrap=20).html, "domains"
     )
-
-
-def test_small_domains_are_named_and_gaps_are_no_numbers():
-    values = planted()
-    values[2, :30] = np.nan
-    topics = (*TOPICS[:-4], "rare", "rare", None, None)
-    es = made(values, topics=topics)
-    found = compared(es)
-    groups, left_out = bydomain.domains_of(es, found)
-    assert {name: len(own) for name, own in groups.items()} == {"news": 30, "talks": 26}
-    assert left_out == ["rare (2 segments)"]
-    html = part(make_report(es, "s", n_bootstrap=20).html, "domains")
-    assert "news, C: no scores" in html
-    assert "nan" not in html.lower()
-
-
-def test_less_is_better_in_a_domain_too():
-    es = made(-planted(), topics=TOPICS, higher=False)
-    html = part(make_report(es, "s", n_bootstrap=20).html, "domains")
-    assert 'data-tip="news, A: rank 1 of 3, mean' in html
-    assert "better is to the left" in html
 
 
 def test_metrics_by_domain():
@@ -173,78 +137,3 @@ def test_where_systems_differ():
     (turned,) = [t for t in distributions.sentences(-base, ["A", "B"], "s", higher=False)
                  if "worst" in t]  # fmt: skip
     assert "the score above which a tenth" in turned
-
-
-def texts(sizes: np.ndarray) -> tuple[str, ...]:
-    return tuple("x" * int(n) for n in sizes)
-
-
-def test_long_segments_are_harder_and_favour_a_system():
-    rng = np.random.default_rng(0)
-    sizes = rng.permutation(np.arange(1, 151))
-    values = rng.normal(size=(3, 150)) - 0.05 * sizes
-    values[0] += 0.06 * (sizes - 75)
-    html = part(make_report(made(values, sources=texts(sizes)), n_bootstrap=20).html, "length")
-    assert "Long segments score lower, that is, they are harder" in html
-    assert re.search("From the shortest to the longest fifth, A gains on (B and C|C and B)", html)
-    assert "1 to 30 (30 segments)" in html
-
-
-def test_lower_scores_may_be_better_and_then_long_is_easier():
-    rng = np.random.default_rng(0)
-    sizes = np.arange(1, 121)
-    values = rng.normal(size=(2, 120)) - 0.05 * sizes
-    es = made(values, sources=texts(sizes), higher=False)
-    told = " ".join(lengths.length_sentences(es, compared(es), *lengths.length_groups(
-        np.arange(1.0, 121.0))))  # fmt: skip
-    assert "they are easier" in told
-    assert "counts errors" not in told
-
-
-def test_noise_is_not_called_length():
-    rng = np.random.default_rng(3)
-    es = made(rng.normal(size=(3, 120)), sources=texts(rng.permutation(120) + 1))
-    html = part(make_report(es, n_bootstrap=20).html, "length")
-    assert "Whether long segments are harder is not decided" in html
-    assert "by more than noise explains" in html
-
-
-def test_how_often_chance_is_called_length():
-    harder = gains = 0
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        es = made(rng.normal(size=(4, 100)))
-        found = sy.compare(es, "s", intervals=None, by="mean")
-        groups, name = lengths.length_groups(rng.permutation(np.arange(1.0, 101.0)))
-        told = lengths.length_sentences(es, found, groups, name)
-        harder += told[0].startswith("Long")
-        gains += "gains on" in told[1]
-    assert harder <= 20  # 10 are expected; more than 20 once in a thousand
-    assert gains <= 20
-
-
-def test_no_section_without_texts_or_with_few_segments():
-    values = np.random.default_rng(0).normal(size=(2, 60))
-    assert not part(make_report(made(values), n_bootstrap=20).html, "length")
-    few = made(values[:, :20], sources=texts(np.arange(1, 21)))
-    assert not part(make_report(few, n_bootstrap=20).html, "length")
-    same = made(values, sources=texts(np.full(60, 5)))
-    assert not part(make_report(same, n_bootstrap=20).html, "length")
-
-
-def test_outputs_stand_in_for_sources_and_gaps_take_no_part():
-    values = np.random.default_rng(0).normal(size=(2, 60))
-    es = EvalSet(
-        ("A", "B"),
-        Segments(tuple(f"{k:03}" for k in range(60))),
-        {"s": ScoreTable(values)},
-        {"A": ("xx", None, *("x" * k for k in range(58))), "B": ("xxxx", *["y"] * 59)},
-    )
-    known = lengths.text_lengths(es)
-    assert known is not None
-    assert known[1].startswith("the outputs")
-    assert known[0][:4].tolist() == [3.0, 1.0, 0.5, 1.0]
-    groups, name = lengths.length_groups(np.array([np.nan, *range(35)]))
-    assert name == "third"
-    assert sum(len(own) for own in groups.values()) == 35
-    assert 0 not in np.concatenate(list(groups.values()))

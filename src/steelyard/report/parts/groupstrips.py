@@ -1,4 +1,4 @@
-"""Pictures of systems, or metrics, on groups of segments: a column per group."""
+"""Pictures of metrics on groups of segments: a column per group."""
 
 from __future__ import annotations
 
@@ -6,22 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from steelyard.comparison.diagnosis import Groups
 from steelyard.core.errors import printable
 from steelyard.core.text import plural
 from steelyard.metaevaluation.run import Agreements
 from steelyard.report.parts.strips import Scale, StripCell, Strips
 from steelyard.stats.arrays import Floats
-
-
-def system_strips(found: Groups, label: str, caption: str) -> Strips:
-    """Draw means of systems with their intervals, each group on a scale of its own."""
-    digits = found.digits()
-    shown = 2 if digits is None else digits
-    cells = _cells(found.systems, found.names, found.ranks, (found.mean, found.low, found.high),
-                   shown, "mean")  # fmt: skip
-    heads = ("system", *_heads(found.names, found.sizes))
-    return Strips.of(label, caption, heads, cells)
 
 
 def metric_strips(found: Agreements, label: str, caption: str) -> Strips:
