@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -205,38 +205,6 @@ def rate_estimate(values: Floats, level: float = 0.95) -> Estimate:
     effective *= (critical(level) / critical(level, n - 1)) ** 2
     low, high = wilson_interval(mean * effective, effective, level)
     return Estimate(mean, float(low), float(high), se, n=n)
-
-
-class RunNoise(NamedTuple):
-    """Variances of an item's runs and of true item means; None of either where runs are single."""
-
-    within: float
-    between: float
-
-    def error(self, n_items: int, n_runs: float) -> float:
-        """Return the standard error of a mean over items with so many runs each."""
-        return math.sqrt((self.between + self.within / n_runs) / n_items)
-
-    def enough(self, gain: float = 0.05) -> int | None:
-        """Return the runs after which more would narrow an interval by at most this share."""
-        if not self.between > 0:
-            return None
-        kept = (1 - gain) ** 2
-        return max(1, math.ceil(self.within / self.between * kept / (1 - kept) - 1e-9))
-
-
-def run_noise(runs: Floats) -> RunNoise:
-    """Split the noise of scores (items x runs, NaN missing) into that of runs and of items."""
-    present = ~np.isnan(runs)
-    n = present.sum(axis=1)
-    means = np.where(present, runs, 0.0).sum(axis=1) / np.maximum(n, 1)
-    squares = float((np.where(present, runs - means[:, None], 0.0) ** 2).sum())
-    freedom = int(np.maximum(n - 1, 0).sum())
-    if not freedom or (n > 0).sum() < 2:
-        return RunNoise(_NAN, _NAN)
-    within = squares / freedom
-    between = float(means[n > 0].var(ddof=1)) - within * float((1 / n[n > 0]).mean())
-    return RunNoise(within, max(between, 0.0))
 
 
 def unseen_share(n: float, level: float = 0.95) -> float:
