@@ -247,7 +247,9 @@ def _system_runs(system: str, items: dict[str, list[float]], ks: Sequence[int]) 
 
     within, between = run_noise(runs)
     flips = tuple(i for i, row in zip(items, runs, strict=True) if np.nanmin(row) < np.nanmax(row))
-    chances = [{str(k): rate(k, every=every) for k in ks if binary} for every in (False, True)]
+    pass_at, pass_all = (
+        {str(k): rate(k, every=every) for k in ks if binary} for every in (False, True)
+    )
     size = (int(n.min()), int(n.max()))
-    return SystemRuns(system, len(items), size, *chances, within, between,
+    return SystemRuns(system, len(items), size, pass_at, pass_all, within, between,
                       enough_runs(within, between), flips)  # fmt: skip
