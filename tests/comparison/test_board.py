@@ -9,6 +9,7 @@ import resource
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def coverage(a: float, b: float, n_items: int, n_runs: int, k: int, n: int) -> f
     for _ in range(n):
         correct = rng.binomial(n_runs, rng.beta(a, b, n_items)).astype(float)
         own = rate_estimate(passes(correct, np.full(n_items, float(n_runs)), k, every=True))
-        hits += own.low <= truth <= own.high
+        hits += bool(own.low <= truth <= own.high)
     return hits / n
 
 
@@ -167,7 +168,7 @@ def table(path: Path, rows: list[list[object]]) -> str:
     return str(path)
 
 
-def json_of(capsys, *words: str) -> dict:
+def json_of(capsys, *words: str) -> dict[str, Any]:
     assert run([*words, "--json"]) == 0
     return dict(json.loads(capsys.readouterr().out))
 
