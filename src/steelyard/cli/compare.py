@@ -24,6 +24,7 @@ from steelyard.cli.params import (
     FileName,
     InputOptions,
     Names,
+    Numbers,
     OutputOptions,
     TextOptions,
     figure_options,
@@ -45,13 +46,17 @@ from steelyard.comparison.options import (
     RankOptions,
 )
 from steelyard.core.errors import UsageError
+from steelyard.core.table import plain
 from steelyard.core.text import listed
 from steelyard.formats import files
+from steelyard.formats.reshape import keeping_runs
 
 if TYPE_CHECKING:
+    from steelyard.comparison.board import Repeats
     from steelyard.comparison.results import RankedSystems
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.load import Inputs
+    from steelyard.formats.reshape import RunRows
 
     _Answer = tuple[Any, Callable[[], str | None]]  # a result, and the next useful command
 
@@ -87,7 +92,7 @@ _NOT_OF_SEVERAL = frozenset(
 
 @command(
     headings={
-        "What to compare": "score pair power",
+        "What to compare": "score pair power pass_k",
         "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
         "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
@@ -116,6 +121,7 @@ _NOT_OF_SEVERAL = frozenset(
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
 @from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
+@click.option("--k", "pass_k", type=Numbers(int), help="Of repeated runs: pass@k and pass^k.")
 @click.option("--details", is_flag=True, help="Print all columns, notes, sentences and warnings.")
 @click.option("--pairwise", is_flag=True, help="Print matrices of all pairs, too.")
 @plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
@@ -137,7 +143,7 @@ def compare(
     With --battles LOG, systems are compared by who won against whom instead. INPUT is taken for
     such a log if it looks like one.
     """
-    log, es, pair = settings["battles"], None, settings["pair"]
+    log, es, pair, runs = settings["battles"], None, settings["pair"], []
     if log is None and len(inputs) == 1 and any(map(given, _OUTCOMES)):
         (log,), inputs = inputs, ()
     if log is None:
@@ -145,7 +151,10 @@ def compare(
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
         need_inputs(inputs, "steelyard compare scores.csv --score chrF")
-        with shown_progress("scoring" if texts.asks else "reading", output):
+        with (
+            shown_progress("scoring" if texts.asks else "reading", output),
+            keeping_runs() as runs,
+        ):
             whole = "autorank" in (settings["by"] or ())
             es, plain_pair = _load(inputs, texts, options.by_unit(settings["unit"]), whole=whole)
         pair = pair or plain_pair
@@ -166,6 +175,9 @@ def compare(
     if settings["pairwise"] and hasattr(result, "pair_tables"):
         tables += result.pair_tables()
         shown += tables[1:]
+    repeats = _repeats(runs, es, settings)
+    if repeats is not None:
+        shown += [repeats.table()] if settings["pass_k"] else ["\n".join(repeats.sentences())]
     emit(
         result if details or output.json else _with_few_warnings(result),
         tables,
@@ -174,7 +186,23 @@ def compare(
         shown=tables if details else shown,
         says_read=False if details else None,
         then=then(),
+        more=None if repeats is None else {"repeats": plain(repeats)},
     )
+
+
+def _repeats(
+    runs: Sequence[RunRows], es: EvalSet | None, settings: dict[str, Any]
+) -> Repeats | None:
+    """Return what repeated runs say, by the first score; None where every item has one."""
+    from steelyard.comparison.board import repeats_of
+
+    names = () if es is None else _scores(es, settings)
+    repeats = None
+    if es is not None and names and runs:
+        repeats = repeats_of(runs, es.systems, names[0], settings["pass_k"] or ())
+    if repeats is None and settings["pass_k"]:
+        raise UsageError("--k: no item has several runs (a column run, epoch or seed)")
+    return repeats
 
 
 def _load(
@@ -194,7 +222,7 @@ def _load(
         return None, None
     es, links = texts.joined(held, options)
     if isinstance(held, Inputs) and not whole:
-        _need_two_systems(es, held)
+        es = _with_items(es, held)
     forms = {each.format for each in es.inputs}
     pair = None
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
@@ -205,9 +233,14 @@ def _load(
     return es, pair
 
 
-def _need_two_systems(es: EvalSet, held: Inputs) -> None:
-    """Ask for the others if a table named no system, so that its file was taken for one."""
+def _with_items(es: EvalSet, held: Inputs) -> EvalSet:
+    """Take the columns of a leaderboard for items; ask for other systems if a file is but one."""
+    from steelyard.comparison.board import tasks_as_items
+
     if es.scores and not es.outputs and not any(t.has_segments for t in es.scores.values()):
+        board = tasks_as_items(es)
+        if board is not None:
+            return board
         raise UsageError(
             f"{listed(list(es.scores), last=' and ')} are scores of whole systems: comparing them "
             "needs a score for each item"
@@ -219,6 +252,7 @@ def _need_two_systems(es: EvalSet, held: Inputs) -> None:
             "system: name a file for each system (steelyard compare old.csv new.csv), or "
             f"--systems {','.join(scores[:2])} if these are systems"
         )
+    return es
 
 
 def _with_few_warnings(result: Any) -> Any:

@@ -49,6 +49,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     wrote: Sequence[Path | str] = (),
     then: str | None = None,
     table_file: str = "FILE.csv",
+    more: Mapping[str, Any] | None = None,
 ) -> None:
     """Print a result, and write it where ``--out`` says: words, tables, warnings, what comes next.
 
@@ -56,7 +57,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     other formats hold; ``shown`` is printed in place of all. ``words`` is the answer, by default
     what the result says itself; ``then`` the next command; ``wrote`` names files that are written
     already; ``table_file`` is what ``--out`` writes whole tables to. ``says_read`` tells whether
-    the tables say what was read.
+    the tables say what was read; JSON has what is in ``more``, too.
     """
     from steelyard.core.display import Result, result_text  # no help text needs these
 
@@ -69,7 +70,9 @@ def emit(  # noqa: PLR0913 - every option has a default
     lines = () if output.json or says_read else guessed
     written = list(map(str, wrote))
     as_file = output.out is not None and files.suffix(output.out) == "json"
-    json = _headed(result, summary, warnings) if output.json or as_file else None
+    json = (
+        {**_headed(result, summary, warnings), **(more or {})} if output.json or as_file else None
+    )
     if output.out is not None:
         _write(json, tables, output, words, draw)
         written.append(str(output.out))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from steelyard.comparison.board import Board, board_of
 from steelyard.comparison.options import (
     LOG_RANKINGS,
     BattleOptions,
@@ -99,6 +100,11 @@ class BattleComparison(RankedSystems):
     OF_PAIRS: ClassVar[bool] = False
 
     n_battles: int
+    counts: WinCounts | None = None  # of all pairs; None where ties are no half wins
+
+    def board(self) -> Board | None:
+        """Return how firm the first ranking is; None with fewer than two systems."""
+        return board_of(self, self.counts, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; matrices of pairs for up to 300 systems."""
@@ -230,9 +236,11 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         settings |= {"bootstrap": options.n_bootstrap}
     if in_order:
         settings |= {"orders": options.orders or "time"}
+    plain = options.ties == "half" and not options.prior and sample.n <= MOST_SHOWN
     return BattleComparison(
         systems=battles.systems,
         n_battles=battles.n_battles,
+        counts=battles.pairs.tables() if plain else None,
         n_segments=shared or 0,
         unit=unit,
         aggregations=rankings,

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -38,6 +38,9 @@ from steelyard.stats.arrays import SAME, Floats
 from steelyard.stats.paired.tests import agreeing
 from steelyard.stats.ranks import whole
 from steelyard.stats.strength.bradleyterry import Strengths
+
+if TYPE_CHECKING:
+    from steelyard.comparison.board import Board
 
 LEVEL = 0.95  # of all intervals
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
@@ -304,6 +307,12 @@ class RankedSystems(Result):
         """Whether systems lack different segments."""
         return False
 
+    def board(self) -> Board | None:
+        """Return how firm the first ranking is; None with fewer than two systems."""
+        from steelyard.comparison.board import board_of
+
+        return board_of(self, None, None) if self.aggregations else None
+
     def called(self, by: str) -> str:
         """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
         of = self.aggregations[by].of
@@ -470,6 +479,7 @@ class RankedSystems(Result):
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "effects": dict(self.effects),
             "unit": self.unit.to_dict(),
+            "board": plain(self.board()),
         }
 
     def _ranking_rows(self) -> Iterator[RankingRow]:
@@ -534,7 +544,9 @@ class RankedSystems(Result):
         cuts = (i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
         rules = frozenset(() if brief else cuts)  # the column of tiers has them
         rows = tuple(zip(*cells, strict=True))
-        notes = () if brief else self._table_notes()
+        board = self.board() if len(self.systems) > 2 else None
+        firm = () if board is None else tuple(filter(None, [board.sentence()]))
+        notes = firm if brief else (*self._table_notes(), *firm)
         return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
 
     def _table_notes(self) -> tuple[str, ...]:
@@ -610,6 +622,16 @@ class Comparison(RankedSystems):
             higher_is_better=self.higher_is_better,
             diagnosis=dict(self.diagnosis),
         )
+
+    def board(self) -> Board | None:
+        """Return how firm the first ranking is; None with fewer than two systems."""
+        from steelyard.comparison.board import board_of
+
+        scores = None
+        if self.source is not None and next(iter(self.aggregations.values())).of != CORPUS:
+            rows = [self.source.systems.index(system) for system in self.systems]
+            scores = self.source[self.score].oriented[rows]
+        return board_of(self, None, scores)
 
     @property
     def references(self) -> tuple[str, ...]:

@@ -78,6 +78,7 @@ from steelyard.stats.spread import pairing_strength
 from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
+_MOST_STRENGTHS = 60  # systems beyond which resampled strengths take seconds
 _NAMED = 5  # segments that are listed at most
 
 
@@ -106,7 +107,7 @@ def compare(  # noqa: PLR0913 - every option has a default
         Which score; may be left out if there is only one.
     by
         Rankings: ``mean median bt elo trueskill``, by default the first three (no median of scores
-        that are 0 or 1, no Bradley-Terry of more than 300 systems); with options as
+        that are 0 or 1, no Bradley-Terry of more than 60 systems); with options as
         ``[sy.bt(ties="davidson"), sy.elo(k=20)]``. The mean of a corpus score, such as BLEU, is the
         score of all segments together where its statistics are known; ``sentence-mean`` is the mean
         of its sentence scores.
@@ -260,7 +261,8 @@ def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], l
     names, notes = options.by, []
     many = len(data.systems) > MOST_SHOWN
     if names is None:
-        unfit = {name for name, out in (("median", data.binary), ("bt", many)) if out}
+        crowded = len(data.systems) > _MOST_STRENGTHS
+        unfit = {name for name, out in (("median", data.binary), ("bt", crowded)) if out}
         names = tuple(name for name in DEFAULT if name not in unfit)
     if many and (options.by is None or options.tests is None):
         notes.append(

@@ -27,6 +27,7 @@ from steelyard.formats import (
     plaintext,
     scoretables,
     submission,
+    swebench,
     tables,
 )
 from steelyard.formats import columns as roles
@@ -62,6 +63,7 @@ FORMATS: tuple[Format, ...] = (
     *arenas.FORMATS,
     *metricscores.FORMATS,
     *evallogs.FORMATS,
+    swebench.swebench_results,
     plaintext.FORMAT,
     errors.FORMAT,
     battles.RANKINGS,

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +23,27 @@ from steelyard.formats import columns as roles
 from steelyard.formats.cells import Cells
 from steelyard.formats.columns import DOMAIN, SYSTEM, segment_column
 from steelyard.formats.rawtable import RawTable, one_of
+
+
+class RunRows(NamedTuple):
+    """Scores by run, before their means are taken: the system and item of every row, scores."""
+
+    keys: list[tuple[str, str]]
+    scores: dict[str, Floats]
+
+
+_RUNS: ContextVar[list[RunRows] | None] = ContextVar("runs", default=None)
+
+
+@contextmanager
+def keeping_runs() -> Iterator[list[RunRows]]:
+    """Collect the single runs of tables that are read inside."""
+    rows: list[RunRows] = []
+    token = _RUNS.set(rows)
+    try:
+        yield rows
+    finally:
+        _RUNS.reset(token)
 
 
 def folded(table: RawTable) -> RawTable:
@@ -89,6 +113,9 @@ def _without_epochs(table: RawTable) -> RawTable:
             what = f"system '{key[0]}', item '{key[1]}' and epoch '{number}'"
             table.fail(f"{what} {table.already(earlier, row)}", row)
     rest = table.without([epoch])
+    if (kept_runs := _RUNS.get()) is not None:
+        names = [n for n in rest.columns if not roles.is_text(n) and n not in table.metadata]
+        kept_runs.append(RunRows(keys, {name: rest.scores(name) for name in names}))
     if len(first) == table.n_rows:
         several = listed(sorted(set(epochs)))
         note = f"{table.named(epoch)} is not used: every item has one ({several})"

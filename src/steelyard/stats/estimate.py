@@ -177,6 +177,36 @@ def clopper_pearson(successes: int, n: int, level: float = 0.95) -> Estimate:
     return Estimate(share, low, high, math.sqrt(share * (1 - share) / n), n=n)
 
 
+def passes(correct: Floats, runs: Floats, k: int, *, every: bool) -> Floats:
+    """Return the chance of each item that k of its runs have one success, or only successes.
+
+    pass@k is 1 - C(n - c, k) / C(n, k) of c successes in n runs, pass^k (``every``) is
+    C(c, k) / C(n, k); NaN for items with fewer than k runs.
+    """
+    drawn = correct if every else runs - correct
+    steps = np.arange(k)[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = np.prod(np.maximum(drawn - steps, 0) / (runs - steps), axis=0)
+    return np.where(runs >= k, chance if every else 1 - chance, np.nan)
+
+
+def rate_estimate(values: Floats, level: float = 0.95) -> Estimate:
+    """Return the mean of rates of items, with Wilson's interval of as many items as noisy.
+
+    Two more items of a Bernoulli's noise keep few items that differ from hiding it; t for few.
+    """
+    n, total = len(values), float(values.sum())
+    if n < 2:
+        return Estimate(total, n=n, why="one item") if n else undefined("nothing to count")
+    mean, guess = total / n, (total + 0.5) / (n + 1)
+    noise = float(((values - mean) ** 2).sum()) + 2 * guess * (1 - guess)
+    se = math.sqrt(noise / (n + 1) / n)
+    effective = mean * (1 - mean) / se**2 if 0 < mean < 1 else float(n)
+    effective *= (critical(level) / critical(level, n - 1)) ** 2
+    low, high = wilson_interval(mean * effective, effective, level)
+    return Estimate(mean, float(low), float(high), se, n=n)
+
+
 def unseen_share(n: float, level: float = 0.95) -> float:
     """Return the share of rows that may be unlike all n that were seen: Wilson's, of none in n."""
     return float(wilson_interval(0, n, level)[1])

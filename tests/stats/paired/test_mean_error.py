@@ -15,7 +15,6 @@ from hypothesis.extra.numpy import arrays
 
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.tests import (
-    contrast,
     crossed,
     mean_error,
     shared_units,
@@ -243,49 +242,3 @@ def test_units_that_pairs_share(known, blocks):
     found = shared_units(known, blocks)
     for i, j in itertools.product(range(4), repeat=2):
         assert found[i, j] == len(set(blocks[known[i] & known[j]].tolist()))
-
-
-def example():
-    rng = np.random.default_rng(0)
-    units = np.repeat(np.arange(8), [1, 3, 2, 4, 2, 1, 3, 2])
-    return rng.normal(size=(3, len(units))), units
-
-
-def test_a_contrast_of_single_segments_is_welchs():
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(1, 30))
-    long = np.arange(30) < 12
-    found = contrast(x, long, ~long, np.arange(30))
-    welch = reference.ttest_ind(x[0, long], x[0, ~long], equal_var=False)
-    assert found.difference[0] / found.error[0] == pytest.approx(welch.statistic)
-    assert found.freedom[0] == 11  # the fewer of both, which is careful
-
-
-def test_a_contrast_of_units_apart_adds_two_errors():
-    scores, units = example()
-    long = units < 4
-    found = contrast(scores, long, ~long, units)
-    parts = [mean_error(scores[:, own], units[own]) for own in (long, ~long)]
-    assert found.error == pytest.approx(np.hypot(parts[0].error, parts[1].error))
-    assert found.difference == pytest.approx(parts[0].mean - parts[1].mean)
-
-
-def test_what_a_unit_shares_cancels_in_a_contrast():
-    rng = np.random.default_rng(1)
-    units = np.repeat(np.arange(30), 2)
-    long = np.tile([True, False], 30)
-    x = 10 * rng.normal(size=30)[units][None] + rng.normal(size=(1, 60))
-    found = contrast(x, long, ~long, units)
-    alone = contrast(x, long, ~long, np.arange(60))
-    assert found.error[0] < alone.error[0] / 3
-    gaps = mean_error((x[:, long] - x[:, ~long]), np.arange(30))
-    assert found.error[0] == pytest.approx(gaps.error[0])
-
-
-def test_gaps_and_empty_kinds_of_a_contrast():
-    x = np.array([[1.0, np.nan, 3.0, 4.0], [np.nan] * 4])
-    long = np.array([True, True, False, False])
-    found = contrast(x, long, ~long, np.arange(4))
-    assert found.difference[0] == -2.5
-    assert np.isnan(found.freedom).all()  # one value on one side, none on either
-    assert np.isnan(found.difference[1])

@@ -10,9 +10,6 @@ the place can't be told apart.
 :math:`e_i = f_i - y_i` (judge minus people) on labelled rows and covariates x,
 :math:`e = a + x' b`; errors of the coefficients are HC3: how far each unit (a row, or all rows of a
 prompt) would pull a fit without it.
-
-*Length.* The win rate against one baseline at equal length is a Bradley-Terry fit of two systems
-with the length as covariate.
 """
 
 from __future__ import annotations

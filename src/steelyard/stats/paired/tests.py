@@ -89,20 +89,6 @@ class MeanError(NamedTuple):
     n_units: Counts
 
 
-class Contrast(NamedTuple):
-    """Differences of means between two kinds of segments, their errors and degrees of freedom."""
-
-    difference: Floats
-    error: Floats
-    freedom: Floats
-
-    @property
-    def p(self) -> Floats:
-        """Two-sided p-values; NaN where either mean has no error."""
-        upper, lower = t_tails(self.difference, self.error, self.freedom)
-        return np.where(np.isnan(self.freedom), np.nan, _two_sided(upper, lower))
-
-
 def pair_differences(scores: Floats) -> Iterator[tuple[Counts, Counts, Floats]]:
     """Yield pairs of systems i < j with their differences, as many at a time as fit."""
     i, j = pair_index(len(scores))
@@ -181,26 +167,6 @@ def shared_units(known: Bools, units: Counts | None) -> Counts:
         present = known[:, segments].astype(np.float32)
         shared += present @ present.T > 0
     return shared
-
-
-def contrast(rows: Floats, there: Bools, here: Bools, units: Counts | None) -> Contrast:
-    r"""Return the mean of each row over some segments, less that over others, with errors by unit.
-
-    The variance is :math:`\sum_g (u_{g1} / (n_1 \sqrt{1 - p_{g1}}) - u_{g2} / (n_2 \sqrt{1 -
-    p_{g2}}))^2`, which is Welch's for single segments. The degrees of freedom are the fewer of both
-    kinds, NaN where a kind has fewer than two units.
-    """
-    parts, means, freedoms = [], [], []
-    for kind in (there, here):
-        known = ~np.isnan(rows) & kind
-        n = known.sum(axis=1).astype(np.float64)
-        mean = ratio(np.where(known, rows, 0.0).sum(axis=1), n)
-        sizes, sums, share = _unit_sums(rows, known, mean, n, units)
-        parts.append(ratio(sums, n[:, None]) * np.sqrt(ratio(1.0, 1 - share)))
-        means.append(mean)
-        freedoms.append(_freedom(sizes, units))
-    error = np.sqrt(((parts[0] - parts[1]) ** 2).sum(axis=1))
-    return Contrast(means[0] - means[1], error, np.minimum(*freedoms))
 
 
 def t_tails(

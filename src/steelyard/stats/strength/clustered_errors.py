@@ -10,7 +10,8 @@ of the log-likelihood) :math:`s_g`, summed by unit, are independent, and say how
 moves a fit by as much, at the cost of a fit for each.
 
 The variance of a gap of two strengths from sums by unit, over that from single battles, is its
-design effect; the median over all pairs of systems is that of a log.
+design effect; the median over all pairs of systems is that of a log. The same scores say which few
+battles decide who is ahead (Huang et al. 2026, arXiv 2508.11847).
 """
 
 from __future__ import annotations
@@ -37,12 +38,14 @@ from steelyard.stats.strength.bradleyterry import (
     bradley_terry_pairs,
     effective_tables,
     information,
+    newton,
 )
-from steelyard.stats.strength.wins import UnitCounts, WinCounts, margins, win_counts
+from steelyard.stats.strength.wins import UnitCounts, WinCounts, all_connected, margins, win_counts
 
 Codes = NDArray[np.integer]
 _CELLS = 4_000_000  # moves of pairs by unit held at a time
 _ROUNDING = 1e-12  # a ratio below this is nothing but rounding
+_FEW = 64  # battles that are removed one by one where more leave the order open
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +200,108 @@ def _gap_moves(units: UnitCounts, fit: Strengths, counts: WinCounts) -> Floats:
     i, j = pair_index(len(main))
     most = max(1, _CELLS // max(units.n_units, moves.shape[1]))
     return np.asarray(moves[spaced(i, most)] - moves[spaced(j, most)])
+
+
+# ------------------------------------------------------------------------------- fewest to remove
+
+
+def fewest_items(ahead: Floats) -> int:
+    """Return the fewest items without which the sum of leads, which is positive, is gone.
+
+    >>> fewest_items(np.array([1.0, 1.0, -1.0, 0.0, 1.0]))
+    2
+    """
+    total = float(ahead.sum())
+    return 1 + int(np.searchsorted(np.cumsum(-np.sort(-ahead)), total * (1 - 1e-12)))
+
+
+def fewest_battles(counts: WinCounts, theta: Floats, first: int, second: int) -> int | None:
+    """Return the fewest battles without which a system has no lead in log-strength.
+
+    Battles go by their pull on the gap, (c_l - c_r)(y - p) with c = H^-1[first] - H^-1[second]. The
+    best ones to remove have the largest pull in the fit without them, so that the fit and the order
+    take turns until no fewer will do. Every answer is that of a refit; None: no number will do.
+    Ties are half a win.
+    """
+    votes = _Votes(counts, theta, first, second)
+    best: int | None = None
+    fits: list[tuple[Floats | None, Floats]] = [(theta, votes.table)]
+    while fits:
+        fit, table = fits.pop()
+        if fit is None:
+            continue
+        order = votes.order(fit, table)
+        fewer = votes.fewest(order, best)
+        if fewer is not None:
+            best = fewer
+            fits = [votes.without(order, n)[1:] for n in (best - 1, best)]
+    return best
+
+
+class _Votes:
+    """Battles by what happened: the left and the right system, points of the left, how many."""
+
+    def __init__(self, counts: WinCounts, theta: Floats, first: int, second: int) -> None:
+        a, b = np.triu_indices(len(theta), 1)
+        self.theta, self.first, self.second = theta, first, second
+        self.table = counts.wins + counts.ties / 2
+        count = np.concatenate([counts.wins[a, b], counts.wins[b, a], counts.ties[a, b]])
+        kinds = np.flatnonzero(count)
+        self.left, self.right = np.tile(a, 3)[kinds], np.tile(b, 3)[kinds]
+        self.points, self.count = np.repeat([1.0, 0.0, 0.5], len(a))[kinds], count[kinds]
+
+    def order(self, theta: Floats, table: Floats) -> Counts:
+        """Return the kinds of battles that pull the two systems apart, the strongest first."""
+        matrix = information(theta[None], (table + table.T)[None])[0][0]
+        apart = np.zeros(len(theta))
+        apart[self.first], apart[self.second] = 1, -1
+        c = np.linalg.solve(matrix, apart)
+        chance = expit(theta[self.left] - theta[self.right])
+        pull = (c[self.left] - c[self.right]) * (self.points - chance)
+        order = np.argsort(-pull, kind="stable")
+        return np.asarray(order[pull[order] > _ROUNDING])
+
+    def without(self, order: Counts, n: int) -> tuple[float, Floats | None, Floats]:
+        """Return the gap without the first n battles, the fit and the table of wins.
+
+        No fit where strengths end: then a gap is infinite, and positive unless the order is clear.
+        """
+        before = np.cumsum(self.count[order]) - self.count[order]
+        gone = np.clip(n - before, 0, self.count[order])
+        table = self.table.copy()
+        left, right, points = self.left[order], self.right[order], self.points[order]
+        np.subtract.at(table, (left, right), gone * points)
+        np.subtract.at(table, (right, left), gone * (1 - points))
+        if all_connected((table > _ROUNDING)[None]).all():
+            wins = table[None]
+            met = wins + np.swapaxes(wins, 1, 2)
+            theta = newton(met, wins.sum(axis=2), wins.sum(axis=1), self.theta[None])[0]
+            return float(theta[self.first] - theta[self.second]), theta, table
+        places = bradley_terry(np.where(table > _ROUNDING, table, 0.0)).ranks
+        behind = places[self.first] >= places[self.second]
+        return (-math.inf if behind else math.inf), None, table
+
+    def fewest(self, order: Counts, best: int | None) -> int | None:
+        """Return how many battles of this order end the lead; None if not fewer than the best."""
+        low, gap_low = 0, float(self.theta[self.first] - self.theta[self.second])
+        total = int(self.count[order].sum())
+        doubling = (2**k for k in range(total.bit_length()))
+        tries = [*doubling, total, *range(3, min(total, _FEW))] if best is None else [best - 1]
+        for high in tries:
+            gap_high = self.without(order, high)[0] if high else math.inf
+            if gap_high <= FITTED:
+                break
+            if high > low and math.isfinite(gap_high):
+                low, gap_low = high, gap_high
+        else:
+            return None
+        while high - low > 1:
+            # Gaps are close to a line in the number of battles.
+            step = gap_low / (gap_low - gap_high) if math.isfinite(gap_high) else 0.5
+            middle = min(max(low + math.ceil((high - low) * step), low + 1), high - 1)
+            gap = self.without(order, middle)[0]
+            if gap > FITTED:
+                low, gap_low = middle, gap if math.isfinite(gap) else gap_low
+            else:
+                high, gap_high = middle, gap
+        return high
