@@ -32,6 +32,7 @@ from steelyard.comparison.results import (
     decision_words,
     number,
 )
+from steelyard.comparison.suites import item_noun
 from steelyard.comparison.tests import proportion_interval
 from steelyard.core.decision import Decision, shown_interval, shown_p
 from steelyard.core.display import (
@@ -246,9 +247,14 @@ class Card(Result):
     def verdict(self) -> str:
         """Which system is better, or that it is too close to call."""
         if not (self.wins or self.losses):
-            return f"{self.pair[0]} and {self.pair[1]} tie on every segment."
+            return f"{self.pair[0]} and {self.pair[1]} tie on every {self.noun}."
         references = () if self.source is None else tuple(self.source.segments.references)
         return decision_words(self.decision, references)
+
+    @property
+    def noun(self) -> str:
+        """What segments are called: ``item`` in LLM evaluations."""
+        return "segment" if self.source is None else item_noun(self.source)
 
     def lead(self) -> Decision:
         """Return the decision, as comparisons of all systems do."""
@@ -296,7 +302,7 @@ class Card(Result):
             return f"The power for a difference this large is {self.power:.0%} or more already."
         count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
         here = f"{self.power:.0%} power; there are {self.n_segments:,}"
-        return f"A difference this large would take {count} segments ({here})."
+        return f"A difference this large would take {count} {self.noun}s ({here})."
 
     def __repr__(self) -> str:
         a, b = (named([name]) for name in self.pair)
@@ -360,7 +366,7 @@ class Card(Result):
         if self._powered:
             count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
             text = f"{count} (there are {self.n_segments:,})"
-            rows.append((f"segments for {100 * self.power:.0f}% power", text))
+            rows.append((f"{self.noun}s for {100 * self.power:.0f}% power", text))
         if self.human is not None:
             rows.append(self._human_row(self.human))
         for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
@@ -399,7 +405,7 @@ class Card(Result):
         if not math.isnan(self.probability):
             share = f"{100 * self.probability:.1f}%"
             yield f"resampled test sets in which {a} is better", share
-        yield f"chance that {a} wins a segment", f"{100 * self.superiority:.1f}%"
+        yield f"chance that {a} wins one {self.noun}", f"{100 * self.superiority:.1f}%"
         size = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
         yield "difference in standard deviations", size
 

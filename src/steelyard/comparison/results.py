@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -39,8 +39,12 @@ from steelyard.stats.paired.tests import agreeing
 from steelyard.stats.ranks import whole
 from steelyard.stats.strength.bradleyterry import Strengths
 
+if TYPE_CHECKING:
+    from steelyard.comparison.suites import Suite
+
 LEVEL = 0.95  # of all intervals
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
+ACCURACY = "accuracy"  # what a proportion is called in LLM evaluations
 CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
 RANKINGS = {
     "mean": "mean",
@@ -304,15 +308,26 @@ class RankedSystems(Result):
         """Whether systems lack different segments."""
         return False
 
+    @property
+    def noun(self) -> str:
+        """What segments are called: ``item`` in LLM evaluations."""
+        return SEGMENT
+
+    @property
+    def spoken_unit(self) -> UnitEffect:
+        """The unit with the name that segments have in sentences."""
+        return replace(self.unit, name=self.noun) if self.unit.name == SEGMENT else self.unit
+
     def called(self, by: str) -> str:
         """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
         of = self.aggregations[by].of
-        return of if of in (CORPUS, PROPORTION) else RANKINGS.get(by, by)
+        of = ACCURACY if of == PROPORTION and self.noun != SEGMENT else of
+        return of if of in (CORPUS, PROPORTION, ACCURACY) else RANKINGS.get(by, by)
 
     def shown(self, by: str) -> str:
         """Return the name of a ranking in tables and figures: ``corpus`` where it is that."""
-        of = self.aggregations[by].of
-        return {CORPUS: "corpus", PROPORTION: PROPORTION}.get(of or "", by)
+        share = ACCURACY if self.noun != SEGMENT else PROPORTION
+        return {CORPUS: "corpus", PROPORTION: share}.get(self.aggregations[by].of or "", by)
 
     def ranking(self, by: str) -> list[str]:
         """Return the systems from best to worst; those without a rank come last, by name."""
@@ -380,7 +395,7 @@ class RankedSystems(Result):
             "n_pairs": n_pairs,
             "correction": _SHORT_CORRECTIONS.get(test.correction, "") if test else "",
             "test": TESTS.get(tiers.test, tiers.test) if tiers else "",
-            "unit": "run" if self.unit.name[0].isdecimal() else self.unit.name,
+            "unit": "run" if self.unit.name[0].isdecimal() else self.spoken_unit.name,
             "n_units": self.unit.n,
             "level": LEVEL,
             "alpha": self.alpha,
@@ -538,7 +553,7 @@ class RankedSystems(Result):
         return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
 
     def _table_notes(self) -> tuple[str, ...]:
-        notes = [self.size(), self.unit.sentence()]
+        notes = [self.size(), self.spoken_unit.sentence()]
         if self.tiers:
             tests = (f"{self.shown(by)} by {by_test(t.test)}" for by, t in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {', '.join(tests)}")
@@ -600,6 +615,29 @@ class Comparison(RankedSystems):
     warnings: tuple[str, ...] = lazy_field(())
     provenance: Provenance | None = lazy_field(None)  # noqa: RUF009
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
+    suites: Mapping[str, Suite] = field(default_factory=dict)  # by task, and by slices
+
+    @property
+    def suite(self) -> Suite | None:
+        """The systems by task, where the set has several; its macro average is the headline."""
+        return self.suites.get("task")
+
+    def words(self) -> Summary:
+        """Return who is best, what stays open, how sure that is; of a suite by tasks."""
+        if self.suite is None:
+            return RankedSystems.words(self)
+        pooled = self.suite.pooled_sentence(self.lead())
+        verdict, *more = (text for text in (*self.suite.answer(), pooled) if text)
+        settled = len(self.systems) != 2 or self.suite.decision().significant
+        statements = [("settled" if settled else "undecided", verdict)]
+        statements += [("sureness", text) for text in more]
+        return Summary.of([*statements, ("sureness", self.spoken_unit.summary())])
+
+    def pieces(self) -> list[Table | str]:
+        """Return the leaderboard, or the table by task or slice, as a terminal shows it."""
+        tables: list[Table | str] = [suite.table() for suite in self.suites.values()]
+        board = self.suite is None and (len(self.systems) != 2 or not tables)
+        return [*(RankedSystems.pieces(self) if board else []), *tables]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
@@ -609,7 +647,23 @@ class Comparison(RankedSystems):
             over_all=self.over_all,
             higher_is_better=self.higher_is_better,
             diagnosis=dict(self.diagnosis),
+            **self._by_part(),
         )
+
+    def _by_part(self) -> dict[str, Any]:
+        """Return the tasks, their macro average and slices, where there are any."""
+        slices = {name: s.rows() for name, s in self.suites.items() if not s.is_task}
+        parts: dict[str, Any] = {} if not slices else {"slices": slices}
+        if self.suite is not None:
+            parts |= {"tasks": self.suite.rows(), "macro": self.suite.facts(self.suite.macro)}
+        return parts
+
+    @property
+    def noun(self) -> str:
+        """What segments are called: ``item`` in LLM evaluations."""
+        from steelyard.comparison.suites import item_noun  # which imports this module
+
+        return SEGMENT if self.source is None else item_noun(self.source)
 
     @property
     def references(self) -> tuple[str, ...]:
@@ -619,13 +673,13 @@ class Comparison(RankedSystems):
     def measure(self, by: str) -> str:
         """Return in words what a ranking goes by."""
         if self.over_all is not None:
-            size = f"the {plural(self.n_segments, 'segment')} that all systems have"
+            size = f"the {plural(self.n_segments, self.noun)} that all systems have"
         elif self.uneven:
-            size = f"the segments that each has ({self._counts()})"
+            size = f"the {self.noun}s that each has ({self._counts()})"
         elif self.unit.name[0].isdecimal() or self.unit.name == SEGMENT:
-            size = plural(self.n_segments, "segment")
+            size = plural(self.n_segments, self.noun)
         else:
-            size = rests_on(self.n_segments, "segment", (self.unit.n, self.unit.name))
+            size = rests_on(self.n_segments, self.noun, (self.unit.n, self.unit.name))
         return f"{self.called(by)} {self.score} over {size}"
 
     @property
@@ -639,7 +693,7 @@ class Comparison(RankedSystems):
 
     def size(self) -> str:
         """Return in words what was compared."""
-        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
+        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, self.noun)}"
         each = f" ({self._counts()} of each system)" if self.uneven else ""
         return f"score {self.score}: {size}{each}"
 
@@ -661,7 +715,7 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
         yield from _tested_pairs(result, by)
         yield from _rank_range(result, by)
         if result.tests or result.aggregations[by].low is not None:
-            yield "sureness", result.unit.summary()
+            yield "sureness", result.spoken_unit.summary()
 
 
 def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
@@ -679,7 +733,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     if ahead:
         better = result.better_by_test(by, top[0])
         how = f"better by {by_test(tiers.test)}" if better and tiers else "ahead"
-        where = " on the segments that both have" if result.uneven else ""
+        where = f" on the {result.noun}s that both have" if result.uneven else ""
         verb = "is" if len(ahead) == 1 else "are"
         text = f"{all_of(ahead)} {verb} {how}{where}: ranking and test disagree"
         yield "settled", ranks_first

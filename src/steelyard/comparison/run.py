@@ -38,6 +38,7 @@ from steelyard.comparison.rankings import (
     with_intervals,
 )
 from steelyard.comparison.results import (
+    ACCURACY,
     CORPUS,
     LEVEL,
     MOST_SHOWN,
@@ -49,6 +50,7 @@ from steelyard.comparison.results import (
     Tiers,
     by_name,
 )
+from steelyard.comparison.suites import Suite, item_noun, suites_of
 from steelyard.comparison.tests import (
     TESTS,
     Question,
@@ -192,8 +194,12 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     if few:
         shares = {by: parts.superiority for by, ranked in rankings.items() if not ranked.average}
         rankings |= {by: replace(rankings[by], alone=share) for by, share in shares.items()}
+    settings: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
+    settings["of"] = ACCURACY if data.binary and item_noun(es) == "item" else chosen
+    suites = suites_of(es, chosen, data.systems, options.slices, **settings)
     return Comparison(
         score=chosen,
+        suites=suites,
         systems=data.systems,
         n_segments=data.n_segments,
         n_scored=n_scored,
@@ -205,7 +211,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         effects=lazy(parts.effects),
         diagnosis=lazy(parts.diagnosis),
         notes=lazy(parts.notes),
-        warnings=lazy(parts.warnings),
+        warnings=lazy(lambda: (*parts.warnings(), *_reversed(suites))),
         provenance=lazy(
             lambda: Provenance.of(
                 "compare", _settings(data, names, asked, options), es.inputs, rng, options
@@ -215,6 +221,10 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         higher_is_better=data.higher_is_better,
         source=es,
     )
+
+
+def _reversed(suites: Mapping[str, Suite]) -> list[str]:
+    return [text for suite in suites.values() for text in suite.warnings()]
 
 
 def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
