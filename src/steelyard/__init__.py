@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from steelyard.comparison.card import ByScore as ByScore
     from steelyard.comparison.card import Card as Card
     from steelyard.comparison.card import decide as decide
+    from steelyard.comparison.gate import Gate as Gate
+    from steelyard.comparison.gate import gate as gate
     from steelyard.comparison.logs import BattleComparison as BattleComparison
     from steelyard.comparison.logs import compare_battles as compare_battles
     from steelyard.comparison.options import bt as bt
@@ -82,6 +84,7 @@ _HOME = {
     "Decision": "steelyard.core.decision",
     "DriftReport": "steelyard.judging.drift",
     "EvalSet": "steelyard.data.evalset",
+    "Gate": "steelyard.comparison.gate",
     "HumanScores": "steelyard.human.results",
     "JudgeReport": "steelyard.judging.report",
     "LabelPlan": "steelyard.judging.plan",
@@ -106,6 +109,7 @@ _HOME = {
     "demo_set": "steelyard.demo.embedded",
     "elo": "steelyard.comparison.options",
     "esa": "steelyard.human.options",
+    "gate": "steelyard.comparison.gate",
     "human_scores": "steelyard.human.run",
     "judge": "steelyard.judging.report",
     "judge_bias": "steelyard.judging.bias",

@@ -600,7 +600,7 @@ def decide(
         power=options.power,
         unit=two.units.effect(alone),
         readings=_readings(two, difference, counts, level),
-        regressions=tuple(_regressions(es, two, lead)),
+        regressions=tuple(regressions(es, two, lead)),
         human=None if options.human is None else _in_human_terms(es, options.human, two, counts),
         worth=worth,
         warnings=tuple(dict.fromkeys(warnings)),
@@ -741,13 +741,18 @@ def _warnings(es: EvalSet, two: Pair, means: Floats) -> Iterator[str]:
             yield text + ("; these order the two the other way" if turned else "")
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
+    yield from lacking(two)
+
+
+def lacking(two: Pair) -> Iterator[str]:
+    """Warn of segments that only one of two systems has."""
     scored = ~np.isnan(two.table.values[two.rows]).all(axis=0)
     alone = int((scored & ~two.shared).sum())
     if alone:
         yield f"{alone:,} segments that only one of the two has were excluded"
 
 
-def _regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
+def regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
     """Return the segments on which the system that is ahead loses most."""
     loss = two.gap if lead >= 0 else -two.gap
     positions = np.flatnonzero(two.shared)

@@ -201,7 +201,8 @@ class Suite:
         if two:
             columns += [Column("difference", digits=digits, importance=9)]
             columns += [Column(end, digits=digits, importance=7) for end in ("low", "high")]
-            columns += [Column("p", importance=8), Column("p Holm", key="p_adjusted")]
+            columns += [Column("p", mixed=True, importance=8)]
+            columns += [Column("p Holm", key="p_adjusted", mixed=True)]
         cut = frozenset({len(parts) - 1})
         if brief and len(rows) > _MOST_ROWS:
             rows, cut = [*rows[: _MOST_ROWS - 1], rows[-1]], frozenset({_MOST_ROWS - 1})
