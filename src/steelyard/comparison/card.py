@@ -2,10 +2,6 @@
 
 Differences are the first system minus the second, in the score's own numbers; inside this module
 scores are oriented so that more is better, and :meth:`Pair.reading` turns results back.
-
-Three readings of one difference are on the card, since none implies another (Proposition 1 of
-Peyrard et al., 2021): the mean prefers the larger mean, the median the larger median, and
-Bradley-Terry the system for which the median of the differences is positive.
 """
 
 from __future__ import annotations
@@ -13,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -26,7 +22,6 @@ from steelyard.comparison.results import (
     CORPUS,
     LEVEL,
     PROPORTION,
-    SENTENCES,
     Comparison,
     agreeing_ends,
     decision_words,
@@ -56,7 +51,7 @@ from steelyard.data.overview import direction_warnings
 from steelyard.data.units import UnitEffect, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.data import curve_of_set
-from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means, same_digits
+from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
 from steelyard.stats.curves import CURVES, AgreementCurve
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
@@ -70,22 +65,14 @@ from steelyard.stats.permutation.corpus import (
 )
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.bootstrap import bootstrap_medians
 from steelyard.stats.strength.wins import win_counts
 
 _REGRESSIONS = 5  # segments that are listed, and of these on a terminal
 _SHOWN_REGRESSIONS = 3
 _MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
-_DRAWS, _CELLS = 2_000, 4_000_000  # resamples behind medians, cells of them held at a time
 _NAN = math.nan
 _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a scale up to 100
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
-#: Readings of a difference: their keys in JSON, and what they go by.
-_READINGS = {
-    "difference_of_means": "means",
-    "difference_of_medians": "medians",
-    "median_of_differences": "the median of differences",
-}
 _SAME_IN_JSON = (
     "score", "pair", "n_segments", "higher_is_better", "of", "means", "difference", "ci",
     "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict", "human",
@@ -106,18 +93,6 @@ class Reading(NamedTuple):
         shown, interval = shown_interval(self.value, *self.ci)
         plus = "+" if self.value > 0 else ""
         return f"{plus}{shown} ({'no interval' if np.isnan(self.ci).any() else interval})"
-
-
-class Readings(NamedTuple):
-    """The differences of means and of medians, and the median of differences."""
-
-    of: tuple[Reading, Reading, Reading]
-    sentence: str = ""  # where two of them prefer different systems
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        values = {name: r._asdict() for name, r in zip(_READINGS, self.of, strict=True)}
-        return {**values, "disagree": bool(self.sentence)}
 
 
 class Regression(NamedTuple):
@@ -231,7 +206,6 @@ class Card(Result):
     needed: int | None
     power: float
     unit: UnitEffect
-    readings: Readings
     regressions: tuple[Regression, ...] = ()
     human: dict[str, Any] | None = None
     worth: AgreementCurve | None = None  # of differences by the score, to human raters
@@ -278,8 +252,6 @@ class Card(Result):
         yield "undecided" if open_question else "settled", self.verdict
         if open_question and self._powered:
             yield "undecided", self._power_sentence()
-        if self.readings.sentence:
-            yield "undecided", self.readings.sentence
         if self.human is not None and not math.isnan(self.human["difference"]):
             name, difference = self._human_row(self.human)
             yield "sureness", f"By {name} the difference is {difference}."
@@ -326,7 +298,6 @@ class Card(Result):
             "n_pairs": self.decision.n_pairs,
             "standardised_difference": self.effect,
             "segments_needed": self.needed,
-            "readings": self.readings.to_dict(),
             "worth": None if self.worth is None else _worth_facts(self.worth, self.difference),
             "regressions": [regression._asdict() for regression in self.regressions],
             **origin(self.provenance),
@@ -374,7 +345,7 @@ class Card(Result):
             rows.append((f"{self.decision.leader} loses most: {regression.segment}", scores))
         notes = []
         if not brief:
-            notes = [self.readings.sentence, self.unit.sentence()]
+            notes = [self.unit.sentence()]
             notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
         columns = (Column("decision"), Column("value"))
         return Table("", columns, tuple(rows), tuple(note for note in notes if note))
@@ -393,9 +364,6 @@ class Card(Result):
     def _detail_rows(self, by: str) -> Iterator[tuple[str, str]]:
         a, b = self.pair
         if self.two_by_two is None:  # medians of scores that are 0 or 1 say nothing
-            of = f" ({SENTENCES})" if self.of == CORPUS else ""
-            yield f"difference of medians{of}", str(self.readings.of[1])
-            yield f"median of differences{of}", str(self.readings.of[2])
             wins = f"p of wins (sign{by})"
         else:
             yield f"1 by both, {a} alone, {b} alone, neither", ", ".join(map(str, self.two_by_two))
@@ -599,7 +567,6 @@ def decide(
         needed=needed,
         power=options.power,
         unit=two.units.effect(alone),
-        readings=_readings(two, difference, counts, level),
         regressions=tuple(regressions(es, two, lead)),
         human=None if options.human is None else _in_human_terms(es, options.human, two, counts),
         worth=worth,
@@ -676,36 +643,6 @@ def _inverted(two: Pair, added: Floats, lead: float, p: float) -> Reading:
     low, high = (end + shift for end in invert(added[None, :], two.blocks))
     low, high = agreeing(np.array([lead]), (low, high), np.array([p]))
     return two.reading(lead, float(low[0]), float(high[0]))
-
-
-def _readings(two: Pair, of_means: Reading, counts: Floats, level: float) -> Readings:
-    """Take the medians beside the difference of means, from the first 2,000 resamples."""
-    rows = np.stack([*two.both, two.gap])
-    middle = bootstrap.row_medians(rows)
-    apart = np.array([middle[0] - middle[1], middle[2]])
-    values = beyond_rounding(apart, float(np.abs(two.both).max()))  # rounding prefers nobody
-    drawn = np.full((1, 3), _NAN)
-    if not math.isnan(level):
-        step, some = max(1, _CELLS // rows.shape[1]), counts[:_DRAWS]
-        parts = [bootstrap_medians(rows, some[k : k + step]) for k in range(0, len(some), step)]
-        drawn = np.concatenate(parts)
-    readings = (
-        of_means,
-        two.resampled(float(values[0]), drawn[:, 0] - drawn[:, 1], level),
-        two.resampled(float(values[1]), drawn[:, 2], level),
-    )
-    return Readings(readings, _disagreement(readings, two))
-
-
-def _disagreement(readings: Sequence[Reading], two: Pair) -> str:
-    """Say which reading prefers which system, if two of them prefer different systems."""
-    sides: dict[str, list[str]] = {}
-    for what, reading in zip(_READINGS.values(), readings, strict=True):
-        if reading.value > 0 or reading.value < 0:
-            preferred = two.pair[0] if reading.value * two.sign > 0 else two.pair[1]
-            sides.setdefault(preferred, []).append(what)
-    parts = [f"{name} is ahead by {all_of(what)}" for name, what in sides.items()]
-    return f"{'; '.join(parts)}." if len(parts) > 1 else ""
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:

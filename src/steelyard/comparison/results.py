@@ -284,7 +284,6 @@ class RankedSystems(Result):
     aggregations: Mapping[str, Ranked]
     tests: Mapping[str, PairTest]
     tiers: Mapping[str, Tiers]
-    effects: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -483,7 +482,6 @@ class RankedSystems(Result):
             "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
-            "effects": dict(self.effects),
             "unit": self.unit.to_dict(),
         }
 
@@ -597,8 +595,7 @@ class Comparison(RankedSystems):
 
     Rankings are there; tests, tiers, effects, notes and warnings are computed when they are first
     read. Numbers are those of the score itself, also where less is better (``higher_is_better``);
-    ranks count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are
-    that of the row, whatever the direction.
+    ranks count from the best.
     """
 
     score: str
@@ -609,8 +606,6 @@ class Comparison(RankedSystems):
     unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
     tests: Mapping[str, PairTest] = lazy_field()
     tiers: Mapping[str, Tiers] = lazy_field()
-    effects: Mapping[str, Floats] = lazy_field()
-    diagnosis: Mapping[str, Any] = lazy_field()
     notes: tuple[str, ...] = lazy_field(())
     warnings: tuple[str, ...] = lazy_field(())
     provenance: Provenance | None = lazy_field(None)  # noqa: RUF009
@@ -629,9 +624,9 @@ class Comparison(RankedSystems):
         pooled = self.suite.pooled_sentence(self.lead())
         verdict, *more = (text for text in (*self.suite.answer(), pooled) if text)
         settled = len(self.systems) != 2 or self.suite.decision().significant
-        statements = [("settled" if settled else "undecided", verdict)]
-        statements += [("sureness", text) for text in more]
-        return Summary.of([*statements, ("sureness", self.spoken_unit.summary())])
+        kind: Literal["settled", "undecided"] = "settled" if settled else "undecided"
+        more.append(self.spoken_unit.summary())
+        return Summary.of([(kind, verdict), *(("sureness", text) for text in more)])
 
     def pieces(self) -> list[Table | str]:
         """Return the leaderboard, or the table by task or slice, as a terminal shows it."""
@@ -646,7 +641,6 @@ class Comparison(RankedSystems):
             n_scored=dict(zip(self.systems, self.n_scored, strict=False)),
             over_all=self.over_all,
             higher_is_better=self.higher_is_better,
-            diagnosis=dict(self.diagnosis),
             **self._by_part(),
         )
 
@@ -835,28 +829,3 @@ def by_test(test: str) -> str:
 def called_rankings(result: RankedSystems) -> str:
     """List the rankings of a comparison."""
     return all_of([result.called(name) for name in result.aggregations])
-
-
-def disagreements(result: Comparison) -> list[str]:
-    """Explain, pair by pair, where rankings order two systems differently."""
-    lines = []
-    for pair in result.diagnosis.get("disagreements", []):
-        a, b = pair["pair"]
-        sides: dict[str | None, list[str]] = {}
-        for name, ahead in pair["ahead"].items():
-            sides.setdefault(ahead, []).append(result.called(name))
-        level = f", level by {all_of(sides[None])}" if None in sides else ""
-        text = (
-            f"{a} is ahead of {b} by {all_of(sides[a])}, behind by {all_of(sides[b])}{level}. "
-            f"{a} wins {plural(pair['wins'], 'segment')}, loses {pair['losses']:,} and ties "
-            f"{pair['ties']:,}."
-        )
-        if pair["n_swaying"]:
-            mean = result.aggregations.get("mean")
-            what = "corpus scores" if mean is not None and mean.of == CORPUS else "means"
-            segments = (
-                f"{plural(pair['n_swaying'], 'segment')} ({all_of(pair['swaying_segments'])})"
-            )
-            text += f" Without {segments} the {what} would change order."
-        lines.append(text)
-    return lines

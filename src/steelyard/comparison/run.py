@@ -71,16 +71,14 @@ from steelyard.core.rng import Rng, generator
 from steelyard.core.text import listed
 from steelyard.data.evalset import EvalSet
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Counts, Floats, median, same_digits
+from steelyard.stats.arrays import Counts, Floats, same_digits
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
-from steelyard.stats.spread import pairing_strength
 from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
-_NAMED = 5  # segments that are listed at most
 
 
 def compare(  # noqa: PLR0913 - every option has a default
@@ -208,8 +206,6 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         unit=lazy(lambda: data.units.effect(data.additive())),
         tests=lazy(lambda: parts.tests),
         tiers=lazy(lambda: parts.tiers),
-        effects=lazy(parts.effects),
-        diagnosis=lazy(parts.diagnosis),
         notes=lazy(parts.notes),
         warnings=lazy(lambda: (*parts.warnings(), *_reversed(suites))),
         provenance=lazy(
@@ -360,22 +356,6 @@ class _Parts:
         """The share of segments that each system wins against each other one."""
         return paired.superiority(self._wins)
 
-    def effects(self) -> dict[str, Floats]:
-        """Return how large the differences of all pairs are; nothing of more than 300 systems."""
-        data = self.question.data
-        if len(data.systems) > MOST_SHOWN:
-            return {}
-        size = paired.standardised_difference(data.additive())
-        return {
-            "superiority": self.superiority,
-            "cliffs_delta": paired.cliffs_delta(data.scores),
-            "standardised_difference": data.sign * size + 0.0,  # no -0.0
-        }
-
-    @cached_property
-    def _pairing(self) -> tuple[dict[str, Any] | None, list[str]]:
-        return pairing_note(self.question.data.scores)
-
     @cached_property
     def _best(self) -> dict[str, list[str]]:
         systems = self.question.data.systems
@@ -383,11 +363,6 @@ class _Parts:
             by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
             for by, ranked in self.rankings.items()
         }
-
-    def diagnosis(self) -> dict[str, Any]:
-        """Return where rankings disagree, and what the pairing of segments is worth."""
-        pairs = disagreements(self.es, self.question.data, self.rankings)
-        return {"best": self._best, "disagreements": pairs, "pairing": self._pairing[0]}
 
     def notes(self) -> tuple[str, ...]:
         """Return what the tests ask, what becomes of ties, and what pairing is worth."""
@@ -398,7 +373,6 @@ class _Parts:
             notes.append(test.reason.removesuffix(suffix))
         if "bt" in self.rankings and len(self.question.data.systems) > 1:
             notes.append(tie_note(self._wins, options.ties))
-        notes += self._pairing[1]
         notes += [text for ranked in self.rankings.values() for text in ranked.notes]
         return tuple(dict.fromkeys(notes))
 
@@ -485,93 +459,3 @@ def compare_each(
         raise UsageError("several scores are needed, got one")
     options = replace(options, by=(options.by or ("mean",))[:1])
     return ByScore.of({name: compare_by(es, name, options, rng) for name in each(scores)})
-
-
-# -- why rankings disagree, and what pairing is worth
-
-
-def disagreements(
-    es: EvalSet, data: Sample, rankings: Mapping[str, Ranked]
-) -> list[dict[str, Any]]:
-    """Explain the pairs that averages and Bradley-Terry order differently; of 300 systems at most.
-
-    Each has the segments that sway the mean.
-    """
-    names = [name for name in ("mean", "sentence-mean", "median", "bt") if name in rankings]
-    if not names or len(data.systems) > MOST_SHOWN:
-        return []
-    ahead = np.stack([_ahead(rankings[name]) for name in names])
-    apart = np.triu((ahead > 0).any(axis=0) & (ahead < 0).any(axis=0), 1)
-    return [
-        _explain(es, data, (i, j), dict(zip(names, ahead[:, i, j].tolist(), strict=True)))
-        for i, j in np.argwhere(apart).tolist()
-    ]
-
-
-def _ahead(ranking: Ranked) -> Floats:
-    """1 where the row ranks above the column, -1 below, 0 where neither (or unknown)."""
-    return np.nan_to_num(np.sign(ranking.ranks[None, :] - ranking.ranks[:, None]))
-
-
-def _explain(
-    es: EvalSet, data: Sample, pair: tuple[int, int], signs: dict[str, int]
-) -> dict[str, Any]:
-    i, j = pair
-    systems, gap = data.systems, data.scores[i] - data.scores[j]
-    ahead = {
-        name: systems[i] if sign > 0 else systems[j] if sign < 0 else None
-        for name, sign in signs.items()
-    }
-    swaying = swaying_segments(np.subtract(*data.additive()[[i, j]]))
-    return {
-        "pair": [systems[i], systems[j]],
-        "ahead": ahead,
-        "wins": int((gap > 0).sum()),
-        "losses": int((gap < 0).sum()),
-        "ties": int((gap == 0).sum()),
-        "swaying_segments": [es.segments.ids[k] for k in swaying[:_NAMED]],
-        "n_swaying": len(swaying),
-    }
-
-
-def swaying_segments(gap: Floats) -> list[int]:
-    """Fewest segments whose removal turns the sign of the mean difference, largest first.
-
-    Examples
-    --------
-    >>> swaying_segments(np.array([-1.0, -1.0, 5.0, -1.0]))
-    [2]
-    """
-    present = np.flatnonzero(~np.isnan(gap))
-    total = float(gap[present].sum())
-    if total == 0:
-        return []
-    side = np.sign(total)
-    leading = present[np.sign(gap[present]) == side]
-    order = leading[np.argsort(-np.abs(gap[leading]), kind="stable")]
-    left = total - np.cumsum(gap[order])
-    turned = np.flatnonzero(np.sign(left) != side)
-    return [int(k) for k in order[: int(turned[0]) + 1]] if turned.size else []
-
-
-def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
-    """Measure what it is worth that systems share segments, and say it.
-
-    Medians over all pairs of systems; None for one system, for more than 300, and where scores do
-    not vary.
-
-    Examples
-    --------
-    >>> pairing_note(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]]))[1]
-    ['pairing: two systems correlate by 0.80 over segments; tests without it would need 5.0 times...
-    """
-    if not 1 < len(scores) <= MOST_SHOWN:
-        return None, []
-    correlation, gain = (median(values) for values in pairing_strength(scores))
-    if not np.isfinite(correlation + gain):
-        return None, []
-    text = f"pairing does not help here (r = {correlation:.2f})"
-    if gain > 1:
-        needs = f"tests without it would need {gain:.1f} times the segments"
-        text = f"pairing: two systems correlate by {correlation:.2f} over segments; {needs}"
-    return {"correlation": correlation, "unpaired_needs": gain}, [text]

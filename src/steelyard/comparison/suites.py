@@ -51,7 +51,7 @@ def slice_column(segments: Segments, name: str) -> Texts:
 def tasks_of(es: EvalSet, score: str) -> set[str]:
     """Return the tasks in which any system has the score."""
     column = es.segments.metadata.get(TASK, ())
-    here = ~np.isnan(es[score].values).all(axis=0)
+    here = np.asarray(~np.isnan(es[score].values).all(axis=0))
     return {task for task, used in zip(column, here, strict=False) if used and task}
 
 

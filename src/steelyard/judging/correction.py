@@ -300,8 +300,6 @@ class Correction(Answer):
             aggregations={self.by: ranked},
             tests={_TEST: test},
             tiers={} if tiers is None else {self.by: tiers},
-            effects={},
-            diagnosis={},
             notes=self.notes,
             warnings=self.warnings,
             provenance=self.provenance,
