@@ -15,7 +15,6 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from steelyard import kobe as kobe
     from steelyard import studies as studies
-    from steelyard.comparison.autorank import AutoRanking as AutoRanking
     from steelyard.comparison.card import ByScore as ByScore
     from steelyard.comparison.card import Card as Card
     from steelyard.comparison.card import decide as decide
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from steelyard.comparison.options import elo as elo
     from steelyard.comparison.options import trueskill as trueskill
     from steelyard.comparison.results import Comparison as Comparison
+    from steelyard.comparison.run import AutoRanking as AutoRanking
     from steelyard.comparison.run import compare as compare
     from steelyard.comparison.run import compare_scores as compare_scores
     from steelyard.core.decision import Decision as Decision
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from steelyard.stats.metametrics.accuracy import spa as spa
 
 _HOME = {
-    "AutoRanking": "steelyard.comparison.autorank",
+    "AutoRanking": "steelyard.comparison.run",
     "BattleComparison": "steelyard.comparison.logs",
     "BattleLog": "steelyard.data.judgements",
     "BenchmarkResult": "steelyard.metaevaluation.benchmark.run",

@@ -384,8 +384,6 @@ def test_cards_show_human_terms_and_texts():
         outputs={s: tuple(f"{s} {i}" for i in range(40)) for s in es.systems},
     )
     card = decide(es, ("A", "B"), "m", human="mqm")
-    assert card.human is not None
-    assert card.human["n_segments"] == 30
     worst = card.regressions[0]
     assert worst.outputs == (f"A {worst.segment}", f"B {worst.segment}")
 

@@ -268,8 +268,8 @@ def _of_scores(
 ) -> _Answer:
     """Compare by scores: two systems on their card, others by one score, by each, or by all."""
     from steelyard.comparison import run
-    from steelyard.comparison.autorank import rank_together
     from steelyard.comparison.rankings import is_binary
+    from steelyard.comparison.run import rank_together
 
     names, tests = _scores(es, settings), settings["tests"]
     if pair is not None:

@@ -51,12 +51,12 @@ from steelyard.data.overview import direction_warnings
 from steelyard.data.units import UnitEffect, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.data import curve_of_set
-from steelyard.stats.arrays import Counts, Floats, row_means, same_digits
+from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.curves import CURVES, AgreementCurve
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
-from steelyard.stats.paired.tests import FEW_UNITS, agreeing, error_note, flip_interval, t_interval
+from steelyard.stats.paired.tests import FEW_UNITS, agreeing, error_note, flip_interval
 from steelyard.stats.permutation.corpus import (
     CorpusStatistics,
     bootstrap_scores,
@@ -75,7 +75,7 @@ _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a sc
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
 _SAME_IN_JSON = (
     "score", "pair", "n_segments", "higher_is_better", "of", "means", "difference", "ci",
-    "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict", "human",
+    "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict",
     "warnings",
 )  # fmt: skip
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
@@ -207,7 +207,6 @@ class Card(Result):
     power: float
     unit: UnitEffect
     regressions: tuple[Regression, ...] = ()
-    human: dict[str, Any] | None = None
     worth: AgreementCurve | None = None  # of differences by the score, to human raters
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -252,9 +251,6 @@ class Card(Result):
         yield "undecided" if open_question else "settled", self.verdict
         if open_question and self._powered:
             yield "undecided", self._power_sentence()
-        if self.human is not None and not math.isnan(self.human["difference"]):
-            name, difference = self._human_row(self.human)
-            yield "sureness", f"By {name} the difference is {difference}."
         if self.worth is not None:
             at = self.worth.at(self.difference)
             if not any(math.isnan(at[name]) for name in ("agree", "low", "high")):
@@ -338,8 +334,6 @@ class Card(Result):
             count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
             text = f"{count} (there are {self.n_segments:,})"
             rows.append((f"{self.noun}s for {100 * self.power:.0f}% power", text))
-        if self.human is not None:
-            rows.append(self._human_row(self.human))
         for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
             scores = "{:.4g}, {:.4g}".format(*regression.scores)
             rows.append((f"{self.decision.leader} loses most: {regression.segment}", scores))
@@ -349,11 +343,6 @@ class Card(Result):
             notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
         columns = (Column("decision"), Column("value"))
         return Table("", columns, tuple(rows), tuple(note for note in notes if note))
-
-    def _human_row(self, human: Mapping[str, Any]) -> tuple[str, str]:
-        lower = "" if human["higher_is_better"] else ", lower is better"
-        shown = str(Reading(human["difference"], tuple(human["ci"])))
-        return f"human ratings ({human['score']}{lower})", shown
 
     def _shown_p_values(self) -> str:
         if math.isnan(self.p):
@@ -490,9 +479,9 @@ def decide(
     score
         Which score; may be left out if there is only one.
     human
-        A human score, to show the same difference in human terms. What a difference is worth to
-        human raters is measured on it where eight systems or more have it, else taken from a
-        reference for BLEU, chrF, TER (of the corpus), EED and CharacTER.
+        A human score, on which the worth of a difference to human raters is measured where eight
+        systems or more have it; else it is taken from a reference for BLEU, chrF, TER (of the
+        corpus), EED and CharacTER.
     alpha, power
         Level of the tests; power at which the segments needed are counted.
     unit
@@ -539,7 +528,7 @@ def decide(
     drawn = drawn[~np.isnan(drawn)] if two.units.n > 1 else np.empty(0)
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
     needed = _needed(added, two, options, stream)
-    warnings = [*_warnings(es, two, sign * means), *error_note(error)]
+    warnings = [*_warnings(es, two), *error_note(error)]
     if p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
     settings = {"score": two.score, "pair": ",".join(pair), "unit": two.units.name,
@@ -568,7 +557,6 @@ def decide(
         power=options.power,
         unit=two.units.effect(alone),
         regressions=tuple(regressions(es, two, lead)),
-        human=None if options.human is None else _in_human_terms(es, options.human, two, counts),
         worth=worth,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=provenance,
@@ -664,18 +652,8 @@ def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Gener
     return None if needed is None else int(np.ceil(needed * len(added) / len(sums)))
 
 
-def _warnings(es: EvalSet, two: Pair, means: Floats) -> Iterator[str]:
+def _warnings(es: EvalSet, two: Pair) -> Iterator[str]:
     yield from (*es.notes, *direction_warnings(two.score, two.table), *two.units.warnings)
-    official = None if two.statistics is not None else two.table.system_scores
-    if official is not None:
-        official = official[two.rows]
-        if not (np.isnan(official).any() or same_digits(official, means)):
-            text = (
-                "means of segment scores are compared, which the official system scores of "
-                f"'{two.score}' ({official[0]:.4g}, {official[1]:.4g}) are not"
-            )
-            turned = np.subtract(*official) * np.subtract(*means) < 0
-            yield text + ("; these order the two the other way" if turned else "")
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
     yield from lacking(two)
@@ -701,25 +679,6 @@ def regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
         source = None if es.segments.sources is None else es.segments.sources[s]
         a, b = (es.outputs[name][s] if name in es.outputs else None for name in two.pair)
         yield Regression(es.segments.ids[s], (first, second), source, (a, b))
-
-
-def _in_human_terms(es: EvalSet, human: str, two: Pair, counts: Floats) -> dict[str, Any]:
-    """Return the same difference by human ratings, on the segments that have them for both."""
-    gap = np.subtract(*es[human].values[two.rows][:, two.shared])
-    if np.isnan(gap).all():
-        raise UsageError(f"no segment has a '{human}' score of both systems")
-    low, high = np.full((2, 1), _NAN)
-    if two.units.n >= FEW_UNITS:
-        low, high = bootstrap.interval(bootstrap.bootstrap_means(gap[None, :], counts), two.level())
-    elif two.units.n > 1:
-        low, high = t_interval(gap[None, :], two.blocks, LEVEL)
-    return {
-        "score": human,
-        "higher_is_better": es[human].higher_is_better,
-        "difference": float(np.nanmean(gap)),
-        "ci": [float(low[0]), float(high[0])],
-        "n_segments": int((~np.isnan(gap)).sum()),
-    }
 
 
 def _worth(

@@ -4,7 +4,7 @@ The verdict compares the 95% interval of the candidate's lead with a margin: it 
 whole interval is above, fails where none of it is, and is undecided between. Scores that must all
 pass need no correction to pass; a failure is corrected for their number (Bonferroni), as are tasks
 and slices, which can only fail. So each kind of error has at most 2.5%, and slices and tasks as
-much again. Requirements (``kappa.low>=0.4``) are about ends of intervals in the JSON.
+much again.
 """
 
 from __future__ import annotations
@@ -14,147 +14,29 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from steelyard.comparison.card import Pair, Regression, decide, lacking, regressions
-from steelyard.comparison.suites import TASK, Part, Suite, item_noun, suites_of
+from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, suites_of
 from steelyard.core.decision import FEWEST_UNITS, Decision, shown_interval
-from steelyard.core.display import Record, Result, Statement, Summary, one_line
-from steelyard.core.errors import InputError, UsageError, hint, printable
+from steelyard.core.display import Result, Statement, Summary, one_line
+from steelyard.core.errors import InputError, UsageError, printable
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng
-from steelyard.core.table import Column, Table, plain
+from steelyard.core.table import Column, Table
 from steelyard.core.text import listed, plural
-from steelyard.data.evalset import EvalSet
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.formats.load import Source, as_evalset, load
 from steelyard.formats.save import save
 from steelyard.stats.distributions import ndtri
 
-PASS, FAIL = "pass", "fail"
+PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
 _TEXT = 200  # characters of an output that a summary shows
 _CONTENT = re.compile(r"(doc|vars)\.|(input|target|question|prompt)$")  # metadata that is the item
-HOLDS, FAILS, UNDECIDED = "holds", "fails", "undecided"
-_FORM = re.compile(
-    r"\s*(abs\()?\s*([^<>=()\s][^<>=()]*?)\s*(\))?"  # what it is about
-    r"\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:e-?[0-9]+)?)\s*"
-)
-_SHORT = {"gap": "systems.gap", "rho": "scores.rho", "offset": "scores.offset"}
-_NAMED = ("name", "task", "slice")  # what an element of a list goes by
-_Interval = tuple[float, float, float]  # a value and the ends of its interval
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """A bound on what has an interval; ``absolute`` bounds its size, whatever its sign."""
-
-    text: str
-    name: str
-    absolute: bool
-    sign: str
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
-class Checked(Record):
-    """Whether a requirement holds for a judge; ``found`` is the value with its interval."""
-
-    judge: str
-    requirement: str
-    result: str
-    found: str
-
-
-def parse(text: str) -> Requirement:
-    """Read a requirement; a bare point is refused with what to ask instead."""
-    match = _FORM.fullmatch(text)
-    if match is None or bool(match[1]) != bool(match[3]):
-        raise UsageError(
-            f"requirement '{text}': expected NAME.low>=X, NAME.high<=X or abs(NAME)<=X, such as "
-            "kappa.low>=0.4"
-        )
-    absolute, name, sign = match[1] is not None, match[2].strip(), match[4]
-    try:
-        limit = float(match[5])
-    except ValueError:
-        raise UsageError(f"requirement '{text}': '{match[5]}' is no number") from None
-    base, _, end = name.rpartition(".")
-    if absolute:
-        if sign.startswith(">"):
-            raise UsageError(f"requirement '{text}': abs() is bounded from above, as abs(NAME)<=X")
-        return Requirement(text, base if end in ("low", "high") else name, True, sign, limit)
-    wanted = "low" if sign.startswith(">") else "high"
-    if end not in ("low", "high"):
-        raise UsageError(
-            f"requirement '{text}' is about a point; ask for an end of its interval: "
-            f"{name}.{wanted}{sign}{match[5]}"
-        )
-    if end != wanted:
-        raise UsageError(
-            f"requirement '{text}' asks for the end that proves nothing: {base}.{wanted}"
-        )
-    return Requirement(text, base, False, sign, limit)
-
-
-def check(requirement: Requirement, judge: Mapping[str, Any]) -> Checked:
-    """Check a requirement against the JSON of a judge, or of a gate.
-
-    It holds if the whole interval does, fails if none of it does, and is undecided between, or
-    where the value is undefined.
-    """
-    name = str(judge.get("judge", "gate"))
-    interval = _interval(requirement, judge)
-    if interval is None:
-        return Checked(name, requirement.text, UNDECIDED, "undefined")
-    value, low, high = interval
-    if requirement.absolute:
-        nearest = 0.0 if low <= 0 <= high else min(abs(low), abs(high))
-        low, high = nearest, max(abs(low), abs(high))
-    above, strict = requirement.sign.startswith(">"), len(requirement.sign) == 1
-
-    def meets(x: float) -> bool:
-        return not strict if x == requirement.limit else (x > requirement.limit) == above
-
-    worst, best = (low, high) if above else (high, low)
-    result = HOLDS if meets(worst) else UNDECIDED if meets(best) else FAILS
-    return Checked(name, requirement.text, result, f"{value:.4g} [{low:.4g}, {high:.4g}]")
-
-
-def _interval(requirement: Requirement, judge: Mapping[str, Any]) -> _Interval | None:
-    """Find a value and its interval by name, effects by theirs; None where it is undefined."""
-    node: Any = judge
-    for part in _SHORT.get(requirement.name, requirement.name).split("."):
-        if isinstance(node, list):
-            if not node:
-                return None
-            named = (item for item in node if isinstance(item, Mapping))
-            node = {next((item[k] for k in _NAMED if k in item), None): item for item in named}
-        if not isinstance(node, Mapping) or part not in node:
-            keys = [str(key) for key in node] if isinstance(node, Mapping) else []
-            raise UsageError(f"requirement '{requirement.text}': no '{part}'; {hint(part, keys)}")
-        beside = "ci" if part in ("bias", "difference") else f"{part}_ci"  # of a bare number
-        if not isinstance(node[part], (Mapping, list)) and beside in node:
-            return _ends(node[part], node[beside])
-        node = node[part]
-        if node is None:
-            return None
-    if isinstance(node, Mapping) and "value" in node:
-        return _ends(node["value"], node.get("ci"))
-    raise UsageError(
-        f"requirement '{requirement.text}': {requirement.name} has no interval to ask about"
-    )
-
-
-def _ends(value: float | None, ci: Any) -> _Interval | None:
-    if value is None or ci is None or math.isnan(value) or None in ci:
-        return None
-    return float(value), float(ci[0]), float(ci[1])
-
-
-# -- the gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +55,6 @@ class Judged:
         """Return what ``--json`` prints; differences are the candidate's minus the baseline's."""
         sign = 1.0 if self.higher_is_better else -1.0
         ends = sorted((sign * self.lead.low, sign * self.lead.high))
-        suite = self.suites.get(TASK)
-        slices = {name: s.rows() for name, s in self.suites.items() if not s.is_task}
         return {
             "difference": sign * self.lead.lead,
             "ci": None if math.isnan(self.lead.low) else ends,
@@ -184,8 +64,7 @@ class Judged:
             "result": self.result,
             "worse": list(self.worse),
             "needed": self.needed,
-            **({} if suite is None else {"macro": suite.facts(suite.macro), "tasks": suite.rows()}),
-            **({"slices": slices} if slices else {}),
+            **by_part(self.suites),
         }
 
 
@@ -201,7 +80,7 @@ class Gate(Result):
     candidate: str
     margin: float
     judged: Mapping[str, Judged]
-    requirements: tuple[Checked, ...] = ()
+    requirements: tuple[Mapping[str, str], ...] = ()  # checked by the command line
     regressions: tuple[Regression, ...] = ()
     noun: str = "segment"
     notes: tuple[str, ...] = ()  # of reading
@@ -212,8 +91,8 @@ class Gate(Result):
     def verdict(self) -> str:
         """``pass``, ``fail`` or ``undecided``."""
         results = {judged.result for judged in self.judged.values()}
-        results |= {item.result for item in self.requirements}
-        if results & {FAIL, FAILS}:
+        results |= {item["result"] for item in self.requirements}
+        if results & {FAIL, "fails"}:
             return FAIL
         return UNDECIDED if UNDECIDED in results else PASS
 
@@ -240,7 +119,7 @@ class Gate(Result):
             "margin": self.margin,
             **first,
             "scores": scores,
-            "requirements": [item.to_dict() for item in self.requirements],
+            "requirements": list(self.requirements),
             "regressions": [regression._asdict() for regression in self.regressions],
             "notes": list(self.notes),
             "warnings": list(self.warnings),
@@ -263,15 +142,16 @@ class Gate(Result):
         for name, judged in self.judged.items():
             value, ends = shown_interval(judged.lead.lead, judged.lead.low, judged.lead.high)
             what = "macro average " if TASK in judged.suites else ""
-            lead = f"{self.candidate} minus {self.baseline} is {value} by {what}{name} ({ends})"
-            yield kind, f"{judged.result.capitalize()}: {lead}; the margin is {self.margin:g}."
+            lead = f"the lead of {self.candidate} over {self.baseline} by {what}{name} is {value}"
+            must = f"it must be above {self.margin:g}"
+            yield kind, f"{judged.result.capitalize()}: {lead} ({ends}); {must}."
             if judged.worse:
                 yield kind, f"Worse in {listed(judged.worse, 3)}."
             if judged.needed:
                 more = plural(judged.needed, f"more {self.noun}")
                 yield kind, f"About {more} would decide, if the difference stays."
         for item in self.requirements:
-            yield kind, f"{item.requirement} {item.result}: {item.found}."
+            yield kind, "{requirement} {result}: {found}.".format(**item)
 
     def table(self) -> Table:
         """Return a row per score, or per task of a single score."""
@@ -311,14 +191,13 @@ def _code(text: str | None) -> str:
     return "`" + line.replace("\\", "/").replace("|", "\\|") + "`"
 
 
-def gate(  # noqa: PLR0913 - every option has a default
+def gate(
     baseline: Source,
     candidate: Source,
     *,
     score: str | Sequence[str] | None = None,
     min_delta: float | None = None,
     max_loss: float | None = None,
-    require: Sequence[str] = (),
     slices: Sequence[str] = (),
     record: str | Path | None = None,
     unit: str = "auto",
@@ -335,8 +214,6 @@ def gate(  # noqa: PLR0913 - every option has a default
     min_delta, max_loss
         Pass if the candidate is better by more than this (0 by default); or if it is worse by less
         than this.
-    require
-        Bounds on ends of intervals of the JSON: ``tasks.math.difference.low>=-0.05``.
     slices
         Columns none of whose values may get worse, as no task may.
     record
@@ -367,13 +244,12 @@ def gate(  # noqa: PLR0913 - every option has a default
         if value is not None and not 0 <= value < math.inf:
             raise UsageError(f"{name}: expected a number that is not below 0, got {value}")
     margin = min_delta or 0.0 if max_loss is None else -max_loss
-    parsed = [parse(text) for text in require]
-    es, first, second = _two(baseline, candidate, unit, record)
+    es, first, second, alone = _two(baseline, candidate, unit, record)
     scores = _scores(es, score)
     leads = {name: _lead(es, (second, first), name, slices, unit, rng) for name in scores}
     n_parts = sum(len(s.parts) for _, suites in leads.values() for s in suites.values())
     two = Pair.of(es, (second, first), scores[0], unit)
-    warnings = [*two.units.warnings, *lacking(two)]
+    warnings = [*alone, *two.units.warnings, *lacking(two)]
     warnings += [
         text for _, suites in leads.values() for s in suites.values() for text in s.warnings()
     ]
@@ -382,7 +258,7 @@ def gate(  # noqa: PLR0913 - every option has a default
         for name, (lead, suites) in leads.items()
     }
     settings = {"score": ",".join(scores), "margin": margin, "unit": unit}
-    result = Gate(
+    return Gate(
         baseline=first,
         candidate=second,
         margin=margin,
@@ -393,14 +269,12 @@ def gate(  # noqa: PLR0913 - every option has a default
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("gate", settings, es.inputs, rng),
     )
-    checked = tuple(check(item, plain(result.to_dict())) for item in parsed)
-    return replace(result, requirements=checked)
 
 
 def _two(
     baseline: Source, candidate: Source, unit: str, record: str | Path | None
-) -> tuple[EvalSet, str, str]:
-    """Return both systems in one set, and their names."""
+) -> tuple[EvalSet, str, str, list[str]]:
+    """Return both systems in one set, their names, and a warning on items of only one of them."""
     sets = [as_evalset(source, unit=unit) for source in (baseline, candidate)]
     for role, es in zip(("baseline", "candidate"), sets, strict=True):
         if es.n_systems != 1:
@@ -419,25 +293,17 @@ def _two(
         raise UsageError("baseline and candidate have no item in common: ids differ")
     first, second = (es.select(segments=sorted(shared)) for es in sets)
     tables = {
-        name: replace(
-            table, values=np.concatenate([table.values, second[name].values]), system_scores=None,
-            statistics=None,
-        )
+        name: ScoreTable(np.concatenate([table.values, second[name].values]), table.kind,
+                         table.higher_is_better)
         for name, table in first.scores.items()
         if name in second.scores and table.has_segments
     }  # fmt: skip
-    notes = [*first.notes, *second.notes]
-    notes += [f"{plural(alone, 'item')} that only one of the two has: excluded"] if alone else []
-    outputs = {
-        name: text
-        for name, es in zip(names, (first, second), strict=True)
-        for text in es.outputs.values()
-    }
-    both = EvalSet(
-        tuple(names), first.segments, tables, outputs, inputs=(*first.inputs, *second.inputs),
-        notes=tuple(notes),
-    )  # fmt: skip
-    return both, names[0], names[1]
+    both = zip(names, (first, second), strict=True)
+    outputs = {name: text for name, es in both for text in es.outputs.values()}
+    inputs, notes = (*first.inputs, *second.inputs), (*first.notes, *second.notes)
+    merged = EvalSet(tuple(names), first.segments, tables, outputs, inputs=inputs, notes=notes)
+    warning = f"{plural(alone, 'item')} that only one of the two has: excluded"
+    return merged, names[0], names[1], [warning] if alone else []
 
 
 def _scores(es: EvalSet, score: str | Sequence[str] | None) -> list[str]:

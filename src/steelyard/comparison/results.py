@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.decision import FEWEST_UNITS, Decision, first_place, rests_on, too_close
+from steelyard.core.decision import Decision, first_place, rests_on, too_close
 from steelyard.core.display import (
     RankingRow,
     Record,
@@ -636,21 +636,15 @@ class Comparison(RankedSystems):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
+        from steelyard.comparison.suites import by_part  # which imports this module
+
         return self.json_with(
             score=self.score,
             n_scored=dict(zip(self.systems, self.n_scored, strict=False)),
             over_all=self.over_all,
             higher_is_better=self.higher_is_better,
-            **self._by_part(),
+            **by_part(self.suites),
         )
-
-    def _by_part(self) -> dict[str, Any]:
-        """Return the tasks, their macro average and slices, where there are any."""
-        slices = {name: s.rows() for name, s in self.suites.items() if not s.is_task}
-        parts: dict[str, Any] = {} if not slices else {"slices": slices}
-        if self.suite is not None:
-            parts |= {"tasks": self.suite.rows(), "macro": self.suite.facts(self.suite.macro)}
-        return parts
 
     @property
     def noun(self) -> str:
@@ -706,7 +700,6 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
         yield "undecided", f"No system can be ranked by {result.measure(by)}."
     else:
         yield from _leader(result, by)
-        yield from _tested_pairs(result, by)
         yield from _rank_range(result, by)
         if result.tests or result.aggregations[by].low is not None:
             yield "sureness", result.spoken_unit.summary()
@@ -779,23 +772,6 @@ def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list
         if j != i and not np.isnan(ranks[j]) and (not p[j] < result.alpha or system in better)
     }
     return [system for system in result.ranking(by) if system in open_pairs]
-
-
-def _tested_pairs(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say how many pairs are significant."""
-    tiers = result.tiers.get(by)
-    if tiers is None or result.unit.n < FEWEST_UNITS:
-        return
-    test = result.tests[tiers.test]
-    p = np.fmin(test.p_adjusted, test.p_adjusted.T)[np.triu_indices(len(result.systems), 1)]
-    p = p[~np.isnan(p)]
-    if not len(p):
-        yield "undecided", f"No pair of systems could be tested ({TESTS.get(tiers.test)})."
-        return
-    n = int((p < result.alpha).sum())
-    how = f"{TESTS.get(tiers.test, tiers.test)}, {CORRECTIONS.get(test.correction)}"
-    verb = "is" if n == 1 else "are"
-    yield "settled", f"{n:,} of {plural(len(p), 'pair')} {verb} significant ({how})."
 
 
 def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:

@@ -7,7 +7,7 @@ their number, with Satterthwaite's degrees of freedom; errors within a task are 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,7 +29,6 @@ from steelyard.stats.paired.tests import few_units_p, flip_interval, mean_error
 
 TASK = "task"
 _FEW = 50  # units below which an interval inverts the permutation test
-_MOST_ROWS = 60  # that a terminal shows
 #: Formats of the logs of LLM evaluations, whose segments are called items.
 _LLM_LOGS = ("lm-eval", "inspect", "promptfoo", "deepeval", "openai")
 
@@ -182,7 +181,7 @@ class Suite:
             return f"Pooled over all {self.noun}s the lead {verdict} significant; {share}."
         return ""
 
-    def table(self, *, brief: bool = True) -> Table:
+    def table(self) -> Table:
         """Return a row per task, and the macro average in the last one."""
         two = len(self.systems) == 2
         parts = [*self.ordered(), self.macro]
@@ -203,11 +202,8 @@ class Suite:
             columns += [Column(end, digits=digits, importance=7) for end in ("low", "high")]
             columns += [Column("p", mixed=True, importance=8)]
             columns += [Column("p Holm", key="p_adjusted", mixed=True)]
-        cut = frozenset({len(parts) - 1})
-        if brief and len(rows) > _MOST_ROWS:
-            rows, cut = [*rows[: _MOST_ROWS - 1], rows[-1]], frozenset({_MOST_ROWS - 1})
-        note = f"difference: {' minus '.join(self.systems)}" if two else ""
-        return Table("", tuple(columns), tuple(rows), (note,) if note else (), cut)
+        notes = (f"difference: {' minus '.join(self.systems)}",) if two else ()
+        return Table("", tuple(columns), tuple(rows), notes, frozenset({len(parts) - 1}))
 
 
 def suite_of(
@@ -297,6 +293,16 @@ def _macro(parts: Sequence[Part]) -> Part:
     ends = (np.array([lead - half]), np.array([lead + half]))
     low, high = (float(end[0]) for end in paired.agreeing(np.array([lead]), ends, np.array([p])))
     return Part("macro average", n, scores, lead, low, high, p, p, n_units, error, freedom)
+
+
+def by_part(suites: Mapping[str, Suite]) -> dict[str, Any]:
+    """Return tasks, macro average and slices as JSON has them, where there are any."""
+    tasks = suites.get(TASK)
+    slices = {name: suite.rows() for name, suite in suites.items() if suite is not tasks}
+    parts: dict[str, Any] = {"slices": slices} if slices else {}
+    if tasks is not None:
+        parts |= {"tasks": tasks.rows(), "macro": tasks.facts(tasks.macro)}
+    return parts
 
 
 def suites_of(
