@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from steelyard.cli import proposals
 from steelyard.cli.group import SCORES, command
-from steelyard.cli.output import emit, note, shown_progress
+from steelyard.cli.output import emit, shown_progress
 from steelyard.cli.params import (
     FileName,
     InputOptions,
@@ -33,8 +34,8 @@ _UNDECIDED = {"pass": 0, "fail": 3}
     },
     shape=SCORES,
     examples=(
-        "steelyard gate old.csv new.csv --max-loss 0.02",
-        "steelyard gate old.csv new.csv --min-delta 0.01 --summary gate.md",
+        "steelyard gate before.csv after.csv --max-loss 0.02",
+        "steelyard gate before.csv after.csv --min-delta 0.01 --summary gate.md",
     ),
 )
 @click.argument("baseline", type=FileName())
@@ -98,8 +99,7 @@ def gate(
         )
     if summary is not None:
         Path(summary).write_text(result.markdown(), encoding="utf-8")
-    emit(result, [result.table()], output)
-    if summary is not None:
-        note(f"wrote {summary}", output)
+    then = proposals.another("compare", keep={*proposals.READING, "score"})
+    emit(result, [result.table()], output, wrote=[summary] if summary else [], then=then)
     code = result.exit_code
     return _UNDECIDED[undecided] if code == 4 and undecided is not None else code
