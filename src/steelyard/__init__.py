@@ -15,16 +15,18 @@ __version__ = "0.1.0.dev0"
 if TYPE_CHECKING:
     from steelyard import kobe as kobe
     from steelyard import studies as studies
-    from steelyard.comparison.autorank import AutoRanking as AutoRanking
     from steelyard.comparison.card import ByScore as ByScore
     from steelyard.comparison.card import Card as Card
     from steelyard.comparison.card import decide as decide
+    from steelyard.comparison.gate import Gate as Gate
+    from steelyard.comparison.gate import gate as gate
     from steelyard.comparison.logs import BattleComparison as BattleComparison
     from steelyard.comparison.logs import compare_battles as compare_battles
     from steelyard.comparison.options import bt as bt
     from steelyard.comparison.options import elo as elo
     from steelyard.comparison.options import trueskill as trueskill
     from steelyard.comparison.results import Comparison as Comparison
+    from steelyard.comparison.run import AutoRanking as AutoRanking
     from steelyard.comparison.run import compare as compare
     from steelyard.comparison.run import compare_scores as compare_scores
     from steelyard.core.decision import Decision as Decision
@@ -70,7 +72,7 @@ if TYPE_CHECKING:
     from steelyard.stats.metametrics.accuracy import spa as spa
 
 _HOME = {
-    "AutoRanking": "steelyard.comparison.autorank",
+    "AutoRanking": "steelyard.comparison.run",
     "BattleComparison": "steelyard.comparison.logs",
     "BattleLog": "steelyard.data.judgements",
     "BenchmarkResult": "steelyard.metaevaluation.benchmark.run",
@@ -82,6 +84,7 @@ _HOME = {
     "Decision": "steelyard.core.decision",
     "DriftReport": "steelyard.judging.drift",
     "EvalSet": "steelyard.data.evalset",
+    "Gate": "steelyard.comparison.gate",
     "HumanScores": "steelyard.human.results",
     "JudgeReport": "steelyard.judging.report",
     "LabelPlan": "steelyard.judging.plan",
@@ -106,6 +109,7 @@ _HOME = {
     "demo_set": "steelyard.demo.embedded",
     "elo": "steelyard.comparison.options",
     "esa": "steelyard.human.options",
+    "gate": "steelyard.comparison.gate",
     "human_scores": "steelyard.human.run",
     "judge": "steelyard.judging.report",
     "judge_bias": "steelyard.judging.bias",

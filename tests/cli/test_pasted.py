@@ -106,6 +106,9 @@ def folder(tmp_path_factory) -> Path:
     count = len((made / "source.de").read_text(encoding="utf-8").splitlines())
     for system in ("Kaolin", "Basalt"):
         (made / f"{system}.comet").write_text("0.5\n" * count)
+    for name, shift in (("before.csv", 0), ("after.csv", 0.01)):
+        lines = [f"{k},{k % 7 + shift * (k % 3)}" for k in range(60)]
+        (made / name).write_text("\n".join(["item,acc", *lines]) + "\n")
     program = made / "my-metric"
     program.write_text(
         f"#!{sys.executable}\nimport sys\nfor x in open(sys.argv[2]): print(len(x))\n"

@@ -10,7 +10,7 @@ import pytest
 
 import steelyard as sy
 from steelyard.cli.main import run
-from steelyard.comparison.autorank import AutoRanking
+from steelyard.comparison.run import AutoRanking
 from steelyard.core.errors import UsageError
 from steelyard.stats.autorank import autorank
 

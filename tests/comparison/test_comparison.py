@@ -17,7 +17,7 @@ import steelyard as sy
 from steelyard.cli.main import run
 from steelyard.comparison import options, rankings, tests
 from steelyard.comparison.card import decide
-from steelyard.comparison.run import compare, compare_each, swaying_segments
+from steelyard.comparison.run import compare, compare_each
 from steelyard.core.errors import UsageError
 from steelyard.core.rng import generator
 from steelyard.core.table import dumps
@@ -217,20 +217,6 @@ def test_a_ranking_against_the_chosen_test_is_a_warning():
     assert any("mean ranks B above A, but by sign A is better" in w for w in found.warnings)
 
 
-def test_segments_that_sway_the_mean():
-    assert swaying_segments(np.array([1.0, -1.0])) == []
-    assert swaying_segments(np.array([3.0, NAN, 2.0, -4.0])) == [0]
-    rng = np.random.default_rng(0)
-    a = rng.normal(0, 1, 60)
-    b = a - 0.5
-    b[7] += 100
-    found = compare(make([a, b]), by=["mean", "bt"], intervals=None)
-    why = found.diagnosis["disagreements"][0]
-    assert why["ahead"] == {"mean": "B", "bt": "A"}
-    assert why["swaying_segments"] == ["7"]
-    assert any("rankings disagree on the best system" in w for w in found.warnings)
-
-
 @given(arrays(np.float64, (2, 7), elements=st.integers(0, 9).map(float)), st.integers(0, 99))
 def test_resampled_medians_by_hand(scores, seed):
     counts = np.random.default_rng(seed).multinomial(7, [1 / 7] * 7, size=4).astype(float)
@@ -398,8 +384,6 @@ def test_cards_show_human_terms_and_texts():
         outputs={s: tuple(f"{s} {i}" for i in range(40)) for s in es.systems},
     )
     card = decide(es, ("A", "B"), "m", human="mqm")
-    assert card.human is not None
-    assert card.human["n_segments"] == 30
     worst = card.regressions[0]
     assert worst.outputs == (f"A {worst.segment}", f"B {worst.segment}")
 

@@ -60,9 +60,6 @@ def test_negating_a_score_and_its_direction_negates_numbers_alone(values, seed):
         same(less.tests[name].p, test.p)
     assert less.tiers == more.tiers
     assert less.ranking("mean") == more.ranking("mean")
-    same(less.effects["superiority"], more.effects["superiority"])
-    same(less.effects["standardised_difference"], -more.effects["standardised_difference"])
-    assert more.diagnosis["disagreements"] == less.diagnosis["disagreements"]
 
 
 @settings(max_examples=12)

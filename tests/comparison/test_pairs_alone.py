@@ -134,18 +134,3 @@ def test_wilcoxon_can_prefer_who_loses_most_segments():
     scores = np.stack([gap, np.zeros(100)])
     assert wilcoxon_test(scores, alternative="greater").p[0, 1] < 0.05
     assert sign_test(scores, alternative="less").p[0, 1] < 0.05
-
-
-def test_what_the_pairing_is_worth_is_told():
-    rng = np.random.default_rng(0)
-    values = 3 * rng.normal(size=200) + rng.normal(size=(4, 200))
-    found = compare(make(values), by="mean", intervals=None)
-    pairing = found.diagnosis["pairing"]
-    assert pairing["correlation"] == pytest.approx(0.9, abs=0.03)
-    assert pairing["unpaired_needs"] == pytest.approx(10, rel=0.25)
-    told = [note for note in found.notes if note.startswith("pairing: two systems correlate by")]
-    assert len(told) == 1
-    alone = compare(make(values[:1]), by="mean", intervals=None)
-    assert alone.diagnosis["pairing"] is None
-    flat = compare(make(np.ones((2, 5))), by="mean", intervals=None)
-    assert flat.diagnosis["pairing"] is None

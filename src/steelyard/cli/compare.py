@@ -72,10 +72,19 @@ _WARNINGS = 3  # that a terminal shows without --details
 _OF_THE_CARD = frozenset(("power",))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
-    ("by", "autorank", "tests", "alternative", "correction", "pairwise", *RankOptions.declared())
+    (
+        "by",
+        "autorank",
+        "slices",
+        "tests",
+        "alternative",
+        "correction",
+        "pairwise",
+        *RankOptions.declared(),
+    )
 )
 # Without these, two systems are compared on the card.
-_OF_RANKINGS = (*_NOT_ON_THE_CARD, "intervals", "plot")
+_OF_RANKINGS = (*_NOT_ON_THE_CARD, "slices", "intervals", "plot")
 # AutoRank has intervals, and no tests of pairs.
 _NOT_OF_SEVERAL = frozenset(
     (
@@ -92,7 +101,7 @@ _NOT_OF_SEVERAL = frozenset(
 
 @command(
     headings={
-        "What to compare": "score pair power pass_k",
+        "What to compare": "score pair slices power pass_k",
         "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
         "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
@@ -112,6 +121,7 @@ _NOT_OF_SEVERAL = frozenset(
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
+@from_fields(CompareOptions, "slices")
 @from_fields(CardOptions, "power")
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
@@ -271,10 +281,13 @@ def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:
 
 def _only_two(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the systems, the better one first, if these are two and no ranking is asked for."""
+    from steelyard.comparison.suites import tasks_of
     from steelyard.stats.arrays import row_means
 
     names = _scores(es, settings)
     if es.n_systems != 2 or not names or any(map(given, _OF_RANKINGS)):
+        return None
+    if any(len(tasks_of(es, name)) > 1 for name in names):
         return None
     first, second = row_means(es[names[0]].oriented)
     return es.systems[::-1] if second > first else es.systems
@@ -289,8 +302,8 @@ def _of_scores(
 ) -> _Answer:
     """Compare by scores: two systems on their card, others by one score, by each, or by all."""
     from steelyard.comparison import run
-    from steelyard.comparison.autorank import rank_together
     from steelyard.comparison.rankings import is_binary
+    from steelyard.comparison.run import rank_together
 
     names, tests = _scores(es, settings), settings["tests"]
     if pair is not None:
@@ -352,7 +365,7 @@ def _of_log(
     inputs.only_rows_and_columns()
     if settings["tests"] not in (None, ("sign",)):
         raise UsageError("--battles LOG: pairs are tested by --tests sign only")
-    for option in ("score", "pair", "power", "tolerance"):
+    for option in ("score", "pair", "slices", "power", "tolerance"):
         if given(option):
             instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
             raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")

@@ -28,6 +28,7 @@ _CLI = "steelyard.cli"
 #: name: (module:function, one line of help); modules load only when their command is called.
 COMMANDS = {
     "compare": (f"{_CLI}.compare:compare", "Is A better than B, and how sure are we?"),
+    "gate": (f"{_CLI}.gate:gate", "May this change ship: pass, fail, undecided?"),
     "meta": (f"{_CLI}.meta:meta", "Which metric can you trust?"),
     "judge": (f"{_CLI}.judge:judge", "Which LLM judge can you trust?"),
     "human": (f"{_CLI}.human:human", "What do these raw ratings say?"),

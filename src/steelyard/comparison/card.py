@@ -2,10 +2,6 @@
 
 Differences are the first system minus the second, in the score's own numbers; inside this module
 scores are oriented so that more is better, and :meth:`Pair.reading` turns results back.
-
-Three readings of one difference are on the card, since none implies another (Proposition 1 of
-Peyrard et al., 2021): the mean prefers the larger mean, the median the larger median, and
-Bradley-Terry the system for which the median of the differences is positive.
 """
 
 from __future__ import annotations
@@ -13,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, Literal, NamedTuple
@@ -26,12 +22,12 @@ from steelyard.comparison.results import (
     CORPUS,
     LEVEL,
     PROPORTION,
-    SENTENCES,
     Comparison,
     agreeing_ends,
     decision_words,
     number,
 )
+from steelyard.comparison.suites import item_noun
 from steelyard.comparison.tests import proportion_interval
 from steelyard.core.decision import Decision, shown_interval, shown_p
 from steelyard.core.display import (
@@ -55,12 +51,12 @@ from steelyard.data.overview import direction_warnings
 from steelyard.data.units import UnitEffect, Units, units_of
 from steelyard.formats.load import Source, as_evalset
 from steelyard.metaevaluation.data import curve_of_set
-from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means, same_digits
+from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.curves import CURVES, AgreementCurve
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
-from steelyard.stats.paired.tests import FEW_UNITS, agreeing, error_note, flip_interval, t_interval
+from steelyard.stats.paired.tests import FEW_UNITS, agreeing, error_note, flip_interval
 from steelyard.stats.permutation.corpus import (
     CorpusStatistics,
     bootstrap_scores,
@@ -69,25 +65,17 @@ from steelyard.stats.permutation.corpus import (
 )
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
-from steelyard.stats.resampling.bootstrap import bootstrap_medians
 from steelyard.stats.strength.wins import win_counts
 
 _REGRESSIONS = 5  # segments that are listed, and of these on a terminal
 _SHOWN_REGRESSIONS = 3
 _MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
-_DRAWS, _CELLS = 2_000, 4_000_000  # resamples behind medians, cells of them held at a time
 _NAN = math.nan
 _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a scale up to 100
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
-#: Readings of a difference: their keys in JSON, and what they go by.
-_READINGS = {
-    "difference_of_means": "means",
-    "difference_of_medians": "medians",
-    "median_of_differences": "the median of differences",
-}
 _SAME_IN_JSON = (
     "score", "pair", "n_segments", "higher_is_better", "of", "means", "difference", "ci",
-    "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict", "human",
+    "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict",
     "warnings",
 )  # fmt: skip
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
@@ -105,18 +93,6 @@ class Reading(NamedTuple):
         shown, interval = shown_interval(self.value, *self.ci)
         plus = "+" if self.value > 0 else ""
         return f"{plus}{shown} ({'no interval' if np.isnan(self.ci).any() else interval})"
-
-
-class Readings(NamedTuple):
-    """The differences of means and of medians, and the median of differences."""
-
-    of: tuple[Reading, Reading, Reading]
-    sentence: str = ""  # where two of them prefer different systems
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints."""
-        values = {name: r._asdict() for name, r in zip(_READINGS, self.of, strict=True)}
-        return {**values, "disagree": bool(self.sentence)}
 
 
 class Regression(NamedTuple):
@@ -230,9 +206,7 @@ class Card(Result):
     needed: int | None
     power: float
     unit: UnitEffect
-    readings: Readings
     regressions: tuple[Regression, ...] = ()
-    human: dict[str, Any] | None = None
     worth: AgreementCurve | None = None  # of differences by the score, to human raters
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -246,9 +220,14 @@ class Card(Result):
     def verdict(self) -> str:
         """Which system is better, or that it is too close to call."""
         if not (self.wins or self.losses):
-            return f"{self.pair[0]} and {self.pair[1]} tie on every segment."
+            return f"{self.pair[0]} and {self.pair[1]} tie on every {self.noun}."
         references = () if self.source is None else tuple(self.source.segments.references)
         return decision_words(self.decision, references)
+
+    @property
+    def noun(self) -> str:
+        """What segments are called: ``item`` in LLM evaluations."""
+        return "segment" if self.source is None else item_noun(self.source)
 
     def lead(self) -> Decision:
         """Return the decision, as comparisons of all systems do."""
@@ -272,11 +251,6 @@ class Card(Result):
         yield "undecided" if open_question else "settled", self.verdict
         if open_question and self._powered:
             yield "undecided", self._power_sentence()
-        if self.readings.sentence:
-            yield "undecided", self.readings.sentence
-        if self.human is not None and not math.isnan(self.human["difference"]):
-            name, difference = self._human_row(self.human)
-            yield "sureness", f"By {name} the difference is {difference}."
         if self.worth is not None:
             at = self.worth.at(self.difference)
             if not any(math.isnan(at[name]) for name in ("agree", "low", "high")):
@@ -296,7 +270,7 @@ class Card(Result):
             return f"The power for a difference this large is {self.power:.0%} or more already."
         count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
         here = f"{self.power:.0%} power; there are {self.n_segments:,}"
-        return f"A difference this large would take {count} segments ({here})."
+        return f"A difference this large would take {count} {self.noun}s ({here})."
 
     def __repr__(self) -> str:
         a, b = (named([name]) for name in self.pair)
@@ -320,7 +294,6 @@ class Card(Result):
             "n_pairs": self.decision.n_pairs,
             "standardised_difference": self.effect,
             "segments_needed": self.needed,
-            "readings": self.readings.to_dict(),
             "worth": None if self.worth is None else _worth_facts(self.worth, self.difference),
             "regressions": [regression._asdict() for regression in self.regressions],
             **origin(self.provenance),
@@ -360,23 +333,16 @@ class Card(Result):
         if self._powered:
             count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
             text = f"{count} (there are {self.n_segments:,})"
-            rows.append((f"segments for {100 * self.power:.0f}% power", text))
-        if self.human is not None:
-            rows.append(self._human_row(self.human))
+            rows.append((f"{self.noun}s for {100 * self.power:.0f}% power", text))
         for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
             scores = "{:.4g}, {:.4g}".format(*regression.scores)
             rows.append((f"{self.decision.leader} loses most: {regression.segment}", scores))
         notes = []
         if not brief:
-            notes = [self.readings.sentence, self.unit.sentence()]
+            notes = [self.unit.sentence()]
             notes += [] if self.worth is None else [self.worth.sentence(self.difference)]
         columns = (Column("decision"), Column("value"))
         return Table("", columns, tuple(rows), tuple(note for note in notes if note))
-
-    def _human_row(self, human: Mapping[str, Any]) -> tuple[str, str]:
-        lower = "" if human["higher_is_better"] else ", lower is better"
-        shown = str(Reading(human["difference"], tuple(human["ci"])))
-        return f"human ratings ({human['score']}{lower})", shown
 
     def _shown_p_values(self) -> str:
         if math.isnan(self.p):
@@ -387,9 +353,6 @@ class Card(Result):
     def _detail_rows(self, by: str) -> Iterator[tuple[str, str]]:
         a, b = self.pair
         if self.two_by_two is None:  # medians of scores that are 0 or 1 say nothing
-            of = f" ({SENTENCES})" if self.of == CORPUS else ""
-            yield f"difference of medians{of}", str(self.readings.of[1])
-            yield f"median of differences{of}", str(self.readings.of[2])
             wins = f"p of wins (sign{by})"
         else:
             yield f"1 by both, {a} alone, {b} alone, neither", ", ".join(map(str, self.two_by_two))
@@ -399,7 +362,7 @@ class Card(Result):
         if not math.isnan(self.probability):
             share = f"{100 * self.probability:.1f}%"
             yield f"resampled test sets in which {a} is better", share
-        yield f"chance that {a} wins a segment", f"{100 * self.superiority:.1f}%"
+        yield f"chance that {a} wins one {self.noun}", f"{100 * self.superiority:.1f}%"
         size = "undefined (no spread)" if math.isnan(self.effect) else f"{self.effect:+.3f}"
         yield "difference in standard deviations", size
 
@@ -516,9 +479,9 @@ def decide(
     score
         Which score; may be left out if there is only one.
     human
-        A human score, to show the same difference in human terms. What a difference is worth to
-        human raters is measured on it where eight systems or more have it, else taken from a
-        reference for BLEU, chrF, TER (of the corpus), EED and CharacTER.
+        A human score, on which the worth of a difference to human raters is measured where eight
+        systems or more have it; else it is taken from a reference for BLEU, chrF, TER (of the
+        corpus), EED and CharacTER.
     alpha, power
         Level of the tests; power at which the segments needed are counted.
     unit
@@ -565,7 +528,7 @@ def decide(
     drawn = drawn[~np.isnan(drawn)] if two.units.n > 1 else np.empty(0)
     wins, losses = int((gap > 0).sum()), int((gap < 0).sum())
     needed = _needed(added, two, options, stream)
-    warnings = [*_warnings(es, two, sign * means), *error_note(error)]
+    warnings = [*_warnings(es, two), *error_note(error)]
     if p < options.alpha and (wins - losses) * lead < 0:
         warnings.append("the mean and the number of wins point in different directions")
     settings = {"score": two.score, "pair": ",".join(pair), "unit": two.units.name,
@@ -593,9 +556,7 @@ def decide(
         needed=needed,
         power=options.power,
         unit=two.units.effect(alone),
-        readings=_readings(two, difference, counts, level),
-        regressions=tuple(_regressions(es, two, lead)),
-        human=None if options.human is None else _in_human_terms(es, options.human, two, counts),
+        regressions=tuple(regressions(es, two, lead)),
         worth=worth,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=provenance,
@@ -672,36 +633,6 @@ def _inverted(two: Pair, added: Floats, lead: float, p: float) -> Reading:
     return two.reading(lead, float(low[0]), float(high[0]))
 
 
-def _readings(two: Pair, of_means: Reading, counts: Floats, level: float) -> Readings:
-    """Take the medians beside the difference of means, from the first 2,000 resamples."""
-    rows = np.stack([*two.both, two.gap])
-    middle = bootstrap.row_medians(rows)
-    apart = np.array([middle[0] - middle[1], middle[2]])
-    values = beyond_rounding(apart, float(np.abs(two.both).max()))  # rounding prefers nobody
-    drawn = np.full((1, 3), _NAN)
-    if not math.isnan(level):
-        step, some = max(1, _CELLS // rows.shape[1]), counts[:_DRAWS]
-        parts = [bootstrap_medians(rows, some[k : k + step]) for k in range(0, len(some), step)]
-        drawn = np.concatenate(parts)
-    readings = (
-        of_means,
-        two.resampled(float(values[0]), drawn[:, 0] - drawn[:, 1], level),
-        two.resampled(float(values[1]), drawn[:, 2], level),
-    )
-    return Readings(readings, _disagreement(readings, two))
-
-
-def _disagreement(readings: Sequence[Reading], two: Pair) -> str:
-    """Say which reading prefers which system, if two of them prefer different systems."""
-    sides: dict[str, list[str]] = {}
-    for what, reading in zip(_READINGS.values(), readings, strict=True):
-        if reading.value > 0 or reading.value < 0:
-            preferred = two.pair[0] if reading.value * two.sign > 0 else two.pair[1]
-            sides.setdefault(preferred, []).append(what)
-    parts = [f"{name} is ahead by {all_of(what)}" for name, what in sides.items()]
-    return f"{'; '.join(parts)}." if len(parts) > 1 else ""
-
-
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
     """Count segments that both, only the first, only the second, and neither has right."""
     first, second = both == 1
@@ -721,27 +652,22 @@ def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Gener
     return None if needed is None else int(np.ceil(needed * len(added) / len(sums)))
 
 
-def _warnings(es: EvalSet, two: Pair, means: Floats) -> Iterator[str]:
+def _warnings(es: EvalSet, two: Pair) -> Iterator[str]:
     yield from (*es.notes, *direction_warnings(two.score, two.table), *two.units.warnings)
-    official = None if two.statistics is not None else two.table.system_scores
-    if official is not None:
-        official = official[two.rows]
-        if not (np.isnan(official).any() or same_digits(official, means)):
-            text = (
-                "means of segment scores are compared, which the official system scores of "
-                f"'{two.score}' ({official[0]:.4g}, {official[1]:.4g}) are not"
-            )
-            turned = np.subtract(*official) * np.subtract(*means) < 0
-            yield text + ("; these order the two the other way" if turned else "")
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
+    yield from lacking(two)
+
+
+def lacking(two: Pair) -> Iterator[str]:
+    """Warn of segments that only one of two systems has."""
     scored = ~np.isnan(two.table.values[two.rows]).all(axis=0)
     alone = int((scored & ~two.shared).sum())
     if alone:
         yield f"{alone:,} segments that only one of the two has were excluded"
 
 
-def _regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
+def regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
     """Return the segments on which the system that is ahead loses most."""
     loss = two.gap if lead >= 0 else -two.gap
     positions = np.flatnonzero(two.shared)
@@ -753,25 +679,6 @@ def _regressions(es: EvalSet, two: Pair, lead: float) -> Iterator[Regression]:
         source = None if es.segments.sources is None else es.segments.sources[s]
         a, b = (es.outputs[name][s] if name in es.outputs else None for name in two.pair)
         yield Regression(es.segments.ids[s], (first, second), source, (a, b))
-
-
-def _in_human_terms(es: EvalSet, human: str, two: Pair, counts: Floats) -> dict[str, Any]:
-    """Return the same difference by human ratings, on the segments that have them for both."""
-    gap = np.subtract(*es[human].values[two.rows][:, two.shared])
-    if np.isnan(gap).all():
-        raise UsageError(f"no segment has a '{human}' score of both systems")
-    low, high = np.full((2, 1), _NAN)
-    if two.units.n >= FEW_UNITS:
-        low, high = bootstrap.interval(bootstrap.bootstrap_means(gap[None, :], counts), two.level())
-    elif two.units.n > 1:
-        low, high = t_interval(gap[None, :], two.blocks, LEVEL)
-    return {
-        "score": human,
-        "higher_is_better": es[human].higher_is_better,
-        "difference": float(np.nanmean(gap)),
-        "ci": [float(low[0]), float(high[0])],
-        "n_segments": int((~np.isnan(gap)).sum()),
-    }
 
 
 def _worth(

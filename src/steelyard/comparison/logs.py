@@ -221,10 +221,9 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     if sample.n == 1:
         warnings.append("one system: there is nothing to compare it with")
     rankings = {by: with_intervals(ranked, sample.level) for by, ranked in drawn.items()}
-    effects: dict[str, Floats] = {}
     if tests and sample.n <= MOST_SHOWN:
         table = battles.pairs.tables()
-        effects["superiority"] = share = win_share(table)
+        share = win_share(table)
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
         if "bt" in rankings:
             notes.append(tie_note(table, options.ties))
@@ -246,7 +245,6 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         aggregations=rankings,
         tests=tests,
         tiers=tiers,
-        effects=effects,
         notes=tuple(notes),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of("compare", settings, inputs, rng, options),

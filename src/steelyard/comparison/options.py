@@ -264,6 +264,13 @@ class CompareOptions(_Both):
         choices=(*TESTS, "all"),
     )
 
+    slices: tuple[str, ...] = names(
+        (),
+        "Compare also by each value of these columns, and warn where one reverses the whole.",
+        flag="--slice",
+        metavar="COL,...",
+    )
+
     def __post_init__(self) -> None:
         if self.by is not None:
             object.__setattr__(self, "by", self._take_rankings(self.by))

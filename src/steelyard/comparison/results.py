@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from steelyard.core.decision import FEWEST_UNITS, Decision, first_place, rests_on, too_close
+from steelyard.core.decision import Decision, first_place, rests_on, too_close
 from steelyard.core.display import (
     RankingRow,
     Record,
@@ -41,9 +41,11 @@ from steelyard.stats.strength.bradleyterry import Strengths
 
 if TYPE_CHECKING:
     from steelyard.comparison.board import Board
+    from steelyard.comparison.suites import Suite
 
 LEVEL = 0.95  # of all intervals
 MOST_SHOWN = 300  # systems up to which every pair gets intervals and a row in a report
+ACCURACY = "accuracy"  # what a proportion is called in LLM evaluations
 CORPUS, SENTENCES, PROPORTION = "corpus score", "sentence scores", "proportion"  # what is ranked by
 RANKINGS = {
     "mean": "mean",
@@ -283,7 +285,6 @@ class RankedSystems(Result):
     aggregations: Mapping[str, Ranked]
     tests: Mapping[str, PairTest]
     tiers: Mapping[str, Tiers]
-    effects: Mapping[str, Floats] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
@@ -313,15 +314,26 @@ class RankedSystems(Result):
 
         return board_of(self, None, None) if self.aggregations else None
 
+    @property
+    def noun(self) -> str:
+        """What segments are called: ``item`` in LLM evaluations."""
+        return SEGMENT
+
+    @property
+    def spoken_unit(self) -> UnitEffect:
+        """The unit with the name that segments have in sentences."""
+        return replace(self.unit, name=self.noun) if self.unit.name == SEGMENT else self.unit
+
     def called(self, by: str) -> str:
         """Name a ranking in a sentence: the mean of 0 and 1 is a proportion, of BLEU no mean."""
         of = self.aggregations[by].of
-        return of if of in (CORPUS, PROPORTION) else RANKINGS.get(by, by)
+        of = ACCURACY if of == PROPORTION and self.noun != SEGMENT else of
+        return of if of in (CORPUS, PROPORTION, ACCURACY) else RANKINGS.get(by, by)
 
     def shown(self, by: str) -> str:
         """Return the name of a ranking in tables and figures: ``corpus`` where it is that."""
-        of = self.aggregations[by].of
-        return {CORPUS: "corpus", PROPORTION: PROPORTION}.get(of or "", by)
+        share = ACCURACY if self.noun != SEGMENT else PROPORTION
+        return {CORPUS: "corpus", PROPORTION: share}.get(self.aggregations[by].of or "", by)
 
     def ranking(self, by: str) -> list[str]:
         """Return the systems from best to worst; those without a rank come last, by name."""
@@ -389,7 +401,7 @@ class RankedSystems(Result):
             "n_pairs": n_pairs,
             "correction": _SHORT_CORRECTIONS.get(test.correction, "") if test else "",
             "test": TESTS.get(tiers.test, tiers.test) if tiers else "",
-            "unit": "run" if self.unit.name[0].isdecimal() else self.unit.name,
+            "unit": "run" if self.unit.name[0].isdecimal() else self.spoken_unit.name,
             "n_units": self.unit.n,
             "level": LEVEL,
             "alpha": self.alpha,
@@ -477,7 +489,6 @@ class RankedSystems(Result):
             "aggregations": {k: v.to_dict(self.systems) for k, v in self.aggregations.items()},
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
-            "effects": dict(self.effects),
             "unit": self.unit.to_dict(),
             "board": plain(self.board()),
         }
@@ -550,7 +561,7 @@ class RankedSystems(Result):
         return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
 
     def _table_notes(self) -> tuple[str, ...]:
-        notes = [self.size(), self.unit.sentence()]
+        notes = [self.size(), self.spoken_unit.sentence()]
         if self.tiers:
             tests = (f"{self.shown(by)} by {by_test(t.test)}" for by, t in self.tiers.items())
             notes.append(f"tiers at {self.alpha:g}: {', '.join(tests)}")
@@ -594,8 +605,7 @@ class Comparison(RankedSystems):
 
     Rankings are there; tests, tiers, effects, notes and warnings are computed when they are first
     read. Numbers are those of the score itself, also where less is better (``higher_is_better``);
-    ranks count from the best. ``effects`` of who is better (``superiority``, ``cliffs_delta``) are
-    that of the row, whatever the direction.
+    ranks count from the best.
     """
 
     score: str
@@ -606,21 +616,44 @@ class Comparison(RankedSystems):
     unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
     tests: Mapping[str, PairTest] = lazy_field()
     tiers: Mapping[str, Tiers] = lazy_field()
-    effects: Mapping[str, Floats] = lazy_field()
-    diagnosis: Mapping[str, Any] = lazy_field()
     notes: tuple[str, ...] = lazy_field(())
     warnings: tuple[str, ...] = lazy_field(())
     provenance: Provenance | None = lazy_field(None)  # noqa: RUF009
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
+    suites: Mapping[str, Suite] = field(default_factory=dict)  # by task, and by slices
+
+    @property
+    def suite(self) -> Suite | None:
+        """The systems by task, where the set has several; its macro average is the headline."""
+        return self.suites.get("task")
+
+    def words(self) -> Summary:
+        """Return who is best, what stays open, how sure that is; of a suite by tasks."""
+        if self.suite is None:
+            return RankedSystems.words(self)
+        pooled = self.suite.pooled_sentence(self.lead())
+        verdict, *more = (text for text in (*self.suite.answer(), pooled) if text)
+        settled = len(self.systems) != 2 or self.suite.decision().significant
+        kind: Literal["settled", "undecided"] = "settled" if settled else "undecided"
+        more.append(self.spoken_unit.summary())
+        return Summary.of([(kind, verdict), *(("sureness", text) for text in more)])
+
+    def pieces(self) -> list[Table | str]:
+        """Return the leaderboard, or the table by task or slice, as a terminal shows it."""
+        tables: list[Table | str] = [suite.table() for suite in self.suites.values()]
+        board = self.suite is None and (len(self.systems) != 2 or not tables)
+        return [*(RankedSystems.pieces(self) if board else []), *tables]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints."""
+        from steelyard.comparison.suites import by_part  # which imports this module
+
         return self.json_with(
             score=self.score,
             n_scored=dict(zip(self.systems, self.n_scored, strict=False)),
             over_all=self.over_all,
             higher_is_better=self.higher_is_better,
-            diagnosis=dict(self.diagnosis),
+            **by_part(self.suites),
         )
 
     def board(self) -> Board | None:
@@ -634,6 +667,13 @@ class Comparison(RankedSystems):
         return board_of(self, None, scores)
 
     @property
+    def noun(self) -> str:
+        """What segments are called: ``item`` in LLM evaluations."""
+        from steelyard.comparison.suites import item_noun  # which imports this module
+
+        return SEGMENT if self.source is None else item_noun(self.source)
+
+    @property
     def references(self) -> tuple[str, ...]:
         """Names of human references among the systems."""
         return () if self.source is None else tuple(self.source.segments.references)
@@ -641,13 +681,13 @@ class Comparison(RankedSystems):
     def measure(self, by: str) -> str:
         """Return in words what a ranking goes by."""
         if self.over_all is not None:
-            size = f"the {plural(self.n_segments, 'segment')} that all systems have"
+            size = f"the {plural(self.n_segments, self.noun)} that all systems have"
         elif self.uneven:
-            size = f"the segments that each has ({self._counts()})"
+            size = f"the {self.noun}s that each has ({self._counts()})"
         elif self.unit.name[0].isdecimal() or self.unit.name == SEGMENT:
-            size = plural(self.n_segments, "segment")
+            size = plural(self.n_segments, self.noun)
         else:
-            size = rests_on(self.n_segments, "segment", (self.unit.n, self.unit.name))
+            size = rests_on(self.n_segments, self.noun, (self.unit.n, self.unit.name))
         return f"{self.called(by)} {self.score} over {size}"
 
     @property
@@ -661,7 +701,7 @@ class Comparison(RankedSystems):
 
     def size(self) -> str:
         """Return in words what was compared."""
-        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
+        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, self.noun)}"
         each = f" ({self._counts()} of each system)" if self.uneven else ""
         return f"score {self.score}: {size}{each}"
 
@@ -680,10 +720,9 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
         yield "undecided", f"No system can be ranked by {result.measure(by)}."
     else:
         yield from _leader(result, by)
-        yield from _tested_pairs(result, by)
         yield from _rank_range(result, by)
         if result.tests or result.aggregations[by].low is not None:
-            yield "sureness", result.unit.summary()
+            yield "sureness", result.spoken_unit.summary()
 
 
 def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
@@ -701,7 +740,7 @@ def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
     if ahead:
         better = result.better_by_test(by, top[0])
         how = f"better by {by_test(tiers.test)}" if better and tiers else "ahead"
-        where = " on the segments that both have" if result.uneven else ""
+        where = f" on the {result.noun}s that both have" if result.uneven else ""
         verb = "is" if len(ahead) == 1 else "are"
         text = f"{all_of(ahead)} {verb} {how}{where}: ranking and test disagree"
         yield "settled", ranks_first
@@ -755,23 +794,6 @@ def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list
     return [system for system in result.ranking(by) if system in open_pairs]
 
 
-def _tested_pairs(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say how many pairs are significant."""
-    tiers = result.tiers.get(by)
-    if tiers is None or result.unit.n < FEWEST_UNITS:
-        return
-    test = result.tests[tiers.test]
-    p = np.fmin(test.p_adjusted, test.p_adjusted.T)[np.triu_indices(len(result.systems), 1)]
-    p = p[~np.isnan(p)]
-    if not len(p):
-        yield "undecided", f"No pair of systems could be tested ({TESTS.get(tiers.test)})."
-        return
-    n = int((p < result.alpha).sum())
-    how = f"{TESTS.get(tiers.test, tiers.test)}, {CORRECTIONS.get(test.correction)}"
-    verb = "is" if n == 1 else "are"
-    yield "settled", f"{n:,} of {plural(len(p), 'pair')} {verb} significant ({how})."
-
-
 def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
     """Say where the best system may rank."""
     ranked, top = result.aggregations[by], result.best(by)[:1]
@@ -803,28 +825,3 @@ def by_test(test: str) -> str:
 def called_rankings(result: RankedSystems) -> str:
     """List the rankings of a comparison."""
     return all_of([result.called(name) for name in result.aggregations])
-
-
-def disagreements(result: Comparison) -> list[str]:
-    """Explain, pair by pair, where rankings order two systems differently."""
-    lines = []
-    for pair in result.diagnosis.get("disagreements", []):
-        a, b = pair["pair"]
-        sides: dict[str | None, list[str]] = {}
-        for name, ahead in pair["ahead"].items():
-            sides.setdefault(ahead, []).append(result.called(name))
-        level = f", level by {all_of(sides[None])}" if None in sides else ""
-        text = (
-            f"{a} is ahead of {b} by {all_of(sides[a])}, behind by {all_of(sides[b])}{level}. "
-            f"{a} wins {plural(pair['wins'], 'segment')}, loses {pair['losses']:,} and ties "
-            f"{pair['ties']:,}."
-        )
-        if pair["n_swaying"]:
-            mean = result.aggregations.get("mean")
-            what = "corpus scores" if mean is not None and mean.of == CORPUS else "means"
-            segments = (
-                f"{plural(pair['n_swaying'], 'segment')} ({all_of(pair['swaying_segments'])})"
-            )
-            text += f" Without {segments} the {what} would change order."
-        lines.append(text)
-    return lines

@@ -12,8 +12,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from steelyard.comparison.autorank import AutoRanking, rank_together
 from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import (
     AUTORANK,
@@ -30,6 +30,7 @@ from steelyard.comparison.rankings import (
     Sample,
     check_segments,
     compared,
+    lead,
     mean_scores,
     rating_note,
     resampled,
@@ -38,17 +39,22 @@ from steelyard.comparison.rankings import (
     with_intervals,
 )
 from steelyard.comparison.results import (
+    ACCURACY,
     CORPUS,
     LEVEL,
     MOST_SHOWN,
     PROPORTION,
+    RANKINGS,
     SENTENCES,
     Comparison,
     PairTest,
     Ranked,
+    RankedSystems,
     Tiers,
     by_name,
+    number,
 )
+from steelyard.comparison.suites import Suite, item_noun, suites_of
 from steelyard.comparison.tests import (
     TESTS,
     Question,
@@ -66,20 +72,24 @@ from steelyard.core.options import check_names, keywords
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
-from steelyard.core.text import listed
-from steelyard.data.evalset import EvalSet
+from steelyard.core.table import Column, Table
+from steelyard.core.text import all_of, listed, plural
+from steelyard.core.warnings import TypedWarning
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.overview import direction_warnings
+from steelyard.data.selection import need_moments
+from steelyard.data.units import Units, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Counts, Floats, median, same_digits
+from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.autorank import EPSILON, autorank, bootstrap_autorank, scale_of
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
-from steelyard.stats.spread import pairing_strength
 from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
 _MOST_STRENGTHS = 60  # systems beyond which resampled strengths take seconds
-_NAMED = 5  # segments that are listed at most
 
 
 def compare(  # noqa: PLR0913 - every option has a default
@@ -193,8 +203,12 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     if few:
         shares = {by: parts.superiority for by, ranked in rankings.items() if not ranked.average}
         rankings |= {by: replace(rankings[by], alone=share) for by, share in shares.items()}
+    settings: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
+    settings["of"] = ACCURACY if data.binary and item_noun(es) == "item" else chosen
+    suites = suites_of(es, chosen, data.systems, options.slices, **settings)
     return Comparison(
         score=chosen,
+        suites=suites,
         systems=data.systems,
         n_segments=data.n_segments,
         n_scored=n_scored,
@@ -203,10 +217,8 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         unit=lazy(lambda: data.units.effect(data.additive())),
         tests=lazy(lambda: parts.tests),
         tiers=lazy(lambda: parts.tiers),
-        effects=lazy(parts.effects),
-        diagnosis=lazy(parts.diagnosis),
         notes=lazy(parts.notes),
-        warnings=lazy(parts.warnings),
+        warnings=lazy(lambda: (*parts.warnings(), *_reversed(suites))),
         provenance=lazy(
             lambda: Provenance.of(
                 "compare", _settings(data, names, asked, options), es.inputs, rng, options
@@ -216,6 +228,10 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         higher_is_better=data.higher_is_better,
         source=es,
     )
+
+
+def _reversed(suites: Mapping[str, Suite]) -> list[str]:
+    return [text for suite in suites.values() for text in suite.warnings()]
 
 
 def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
@@ -352,22 +368,6 @@ class _Parts:
         """The share of segments that each system wins against each other one."""
         return paired.superiority(self._wins)
 
-    def effects(self) -> dict[str, Floats]:
-        """Return how large the differences of all pairs are; nothing of more than 300 systems."""
-        data = self.question.data
-        if len(data.systems) > MOST_SHOWN:
-            return {}
-        size = paired.standardised_difference(data.additive())
-        return {
-            "superiority": self.superiority,
-            "cliffs_delta": paired.cliffs_delta(data.scores),
-            "standardised_difference": data.sign * size + 0.0,  # no -0.0
-        }
-
-    @cached_property
-    def _pairing(self) -> tuple[dict[str, Any] | None, list[str]]:
-        return pairing_note(self.question.data.scores)
-
     @cached_property
     def _best(self) -> dict[str, list[str]]:
         systems = self.question.data.systems
@@ -375,11 +375,6 @@ class _Parts:
             by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
             for by, ranked in self.rankings.items()
         }
-
-    def diagnosis(self) -> dict[str, Any]:
-        """Return where rankings disagree, and what the pairing of segments is worth."""
-        pairs = disagreements(self.es, self.question.data, self.rankings)
-        return {"best": self._best, "disagreements": pairs, "pairing": self._pairing[0]}
 
     def notes(self) -> tuple[str, ...]:
         """Return what the tests ask, what becomes of ties, and what pairing is worth."""
@@ -390,7 +385,6 @@ class _Parts:
             notes.append(test.reason.removesuffix(suffix))
         if "bt" in self.rankings and len(self.question.data.systems) > 1:
             notes.append(tie_note(self._wins, options.ties))
-        notes += self._pairing[1]
         notes += [text for ranked in self.rankings.values() for text in ranked.notes]
         return tuple(dict.fromkeys(notes))
 
@@ -400,7 +394,6 @@ class _Parts:
         warnings = list(data.warnings)
         warnings += [text for test in self.tests.values() for text in test.warnings]
         warnings += [text for ranked in self.rankings.values() for text in ranked.warnings]
-        warnings += self._unofficial()
         warnings += error_note(max((test.error for test in self.tests.values()), default=0.0))
         warnings += [text for tiers in self.tiers.values() for text in tiers.warnings]
         best = {by: top for by, top in self._best.items() if top}
@@ -409,41 +402,19 @@ class _Parts:
             warnings.append(f"rankings disagree on the best system ({shown})")
         return tuple(dict.fromkeys(warnings))
 
-    def _unofficial(self) -> list[str]:
-        """Warn where means of segments stand in for official scores that are something else."""
-        data, mean = self.question.data, self.rankings.get("mean")
-        table = self.es[data.name]
-        if mean is None or data.statistics is not None or table.system_scores is None:
-            return []
-        official = table.system_scores[[self.es.systems.index(name) for name in data.systems]]
-        if same_digits(official, mean.scores):
-            return []
-        places = ranks(data.sign * official)
-        moved = [
-            f"{system} is {int(here)}, officially {int(there)}"
-            for system, here, there in zip(data.systems, mean.ranks, places, strict=True)
-            if not np.isnan(there) and here != there
-        ]
-        order = f"the places differ: {listed(moved, 3)}" if moved else "the order is the same"
-        return [f"means of segments are not the official scores of '{data.name}'; {order}"]
-
 
 @keywords(CompareOptions, hidden=RANKED)
 def compare_scores(
     es: Source, scores: Sequence[str], *, options: CompareOptions, rng: Rng = 0
 ) -> ByScore | AutoRanking:
-    """Compare systems by several scores, and say where the scores disagree.
+    """Compare systems by several scores.
 
     Parameters
     ----------
     es, scores
         Systems, segments and scores, as in :func:`steelyard.compare`; the scores to compare by.
-    by
-        One ranking, by default ``mean``. With ``autorank``, the scores make one ranking together.
-    autorank
-        The form of AutoRank.
-    tests, tolerance, alternative, correction, alpha, unit, intervals, n_bootstrap, rng
-        As in :func:`steelyard.compare`.
+    by, autorank
+        One ranking, by default ``mean``; ``autorank`` makes one of all scores, in a ``form``.
 
     Returns
     -------
@@ -452,7 +423,7 @@ def compare_scores(
 
     See Also
     --------
-    compare : Compare by one score.
+    compare : Compare by one score; it explains the other options.
 
     Examples
     --------
@@ -479,91 +450,202 @@ def compare_each(
     return ByScore.of({name: compare_by(es, name, options, rng) for name in each(scores)})
 
 
-# -- why rankings disagree, and what pairing is worth
+# -- one ranking by several scores together: WMT's AutoRank
 
 
-def disagreements(
-    es: EvalSet, data: Sample, rankings: Mapping[str, Ranked]
-) -> list[dict[str, Any]]:
-    """Explain the pairs that averages and Bradley-Terry order differently; of 300 systems at most.
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class AutoRanking(RankedSystems):
+    """Systems ranked by several scores at once; less is better.
 
-    Each has the segments that sway the mean.
+    ``means`` and ``scaled`` are scores x systems: the mean of each score in its own numbers, and
+    what AutoRank averages (z for ``wmt25``, numbers from 1 to N for ``wmt24``).
     """
-    names = [name for name in ("mean", "sentence-mean", "median", "bt") if name in rankings]
-    if not names or len(data.systems) > MOST_SHOWN:
-        return []
-    ahead = np.stack([_ahead(rankings[name]) for name in names])
-    apart = np.triu((ahead > 0).any(axis=0) & (ahead < 0).any(axis=0), 1)
-    return [
-        _explain(es, data, (i, j), dict(zip(names, ahead[:, i, j].tolist(), strict=True)))
-        for i, j in np.argwhere(apart).tolist()
+
+    scores: tuple[str, ...]
+    form: str
+    means: Floats
+    scaled: Floats
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints."""
+
+        def named(rows: Floats) -> dict[str, Any]:
+            return {
+                name: by_name(self.systems, x) for name, x in zip(self.scores, rows, strict=True)
+            }
+
+        return self.json_with(
+            scores=list(self.scores),
+            form=self.form,
+            means=named(self.means),
+            scaled=named(self.scaled),
+        )
+
+    def table(self) -> Table:
+        """Return the leaderboard, with what each score adds."""
+        board = RankedSystems.table(self)
+        columns = (
+            Column(name, digits=2, key=f"scaled {name}", importance=2) for name in self.scores
+        )
+        index = {system: i for i, system in enumerate(self.systems)}
+        rows = tuple((*row, *map(number, self.scaled[:, index[str(row[0])]])) for row in board.rows)
+        return replace(board, columns=(*board.columns, *columns), rows=rows)
+
+    def measure(self, by: str) -> str:
+        """Return in words what a ranking goes by."""
+        what = f"{RANKINGS[by]} of {all_of(self.scores)}"
+        return f"{what} over {plural(self.n_segments, 'segment')}"
+
+    def size(self) -> str:
+        """Return in words what was compared."""
+        size = f"{plural(len(self.systems), 'system')}, {plural(self.n_segments, 'segment')}"
+        what = "z by score" if self.form == "wmt25" else "1 to N by score"
+        return f"AutoRank {self.form} of {listed(list(self.scores), 8)}: {size}; beside it {what}"
+
+
+def rank_together(
+    es: EvalSet, scores: Sequence[str], options: CompareOptions, rng: Rng = 0
+) -> AutoRanking:
+    """Rank systems by several scores together."""
+    names = tuple(dict.fromkeys(scores))
+    if not names:
+        raise UsageError("no score to rank by")
+    need_moments(es, names)
+    tables = [es[name] for name in names]
+    for name, table in zip(names, tables, strict=True):
+        if not table.has_segments and (
+            table.system_scores is None or np.isnan(table.system_scores).all()
+        ):
+            raise UsageError(f"'{name}' has no scores: every cell is missing")
+    means = np.stack([_system_means(table) for table in tables])
+    sign = np.array([[1.0 if table.higher_is_better else -1.0] for table in tables])
+    result = autorank(sign * means, options.autorank)
+    warnings = [
+        *es.notes,
+        *_autorank_warnings(es, names, tables, sign * means, result.scaled, options),
     ]
+    warnings += [text for name in names for text in direction_warnings(name, es[name])]
+    order = ranks(-result.ranks)
+    pairs = np.asarray(result.ranks[None, :] - result.ranks[:, None])
+    ranked = Ranked(-result.ranks, order, pairs, against=lead, average=True)
+    units = units_of(es.segments, options.unit, _used(tables))
+    warnings += units.warnings
+    warnings += ["tests=... is ignored in AutoRank"] if options.tests else []
+    drawn, notes = _resampled_ranks(tables, options, units, rng)
+    if drawn is not None:
+        level = units.level(LEVEL, _used(tables))
+        ranked = with_intervals(replace(ranked, replicates=-drawn), level)
+    settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": options.autorank}
+    settings |= {"unit": units.name}
+    settings |= {} if drawn is None else {"bootstrap": options.n_bootstrap}
+    return AutoRanking(
+        scores=names,
+        form=options.autorank,
+        means=means,
+        scaled=result.scaled,
+        unit=units.effect(_composite(tables, sign * means, options.autorank)),
+        systems=es.systems,
+        n_segments=es.n_segments,
+        aggregations={AUTORANK: ranked.turned()},
+        tests={},
+        tiers={},
+        notes=tuple(notes),
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of("compare", settings, es.inputs, rng, options),
+        alpha=options.alpha,
+    )
 
 
-def _ahead(ranking: Ranked) -> Floats:
-    """1 where the row ranks above the column, -1 below, 0 where neither (or unknown)."""
-    return np.nan_to_num(np.sign(ranking.ranks[None, :] - ranking.ranks[:, None]))
+def _system_means(table: ScoreTable) -> Floats:
+    """Mean over segments, or the score of the system where it has none of segments."""
+    if table.has_segments:
+        return row_means(table.values)
+    assert table.system_scores is not None
+    return np.asarray(table.system_scores)
 
 
-def _explain(
-    es: EvalSet, data: Sample, pair: tuple[int, int], signs: dict[str, int]
-) -> dict[str, Any]:
-    i, j = pair
-    systems, gap = data.systems, data.scores[i] - data.scores[j]
-    ahead = {
-        name: systems[i] if sign > 0 else systems[j] if sign < 0 else None
-        for name, sign in signs.items()
-    }
-    swaying = swaying_segments(np.subtract(*data.additive()[[i, j]]))
-    return {
-        "pair": [systems[i], systems[j]],
-        "ahead": ahead,
-        "wins": int((gap > 0).sum()),
-        "losses": int((gap < 0).sum()),
-        "ties": int((gap == 0).sum()),
-        "swaying_segments": [es.segments.ids[k] for k in swaying[:_NAMED]],
-        "n_swaying": len(swaying),
-    }
+def _used(tables: Sequence[ScoreTable]) -> NDArray[np.bool_]:
+    """Tell which segments have any of the scores."""
+    return np.asarray(np.any([~np.isnan(table.values).all(axis=0) for table in tables], axis=0))
 
 
-def swaying_segments(gap: Floats) -> list[int]:
-    """Fewest segments whose removal turns the sign of the mean difference, largest first.
-
-    Examples
-    --------
-    >>> swaying_segments(np.array([-1.0, -1.0, 5.0, -1.0]))
-    [2]
-    """
-    present = np.flatnonzero(~np.isnan(gap))
-    total = float(gap[present].sum())
-    if total == 0:
-        return []
-    side = np.sign(total)
-    leading = present[np.sign(gap[present]) == side]
-    order = leading[np.argsort(-np.abs(gap[leading]), kind="stable")]
-    left = total - np.cumsum(gap[order])
-    turned = np.flatnonzero(np.sign(left) != side)
-    return [int(k) for k in order[: int(turned[0]) + 1]] if turned.size else []
+def _composite(tables: Sequence[ScoreTable], means: Floats, form: str) -> Floats:
+    """Give the score of single outputs whose mean AutoRank ranks by, its scales taken as fixed."""
+    ranked = np.asarray(~np.isnan(means).any(axis=0))
+    complete = means[:, ranked]
+    if not ranked.any() or not all(table.has_segments for table in tables):
+        return np.full((len(ranked), tables[0].values.shape[1]), np.nan)
+    scale = scale_of(complete) if form == "wmt25" else np.ptp(complete, axis=1, keepdims=True)
+    rows = zip(tables, scale[:, 0], strict=True)
+    parts = [table.oriented[ranked] / x for table, x in rows if x > 0]
+    return np.asarray(sum(parts)) if parts else np.full((1, len(tables[0].values.T)), np.nan)
 
 
-def pairing_note(scores: Floats) -> tuple[dict[str, Any] | None, list[str]]:
-    """Measure what it is worth that systems share segments, and say it.
-
-    Medians over all pairs of systems; None for one system, for more than 300, and where scores do
-    not vary.
-
-    Examples
-    --------
-    >>> pairing_note(np.array([[1.0, 2.0, 3.0, 4.0], [1.0, 3.0, 2.0, 4.0]]))[1]
-    ['pairing: two systems correlate by 0.80 over segments; tests without it would need 5.0 times...
-    """
-    if not 1 < len(scores) <= MOST_SHOWN:
+def _resampled_ranks(
+    tables: Sequence[ScoreTable], options: CompareOptions, units: Units, rng: Rng
+) -> tuple[Floats | None, list[str]]:
+    """Draw AutoRank in resamples of units; None where that can't be."""
+    if options.intervals is None:
         return None, []
-    correlation, gain = (median(values) for values in pairing_strength(scores))
-    if not np.isfinite(correlation + gain):
-        return None, []
-    text = f"pairing does not help here (r = {correlation:.2f})"
-    if gain > 1:
-        needs = f"tests without it would need {gain:.1f} times the segments"
-        text = f"pairing: two systems correlate by {correlation:.2f} over segments; {needs}"
-    return {"correlation": correlation, "unpaired_needs": gain}, [text]
+    if not all(table.has_segments for table in tables):
+        return None, ["scores of whole systems: nothing to resample, no intervals"]
+    if units.n < 2:
+        return None, [f"{units.counted()}: there is nothing to resample, and no interval"]
+    drawn = bootstrap_autorank(
+        np.stack([table.oriented for table in tables]),
+        options.autorank,
+        n_resamples=options.n_bootstrap,
+        rng=generator(rng),
+        blocks=units.codes,
+    )
+    return drawn, [f"intervals: {units.counted()} drawn anew, all scores together"]
+
+
+def _autorank_warnings(
+    es: EvalSet,
+    names: Sequence[str],
+    tables: Sequence[ScoreTable],
+    means: Floats,
+    scaled: Floats,
+    options: CompareOptions,
+) -> list[str]:
+    """Say who has no number, and why; and what a mean leaves out."""
+    warnings = []
+    for name, row in zip(names, means, strict=True):
+        lacking = [es.systems[i] for i in np.flatnonzero(np.isnan(row))]
+        if lacking:
+            warnings.append(
+                f"{plural(len(lacking), 'system')} without '{name}', hence without AutoRank: "
+                f"{listed(lacking, 8)}"
+            )
+    whole = ~np.isnan(means).any(axis=0)
+    if whole.sum() < 2:
+        return [*warnings, "fewer than two systems have all scores: there is no AutoRank"]
+    warnings += _scales(names, means[:, whole], scaled[:, whole], options.autorank)
+    missing = [
+        f"{name} {int(np.isnan(table.values[whole]).sum()):,}"
+        for name, table in zip(names, tables, strict=True)
+        if table.has_segments and np.isnan(table.values[whole]).any()
+    ]
+    if missing:
+        text = f"missing scores are left out of the means: {', '.join(missing)}"
+        warnings.append(TypedWarning(text, names=missing))
+    corpus = [n for n, table in zip(names, tables, strict=True) if table.statistics is not None]
+    if corpus:
+        warnings.append(f"{listed(corpus, 8)}: the mean of sentence scores, not the corpus score")
+    return warnings
+
+
+def _scales(names: Sequence[str], means: Floats, scaled: Floats, form: str) -> list[str]:
+    """Name scores that tell no systems apart, and those that leave the others no say."""
+    slack = EPSILON * np.abs(means).max(axis=1)
+    same = np.ptp(means, axis=1) <= slack
+    flat = [name for name, alike in zip(names, same, strict=True) if alike]
+    warnings = []
+    if flat:
+        none = same.all() or form == "wmt24"
+        then = "there is no AutoRank" if none else "counted as 0 for all"
+        warnings.append(f"all systems have the same {listed(flat, 8)}: {then}")
+    elif np.ptp(scaled.mean(axis=0)) <= EPSILON:
+        warnings.append("the scores cancel out, all systems have the same: there is no AutoRank")
+    return warnings

@@ -82,8 +82,9 @@ def within_documents(table: RawTable) -> RawTable:
 
 
 def within_tasks(table: RawTable) -> RawTable:
-    """Call items ``TASK/ITEM`` where there are several tasks, which become their domain."""
-    task, segment = one_of(table, roles.TASK, "task"), segment_column(table)
+    """Call items ``TASK/ITEM`` where there are several tasks, which are kept as metadata."""
+    task = next((name for name in roles.TASK if name in table), None)
+    segment = segment_column(table)
     if task is None:
         return table
     rest = table.without([task])
@@ -93,7 +94,8 @@ def within_tasks(table: RawTable) -> RawTable:
     ids = [f"{name}/{item}" for name, item in zip(tasks, table.labels(segment), strict=True)]
     domain = {} if any(name in table for name in DOMAIN) else {DOMAIN[0]: tasks}
     note = f"items of {plural(len(set(tasks)), 'task')} are named TASK/ITEM"
-    return replace(rest, columns={**rest.columns, segment: ids, **domain}).noted(note)
+    columns = {**rest.columns, segment: ids, **domain, roles.TASK[0]: tasks}
+    return replace(rest, columns=columns, metadata=rest.metadata | {roles.TASK[0]}).noted(note)
 
 
 def _without_epochs(table: RawTable) -> RawTable:

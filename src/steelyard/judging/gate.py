@@ -1,7 +1,7 @@
-"""Requirements that a judge must meet, for a pipeline: ``kappa.low>=0.4``.
+"""Requirements that a judge, or a gate, must meet: ``kappa.low>=0.4``.
 
-Names are those of the JSON of a judge. A requirement is about the end of an interval, because a
-point does not say how sure it is.
+Names are those of the JSON. A requirement is about the end of an interval, because a point does not
+say how sure it is.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ _FORM = re.compile(
     r"\s*(>=|<=|>|<)\s*([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e-?[0-9]+)?)\s*"
 )
 _SHORT = {"gap": "systems.gap", "rho": "scores.rho", "offset": "scores.offset"}
+_NAMED = ("name", "task", "slice")  # what an element of a list goes by
 _Interval = tuple[float, float, float]  # a value and the ends of its interval
 
 
@@ -81,18 +82,12 @@ def parse(text: str) -> Requirement:
 
 
 def check(requirement: Requirement, judge: Mapping[str, Any]) -> Checked:
-    """Check a requirement against the JSON of a judge.
+    """Check a requirement against the JSON of a judge, or of a gate.
 
     It holds if the whole interval does, fails if none of it does, and is undecided between, or
     where the value is undefined.
-
-    Examples
-    --------
-    >>> card = {"judge": "x", "kappa": {"value": 0.5, "ci": [0.41, 0.59]}}
-    >>> [check(parse(f"kappa.low>={x}"), card).result for x in (0.4, 0.5, 0.6)]
-    ['holds', 'undecided', 'fails']
     """
-    name = str(judge["judge"])
+    name = str(judge.get("judge", "gate"))
     interval = _interval(requirement, judge)
     if interval is None:
         return Checked(name, requirement.text, UNDECIDED, "undefined")
@@ -117,11 +112,12 @@ def _interval(requirement: Requirement, judge: Mapping[str, Any]) -> _Interval |
         if isinstance(node, list):
             if not node:
                 return None
-            node = {item.get("name"): item for item in node if isinstance(item, Mapping)}
+            named = (item for item in node if isinstance(item, Mapping))
+            node = {next((item[k] for k in _NAMED if k in item), None): item for item in named}
         if not isinstance(node, Mapping) or part not in node:
             keys = [str(key) for key in node] if isinstance(node, Mapping) else []
             raise UsageError(f"requirement '{requirement.text}': no '{part}'; {hint(part, keys)}")
-        beside = f"{part}_ci" if part != "bias" else "ci"  # where a bare number has its interval
+        beside = "ci" if part in ("bias", "difference") else f"{part}_ci"  # of a bare number
         if not isinstance(node[part], (Mapping, list)) and beside in node:
             return _ends(node[part], node[beside])
         node = node[part]

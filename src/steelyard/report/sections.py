@@ -14,8 +14,6 @@ from steelyard.comparison.card import ByScore
 from steelyard.comparison.results import (
     RANKINGS,
     Comparison,
-    called_rankings,
-    disagreements,
 )
 from steelyard.core.errors import (
     DegenerateError,
@@ -26,7 +24,6 @@ from steelyard.core.errors import (
 )
 from steelyard.core.provenance import Provenance
 from steelyard.core.table import Table
-from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.linting import Finding
 from steelyard.data.overview import Overview
@@ -51,7 +48,6 @@ if TYPE_CHECKING:
 
 _Drawn = tuple[str, Callable[[], Chart], str]  # the name of a chart, what draws it, a caption
 _TALL = 25  # rows beyond which a table scrolls
-_LISTED = 30  # disagreements that are explained
 _NOTES = 3  # notes below a table that stand open
 _LONG = 240  # characters beyond which a note does not
 # Pixels up to which a chart is scaled alike: tiny and small ones share a line with another one.
@@ -291,22 +287,14 @@ def _disagreement(content: Content, writer: Writer) -> Section | None:
     found = content.comparison
     if found is None or len(found.aggregations) < 2 or len(found.systems) < 2:
         return None
-    lines = disagreements(found)
-    if not lines:
-        names = called_rankings(found)
-        text = f"{names[:1].upper()}{names[1:]} order every pair of systems alike."
-        return Section("disagreement", "Disagreement", (writer.words(text),))
     text = (
         "The mean (or the score of the whole corpus) asks by how much, the median what a typical "
         "segment looks like, Bradley-Terry who wins more segments. Where they disagree, the answer "
         "depends on the question."
     )
-    more = len(lines) - _LISTED
     blocks = [
         writer.words(text),
         *writer.charts([("chart-disagreement", lambda: comparing.disagreement(found), "")]),
-        writer.findings(lines[:_LISTED]),
-        *([writer.words(f"And {plural(more, 'pair')} more.")] if more > 0 else []),
     ]
     return Section("disagreement", "Disagreement", tuple(blocks))
 

@@ -1,0 +1,397 @@
+"""May this change ship? A candidate against a baseline: pass, fail or undecided.
+
+The verdict compares the 95% interval of the candidate's lead with a margin: it passes where the
+whole interval is above, fails where none of it is, and is undecided between. Scores that must all
+pass need no correction to pass; a failure is corrected for their number (Bonferroni), as are tasks
+and slices, which can only fail. So each kind of error has at most 2.5%, and slices and tasks as
+much again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from steelyard.comparison.card import Pair, Regression, decide, lacking, regressions
+from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, suites_of
+from steelyard.core.decision import FEWEST_UNITS, Decision, shown_interval
+from steelyard.core.display import Result, Statement, Summary, one_line
+from steelyard.core.errors import InputError, UsageError, printable
+from steelyard.core.provenance import Provenance, origin
+from steelyard.core.rng import Rng
+from steelyard.core.table import Column, Table
+from steelyard.core.text import listed, plural
+from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.formats.load import Source, as_evalset, load
+from steelyard.formats.save import save
+from steelyard.stats.distributions import ndtri
+
+PASS, FAIL, UNDECIDED = "pass", "fail", "undecided"
+_TEXT = 200  # characters of an output that a summary shows
+_CONTENT = re.compile(r"(doc|vars)\.|(input|target|question|prompt)$")  # metadata that is the item
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The candidate by one score: its lead with an interval, by task or slice, and the result."""
+
+    score: str
+    lead: Part
+    suites: Mapping[str, Suite]
+    result: str
+    worse: tuple[str, ...]  # tasks and slices that got worse than they may
+    needed: int | None  # further items that would decide, None where none are or none would
+    higher_is_better: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints; differences are the candidate's minus the baseline's."""
+        sign = 1.0 if self.higher_is_better else -1.0
+        ends = sorted((sign * self.lead.low, sign * self.lead.high))
+        return {
+            "difference": sign * self.lead.lead,
+            "ci": None if math.isnan(self.lead.low) else ends,
+            "p": self.lead.p,
+            "n_segments": self.lead.n,
+            "n_units": self.lead.n_units,
+            "result": self.result,
+            "worse": list(self.worse),
+            "needed": self.needed,
+            **by_part(self.suites),
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Gate(Result):
+    """Whether a candidate may replace a baseline: ``passed`` is True, False, or None (undecided).
+
+    ``margin`` is what the candidate's lead is compared with: at least ``min_delta``, or no less
+    than ``-max_loss``.
+    """
+
+    baseline: str
+    candidate: str
+    margin: float
+    judged: Mapping[str, Judged]
+    requirements: tuple[Mapping[str, str], ...] = ()  # checked by the command line
+    regressions: tuple[Regression, ...] = ()
+    noun: str = "segment"
+    notes: tuple[str, ...] = ()  # of reading
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``pass``, ``fail`` or ``undecided``."""
+        results = {judged.result for judged in self.judged.values()}
+        results |= {item["result"] for item in self.requirements}
+        if results & {FAIL, "fails"}:
+            return FAIL
+        return UNDECIDED if UNDECIDED in results else PASS
+
+    @property
+    def passed(self) -> bool | None:
+        """True, False, or None where the data do not decide."""
+        return {PASS: True, FAIL: False, UNDECIDED: None}[self.verdict]
+
+    @property
+    def exit_code(self) -> int:
+        """0 if it passes, 3 if it fails, 4 if it is undecided."""
+        return {PASS: 0, FAIL: 3, UNDECIDED: 4}[self.verdict]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``--json`` prints; of one score, its numbers stand at the top, too."""
+        scores = {name: judged.to_dict() for name, judged in self.judged.items()}
+        first = next(iter(scores.values())) if len(scores) == 1 else {}
+        return {
+            "verdict": self.verdict,
+            "passed": self.passed,
+            "baseline": self.baseline,
+            "candidate": self.candidate,
+            "systems": [self.candidate, self.baseline],
+            "margin": self.margin,
+            **first,
+            "scores": scores,
+            "requirements": list(self.requirements),
+            "regressions": [regression._asdict() for regression in self.regressions],
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+            **origin(self.provenance),
+        }
+
+    def __repr__(self) -> str:
+        return one_line(self, f"{self.verdict}: {self.candidate} against {self.baseline}")
+
+    def words(self) -> Summary:
+        """Return the verdict, and why."""
+        return Summary.of(self._statements())
+
+    def answer(self) -> tuple[str, ...]:
+        """Return the verdict, and why, in at most three sentences."""
+        return tuple(text for _, text in self._statements())[:3]
+
+    def _statements(self) -> Iterator[Statement]:
+        kind: Any = "undecided" if self.passed is None else "settled"
+        for name, judged in self.judged.items():
+            value, ends = shown_interval(judged.lead.lead, judged.lead.low, judged.lead.high)
+            what = "macro average " if TASK in judged.suites else ""
+            lead = f"the lead of {self.candidate} over {self.baseline} by {what}{name} is {value}"
+            must = f"it must be above {self.margin:g}"
+            yield kind, f"{judged.result.capitalize()}: {lead} ({ends}); {must}."
+            if judged.worse:
+                yield kind, f"Worse in {listed(judged.worse, 3)}."
+            if judged.needed:
+                more = plural(judged.needed, f"more {self.noun}")
+                yield kind, f"About {more} would decide, if the difference stays."
+        for item in self.requirements:
+            yield kind, "{requirement} {result}: {found}.".format(**item)
+
+    def table(self) -> Table:
+        """Return a row per score, or per task of a single score."""
+        suites = [s for judged in self.judged.values() for s in judged.suites.values()]
+        if len(self.judged) == 1 and suites:
+            return suites[0].table()
+        names = ("score", "lead", "low", "high", "p", "n", "result")
+        rows = tuple(
+            (name, j.lead.lead, j.lead.low, j.lead.high, j.lead.p, j.lead.n, j.result)
+            for name, j in self.judged.items()
+        )
+        return Table("", tuple(Column(name) for name in names), rows)
+
+    def markdown(self) -> str:
+        """Return a summary for a pull request; texts of outputs are shown as code, on one line."""
+        head = [f"## Gate: {self.verdict}", "", *self.answer(), "", self.table().markdown()]
+        text = "\n".join(head).replace("@", "@\u200b")  # mentions nobody
+        if self.regressions:
+            rows = [f"| item | {self.candidate} | {self.baseline} |".replace("@", "@\u200b")]
+            rows += ["|---|---|---|"]
+            for item in self.regressions:
+                cells = [
+                    f"{score:.4g} {_code(output)}"
+                    for score, output in zip(item.scores, item.outputs, strict=True)
+                ]
+                rows.append(f"| {_code(item.segment)} | {' | '.join(cells)} |")
+            text += "\n### Worst regressions\n\n" + "\n".join(rows) + "\n"
+        return text
+
+
+def _code(text: str | None) -> str:
+    """Return an untrusted text as code in a cell of a Markdown table."""
+    if not text:
+        return ""
+    line = " ".join(printable(text).replace("`", "'").split())
+    line = line if len(line) <= _TEXT else f"{line[:_TEXT]}..."
+    return "`" + line.replace("\\", "/").replace("|", "\\|") + "`"
+
+
+def gate(
+    baseline: Source,
+    candidate: Source,
+    *,
+    score: str | Sequence[str] | None = None,
+    min_delta: float | None = None,
+    max_loss: float | None = None,
+    slices: Sequence[str] = (),
+    record: str | Path | None = None,
+    unit: str = "auto",
+    rng: Rng = 0,
+) -> Gate:
+    """Decide whether a candidate may replace a baseline.
+
+    Parameters
+    ----------
+    baseline, candidate
+        Scores of one system each, on the same items: whatever :func:`steelyard.load` takes.
+    score
+        The score, or several that must all pass; may be left out if there is only one.
+    min_delta, max_loss
+        Pass if the candidate is better by more than this (0 by default); or if it is worse by less
+        than this.
+    slices
+        Columns none of whose values may get worse, as no task may.
+    record
+        A ``.parquet`` file that keeps the baseline, and can be the baseline of another gate. If it
+        exists, a test set that has changed is refused.
+    unit, rng
+        What is independent, as in :func:`steelyard.compare`; the seed.
+
+    Returns
+    -------
+    Gate
+        ``passed`` is True, False, or None; ``verdict`` is the same in words.
+
+    See Also
+    --------
+    compare : Compare systems without a margin.
+
+    Examples
+    --------
+    >>> old = {"old": [0.0, 1, 0, 1, 0, 0, 1, 0, 0, 1]}
+    >>> new = {"new": [1.0, 1, 1, 1, 1, 0, 1, 1, 1, 1]}
+    >>> gate(old, new).passed, gate(old, new, max_loss=0.5).passed
+    (None, True)
+    """
+    if min_delta is not None and max_loss is not None:
+        raise UsageError("min_delta and max_loss are two questions: choose one of them")
+    for name, value in (("min_delta", min_delta), ("max_loss", max_loss)):
+        if value is not None and not 0 <= value < math.inf:
+            raise UsageError(f"{name}: expected a number that is not below 0, got {value}")
+    margin = min_delta or 0.0 if max_loss is None else -max_loss
+    es, first, second, alone = _two(baseline, candidate, unit, record)
+    scores = _scores(es, score)
+    leads = {name: _lead(es, (second, first), name, slices, unit, rng) for name in scores}
+    n_parts = sum(len(s.parts) for _, suites in leads.values() for s in suites.values())
+    two = Pair.of(es, (second, first), scores[0], unit)
+    warnings = [*alone, *two.units.warnings, *lacking(two)]
+    warnings += [
+        text for _, suites in leads.values() for s in suites.values() for text in s.warnings()
+    ]
+    judged = {
+        name: _judged(es, name, lead, suites, margin, (len(scores), n_parts))
+        for name, (lead, suites) in leads.items()
+    }
+    settings = {"score": ",".join(scores), "margin": margin, "unit": unit}
+    return Gate(
+        baseline=first,
+        candidate=second,
+        margin=margin,
+        judged=judged,
+        regressions=tuple(regressions(es, two, 1.0)),
+        noun=item_noun(es),
+        notes=es.notes,
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of("gate", settings, es.inputs, rng),
+    )
+
+
+def _two(
+    baseline: Source, candidate: Source, unit: str, record: str | Path | None
+) -> tuple[EvalSet, str, str, list[str]]:
+    """Return both systems in one set, their names, and a warning on items of only one of them."""
+    sets = [as_evalset(source, unit=unit) for source in (baseline, candidate)]
+    for role, es in zip(("baseline", "candidate"), sets, strict=True):
+        if es.n_systems != 1:
+            raise UsageError(
+                f"the {role} has {plural(es.n_systems, 'system')}: expected one (systems=[NAME])"
+            )
+    names = [es.systems[0] for es in sets]
+    if names[0] == names[1]:
+        names = ["baseline", "candidate"]
+    if record is not None:
+        _keep(Path(record), sets)
+    first, second = sets
+    shared = set(first.segments.ids) & set(second.segments.ids)
+    alone = len(first.segments.ids) + len(second.segments.ids) - 2 * len(shared)
+    if not shared:
+        raise UsageError("baseline and candidate have no item in common: ids differ")
+    first, second = (es.select(segments=sorted(shared)) for es in sets)
+    tables = {
+        name: ScoreTable(np.concatenate([table.values, second[name].values]), table.kind,
+                         table.higher_is_better)
+        for name, table in first.scores.items()
+        if name in second.scores and table.has_segments
+    }  # fmt: skip
+    both = zip(names, (first, second), strict=True)
+    outputs = {name: text for name, es in both for text in es.outputs.values()}
+    inputs, notes = (*first.inputs, *second.inputs), (*first.notes, *second.notes)
+    merged = EvalSet(tuple(names), first.segments, tables, outputs, inputs=inputs, notes=notes)
+    warning = f"{plural(alone, 'item')} that only one of the two has: excluded"
+    return merged, names[0], names[1], [warning] if alone else []
+
+
+def _scores(es: EvalSet, score: str | Sequence[str] | None) -> list[str]:
+    if score is not None:
+        return [score] if isinstance(score, str) else list(score)
+    names = [name for name, table in es.scores.items() if table.has_segments]
+    if len(names) != 1:
+        raise UsageError(f"name the score (score=NAME); there are: {', '.join(names) or 'none'}")
+    return names
+
+
+def _lead(
+    es: EvalSet, pair: tuple[str, str], score: str, slices: Sequence[str], unit: str, rng: Rng
+) -> tuple[Part, dict[str, Suite]]:
+    """Return the lead of the candidate: the macro average of tasks, or that of the card."""
+    suites = suites_of(es, score, pair, slices, unit=unit)
+    if TASK in suites:
+        return suites[TASK].macro, suites
+    card = decide(es, pair, score, unit=unit, rng=rng)
+    found: Decision = card.decision
+    value, low, high = found.difference, found.low, found.high
+    if found.leader != pair[0]:
+        value, low, high = -value, -high, -low
+    scores = np.array(card.means)
+    lead = Part("all", card.n_segments, scores, value, low, high, card.p, n_units=found.n_units)
+    return lead, suites
+
+
+def _judged(
+    es: EvalSet,
+    score: str,
+    lead: Part,
+    suites: Mapping[str, Suite],
+    margin: float,
+    counts: tuple[int, int],
+) -> Judged:
+    """Compare the interval with the margin; ``counts`` are scores, and tasks and slices of all."""
+    worse = [
+        f"{suite.column} {part.name}"
+        for suite in suites.values()
+        for part in suite.parts
+        if _below(part, min(margin, 0.0), counts[1])
+    ]
+    result = UNDECIDED
+    if worse or _below(lead, margin, counts[0]):
+        result = FAIL
+    elif lead.n_units >= FEWEST_UNITS and lead.low > margin:
+        result = PASS
+    needed = None
+    away = abs(lead.lead - margin)
+    if result == UNDECIDED and away and lead.high > lead.low:
+        error = (lead.high - lead.low) / 2 / ndtri(0.975)
+        total = lead.n * ((ndtri(0.975) + ndtri(0.8)) * error / away) ** 2
+        needed = math.ceil(total - lead.n) if lead.n < total < 1e7 else None
+    return Judged(score, lead, suites, result, tuple(worse), needed, es[score].higher_is_better)
+
+
+def _below(part: Part, margin: float, n_tests: int) -> bool:
+    """Tell whether the whole interval is below a margin, corrected for the number of tests."""
+    wider = float(ndtri(1 - 0.025 / max(n_tests, 1)) / ndtri(0.975))
+    high = part.lead + (part.high - part.lead) * wider
+    return part.n_units >= FEWEST_UNITS and high < margin
+
+
+# -- the record of a baseline
+
+
+def _hashes(es: EvalSet) -> dict[str, str]:
+    """Hash the content of every item: source, references, and metadata that is part of it."""
+    segments = es.segments
+    columns = [segments.sources, *(segments.references[k] for k in sorted(segments.references))]
+    columns += [segments.metadata[k] for k in sorted(segments.metadata) if _CONTENT.match(k)]
+    rows = zip(segments.ids, *(column for column in columns if column is not None), strict=True)
+    return {row[0]: hashlib.sha256(json.dumps(row).encode()).hexdigest() for row in rows}
+
+
+def _keep(path: Path, sets: Sequence[EvalSet]) -> None:
+    """Write the baseline, the first set; where a record exists, refuse a test set that differs."""
+    if path.suffix != ".parquet":
+        raise UsageError(f'record="{path}": expected a file that ends in .parquet')
+    if not path.exists():
+        save(sets[0], path, to="native")
+        return
+    kept = _hashes(load(path))
+    for now in map(_hashes, sets):
+        changed = sum(kept[key] != now[key] for key in kept.keys() & now.keys())
+        counts = {"gone": len(kept.keys() - now.keys()), "new": len(now.keys() - kept.keys())}
+        counts["with other content"] = changed
+        if any(counts.values()):
+            told = ", ".join(f"{plural(n, 'item')} {what}" for what, n in counts.items() if n)
+            raise InputError(f"the test set is not that of this record: {told}", path=path)

@@ -1,0 +1,314 @@
+"""Suites: systems on each task, or on each slice of a set, and the macro average over tasks.
+
+The macro average is the mean over tasks of their means: every task counts the same. Tasks are
+fixed and independent, so that its variance is the sum of the tasks' variances over the square of
+their number, with Satterthwaite's degrees of freedom; errors within a task are by unit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from steelyard.comparison.results import LEVEL, decision_words, number
+from steelyard.core.decision import Decision
+from steelyard.core.errors import UsageError, hint
+from steelyard.core.table import Cell, Column, Table, interval_decimals
+from steelyard.core.text import listed, plural
+from steelyard.data.evalset import EvalSet
+from steelyard.data.segments import Segments, Texts
+from steelyard.data.units import SEGMENT, counted, units_of
+from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.distributions import stdtr, stdtrit
+from steelyard.stats.paired import tests as paired
+from steelyard.stats.paired.corrections import adjust
+from steelyard.stats.paired.tests import few_units_p, flip_interval, mean_error
+
+TASK = "task"
+_FEW = 50  # units below which an interval inverts the permutation test
+#: Formats of the logs of LLM evaluations, whose segments are called items.
+_LLM_LOGS = ("lm-eval", "inspect", "promptfoo", "deepeval", "openai")
+
+
+def slice_column(segments: Segments, name: str) -> Texts:
+    """Return a column of the segments by which they can be sliced."""
+    columns: dict[str, Texts | None] = {
+        "document": segments.documents,
+        "domain": segments.domains,
+        **segments.metadata,
+    }
+    column = columns.get(name)
+    if column is None:
+        known = [key for key, values in columns.items() if values is not None]
+        raise UsageError(f"no column '{name}' to slice by; {hint(name, known)}")
+    return column
+
+
+def tasks_of(es: EvalSet, score: str) -> set[str]:
+    """Return the tasks in which any system has the score."""
+    column = es.segments.metadata.get(TASK, ())
+    here = np.asarray(~np.isnan(es[score].values).all(axis=0))
+    return {task for task, used in zip(column, here, strict=False) if used and task}
+
+
+def item_noun(es: EvalSet) -> str:
+    """Return what the segments of a set are called: items of LLM evaluations, else segments."""
+    formats = " ".join(file.format.casefold() for file in es.inputs)
+    llm = TASK in es.segments.metadata or any(name in formats for name in _LLM_LOGS)
+    return "item" if llm else SEGMENT
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Systems on one task or slice; ``lead`` and its ends are of the first over the second.
+
+    Leads are positive in the better direction, NaN unless two systems are compared.
+    """
+
+    name: str
+    n: int
+    scores: Floats
+    lead: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    p: float = np.nan
+    p_adjusted: float = np.nan
+    n_units: int = 0
+    error: float = np.nan
+    freedom: float = np.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Systems on the tasks, or slices, of a set, and the mean over these (``macro``)."""
+
+    column: str
+    systems: tuple[str, ...]
+    parts: tuple[Part, ...]
+    macro: Part
+    higher_is_better: bool
+    unit: str
+    noun: str
+    alpha: float
+    of: str = ""  # the score in words
+
+    @property
+    def sign(self) -> float:
+        """1 where higher is better, else -1."""
+        return 1.0 if self.higher_is_better else -1.0
+
+    @property
+    def is_task(self) -> bool:
+        """Whether the parts are the tasks of a suite."""
+        return self.column == TASK
+
+    def facts(self, part: Part) -> dict[str, Any]:
+        """Return the scores, and of two systems the difference, of a part as JSON has them."""
+        ends = sorted((self.sign * part.low, self.sign * part.high))
+        two = len(self.systems) == 2
+        return {
+            "scores": dict(zip(self.systems, map(number, part.scores), strict=True)),
+            "difference": number(self.sign * part.lead) if two else None,
+            "ci": None if np.isnan(part.low) else ends,
+            "p": number(part.p),
+        }
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the parts as JSON has them, those where the leader is behind first."""
+        return [
+            {self.column if self.is_task else "slice": part.name, "n_segments": part.n}
+            | self.facts(part)
+            | {"p_adjusted": number(part.p_adjusted)}
+            for part in self.ordered()
+        ]
+
+    def ordered(self) -> list[Part]:
+        """Return the parts, those where the leader is behind first."""
+        if len(self.systems) != 2:
+            return list(self.parts)
+        side = -1.0 if self.macro.lead < 0 else 1.0
+        return sorted(self.parts, key=lambda part: (side * part.lead, part.name))
+
+    def decision(self, part: Part | None = None) -> Decision:
+        """Return the decision on the two systems: by the macro average, or by a part of it."""
+        part = self.macro if part is None else part
+        first, second = self.systems
+        value, low, high = part.lead, part.low, part.high
+        if value < 0:
+            first, second, value, low, high = second, first, -value, -high, -low
+        return Decision(
+            leader=first, other=second, difference=value + 0.0, low=low + 0.0, high=high + 0.0,
+            p=part.p, p_adjusted=part.p, test="t-test of the macro average", unit=self.noun,
+            n_units=part.n_units, level=LEVEL, alpha=self.alpha,
+        )  # fmt: skip
+
+    def answer(self) -> list[str]:
+        """Return the verdict by the macro average over tasks, and what it is."""
+        size = f"{plural(len(self.parts), 'task')} ({plural(self.macro.n, self.noun)})"
+        what = f"macro average {self.of} over {size}"
+        if len(self.systems) != 2:
+            order = np.argsort(-self.sign * np.nan_to_num(self.macro.scores, nan=-np.inf))
+            best = self.systems[int(order[0])]
+            return [f"{best} ranks first of {len(self.systems)} systems by {what}."]
+        return [decision_words(self.decision()), f"The difference is that of the {what}."]
+
+    def warnings(self) -> list[str]:
+        """Warn where slices reverse the whole: significantly, or all of them."""
+        if self.is_task or len(self.systems) != 2 or not self.macro.lead:
+            return []
+        behind = [part for part in self.parts if part.lead * self.macro.lead < 0]
+        if len(behind) < len(self.parts):
+            behind = [part for part in behind if part.p < self.alpha]
+        if not behind:
+            return []
+        leader = self.systems[0 if self.macro.lead > 0 else 1]
+        names = listed([part.name for part in behind], 3)
+        return [f"{leader} leads on the whole, but is behind where {self.column} is {names}"]
+
+    def pooled_sentence(self, pooled: Decision | None) -> str:
+        """Say where the mean over all items disagrees with the macro average."""
+        if pooled is None or len(self.systems) != 2:
+            return ""
+        macro, largest = self.decision(), max(self.parts, key=lambda part: part.n)
+        share = f"{largest.name} has {largest.n / self.macro.n:.0%} of the {self.noun}s"
+        if pooled.leader != macro.leader and pooled.difference and macro.difference:
+            return f"Pooled over all {self.noun}s it is the reverse: {pooled.lead()}; {share}."
+        if pooled.significant_alone != macro.significant_alone:
+            verdict = "is" if pooled.significant_alone else "is not"
+            return f"Pooled over all {self.noun}s the lead {verdict} significant; {share}."
+        return ""
+
+    def table(self) -> Table:
+        """Return a row per task, and the macro average in the last one."""
+        two = len(self.systems) == 2
+        parts = [*self.ordered(), self.macro]
+        ends = ([value] for value in (self.macro.lead, self.macro.low, self.macro.high))
+        digits = interval_decimals(*ends) if two else None
+        columns = [Column(self.column), Column("n", importance=8)]
+        columns += [Column(name, digits=digits, importance=8) for name in self.systems]
+        rows: list[tuple[Cell, ...]] = []
+        for part in parts:
+            lead: tuple[Cell, ...] = ()
+            if two:
+                facts = self.facts(part)
+                lead = (facts["difference"], *(facts["ci"] or (None, None)), facts["p"],
+                        None if part is self.macro else number(part.p_adjusted))  # fmt: skip
+            rows.append((part.name, part.n, *map(number, part.scores), *lead))
+        if two:
+            columns += [Column("difference", digits=digits, importance=9)]
+            columns += [Column(end, digits=digits, importance=7) for end in ("low", "high")]
+            columns += [Column("p", mixed=True, importance=8)]
+            columns += [Column("p Holm", key="p_adjusted", mixed=True)]
+        notes = (f"difference: {' minus '.join(self.systems)}",) if two else ()
+        return Table("", tuple(columns), tuple(rows), notes, frozenset({len(parts) - 1}))
+
+
+def suite_of(
+    es: EvalSet,
+    score: str,
+    systems: Sequence[str],
+    column: str,
+    *,
+    unit: str,
+    alpha: float = 0.05,
+    of: str = "",
+) -> Suite:
+    """Compare systems on each task, or each value of a column, and by the mean over these."""
+    labels = slice_column(es.segments, column)
+    table = es[score]
+    rows = [es.systems.index(name) for name in systems]
+    values = table.oriented[rows]
+    used = np.asarray(~np.isnan(values).all(axis=0))
+    units = units_of(es.segments, unit, used)
+    codes = np.arange(es.n_segments) if units.codes is None else units.codes
+    sign = 1.0 if table.higher_is_better else -1.0
+    names = sorted({label for label, here in zip(labels, used, strict=True) if here and label})
+    if not names:
+        raise UsageError(f"no segment with a '{score}' score has a '{column}'")
+    if len(names) > len(used) // 2 and column != TASK:
+        raise UsageError(f"'{column}' has {len(names):,} values: too many to slice by")
+    column_of = np.array([label or "" for label in labels], dtype=object)
+    parts = []
+    for name in names:
+        inside = np.flatnonzero(used & (column_of == name))
+        parts.append(_part(name, sign * row_means(values[:, inside]), values[:, inside],
+                           codes[inside]))  # fmt: skip
+    whole = _part("all", sign * row_means(values), values[:, used], codes[used])
+    adjusted = adjust(np.array([part.p for part in parts]), "holm")
+    parts = [replace(part, p_adjusted=float(p)) for part, p in zip(parts, adjusted, strict=True)]
+    return Suite(
+        column=column,
+        systems=tuple(systems),
+        parts=tuple(parts),
+        macro=_macro(parts) if column == TASK else whole,
+        higher_is_better=table.higher_is_better,
+        unit=counted(units.n, units.name),
+        noun=item_noun(es),
+        alpha=alpha,
+        of=of or score,
+    )
+
+
+def _part(name: str, scores: Floats, values: Floats, codes: Counts) -> Part:
+    """Compare systems on the segments of one task; of two systems on those that both have."""
+    if len(values) != 2:
+        return Part(name, values.shape[1], scores)
+    both = ~np.isnan(values).any(axis=0)
+    values, codes = values[:, both], codes[both]
+    gap = (values[0] - values[1])[None]
+    if not both.any():
+        return Part(name, 0, scores)
+    mean, error, freedom, n_units = (float(x[0]) for x in mean_error(gap, codes))
+    p = paired.permutation_test(values, codes).p[0, 1]
+    p = float(few_units_p(np.array([p]), np.array([n_units]), two_sided=True)[0])
+    invert = flip_interval if n_units < _FEW else paired.t_interval
+    low, high = paired.agreeing(np.array([mean]), invert(gap, codes), np.array([p]))
+    return Part(
+        name, int(both.sum()), scores, mean, float(low[0]), float(high[0]), p,
+        n_units=int(n_units), error=error, freedom=freedom,
+    )  # fmt: skip
+
+
+def _macro(parts: Sequence[Part]) -> Part:
+    """Average over the tasks that have scores; the variance is the sum of theirs."""
+    scores = row_means(np.stack([part.scores for part in parts], axis=1))
+    n = sum(part.n for part in parts)
+    known = [part for part in parts if not np.isnan(part.lead)]
+    if not known:
+        return Part("macro average", n, scores)
+    lead = float(np.mean([part.lead for part in known]))
+    variances = np.array([part.error**2 for part in known])
+    n_units = sum(part.n_units for part in known)
+    if np.isnan(variances).any():  # a task of one unit says nothing of its spread
+        return Part("macro average", n, scores, lead, n_units=n_units)
+    error = float(np.sqrt(variances.sum()) / len(known))
+    weights = variances**2 / np.array([max(part.freedom, 1.0) for part in known])
+    freedom = float(variances.sum() ** 2 / weights.sum()) if error else float(n_units - 1)
+    half = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
+    p = 2 * float(stdtr(freedom, -abs(lead) / error)) if error else float(lead == 0)
+    p = max(p, 2.0 ** (1 - n_units))  # which the signs of all units could reach
+    ends = (np.array([lead - half]), np.array([lead + half]))
+    low, high = (float(end[0]) for end in paired.agreeing(np.array([lead]), ends, np.array([p])))
+    return Part("macro average", n, scores, lead, low, high, p, p, n_units, error, freedom)
+
+
+def by_part(suites: Mapping[str, Suite]) -> dict[str, Any]:
+    """Return tasks, macro average and slices as JSON has them, where there are any."""
+    tasks = suites.get(TASK)
+    slices = {name: suite.rows() for name, suite in suites.items() if suite is not tasks}
+    parts: dict[str, Any] = {"slices": slices} if slices else {}
+    if tasks is not None:
+        parts |= {"tasks": tasks.rows(), "macro": tasks.facts(tasks.macro)}
+    return parts
+
+
+def suites_of(
+    es: EvalSet, score: str, systems: Sequence[str], slices: Sequence[str], **settings: Any
+) -> dict[str, Suite]:
+    """Return the suite of tasks, where several have the score, and those of slices, by column."""
+    columns = [TASK] if len(tasks_of(es, score)) > 1 else []
+    columns += [name for name in slices if name not in columns]
+    return {name: suite_of(es, score, systems, name, **settings) for name in columns}
