@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 # Reading the folder would cost start-up.
 PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
+_TASKS = "wmt26"  # spans, scores and error-free outputs instead of a folder of sets
 # Options that averages over domains ignore, and those that the tasks of a protocol decide.
 _NOT_BY_DOMAIN = frozenset(
     ["intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references", "outliers"]
@@ -82,6 +83,7 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
         "steelyard meta scores.csv --human mqm",
         "steelyard meta human.csv.gz metrics.csv.gz --human mqm --by spa,pa --significance",
         "steelyard meta --preset wmt23 mt-metrics-eval-v2/wmt23 --add my-metric.seg.score",
+        "steelyard meta --preset wmt26 annotations.jsonl metric-a.jsonl metric-b.jsonl",
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
@@ -102,8 +104,8 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 @click.option("--details", is_flag=True, help="Show all columns, warnings, and how large a "
               "difference counts.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
-@click.option("--preset", type=Known(PRESETS), help="Run the protocol of a shared task on "
-              "the folder INPUT.")  # fmt: skip
+@click.option("--preset", type=Known((*PRESETS, _TASKS)), help="Run the protocol of a shared task "
+              "on the folder INPUT; wmt26: on human ratings and predictions.")  # fmt: skip
 @click.option("--benchmark", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
               help="Run a protocol of your own.")  # fmt: skip
 @click.option("--add", multiple=True, metavar="[SET=]FILE",
@@ -127,6 +129,9 @@ def meta(
     from steelyard.metaevaluation.results import MetaEvaluation, few_warnings
 
     asked, request = MetaOptions.take(settings), _Request(**settings)
+    if request.preset == _TASKS:
+        _metrics_task(inputs, request, options, asked, output)
+        return
     plots = _plots(request, asked, output)
     es: EvalSet | None = None
     result: Result
@@ -165,6 +170,27 @@ def meta(
     brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
     emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
          shown=[shown], then=_next(asked, es), says_read=True if es is None else None)  # fmt: skip
+
+
+def _metrics_task(
+    inputs: tuple[str, ...],
+    request: _Request,
+    options: InputOptions,
+    asked: MetaOptions,
+    output: OutputOptions,
+) -> None:
+    """Run the three tasks of WMT26: the first input is what people said."""
+    from steelyard.metaevaluation.results import few_warnings
+    from steelyard.metaevaluation.wmt26 import metrics_task
+
+    if len(inputs) < 2:
+        raise UsageError("--preset wmt26: expected what people marked, and at least one prediction")
+    by = request.by if given("by") else ("spa", "acc-eq")
+    with shown_progress("comparing", output):
+        result = metrics_task(inputs[0], inputs[1:], by, asked, options, output.seed)
+    brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
+    then = None if asked.significance else proposals.again("--significance")
+    emit(few_warnings(result) if brief else result, result.tables(), output, then=then)
 
 
 def _next(asked: MetaOptions, es: EvalSet | None) -> str | None:

@@ -68,7 +68,7 @@ class MetricsTask(Result):
     json_keys = keys("gold tasks significance n_outputs clean_share provenance warnings")
     gold: str
     spans: SpanEvaluation | None
-    scores: MetaEvaluation | None
+    scores: MetaEvaluation
     detection: tuple[DetectionResult, ...]
     detection_test: Significance | None
     n_outputs: int  # of the third task
@@ -80,8 +80,8 @@ class MetricsTask(Result):
     def tasks(self) -> dict[str, list[dict[str, Any]]]:
         """The rows of each task."""
         spans = () if self.spans is None else self.spans.results
-        scores = () if self.scores is None else self.scores.results
-        rows: Mapping[str, Sequence[Record]] = {"1": spans, "2": scores, "3": self.detection}
+        rows: Mapping[str, Sequence[Record]]
+        rows = {"1": spans, "2": self.scores.results, "3": self.detection}
         return {name: [row.to_dict() for row in part] for name, part in rows.items()}
 
     @property
@@ -166,11 +166,9 @@ def metrics_task(
     spans = None
     if people.errors and any(source.errors for source in sources):
         spans = evaluate_spans(people, sources, asked, rng)
-    scores = None
-    if score:
-        es = _scored_set(people, sources, score, {k: m[0] for k, m in metrics.items()})
-        scores = evaluate(es, HUMAN, registry.chosen(by), options, rng)
-        warnings += scores.warnings
+    es = _scored_set(people, sources, score, {k: m[0] for k, m in metrics.items()})
+    scores = evaluate(es, HUMAN, registry.chosen(by), options, rng)
+    warnings += scores.warnings
     outputs, lost = shared_outputs(clean, [m[0] for m in metrics.values()], "lack a prediction")
     common = Common.of([people, *sources], outputs, "auto")
     truth = np.array([clean[o] for o in outputs], dtype=np.float64)
@@ -221,16 +219,19 @@ def metrics_task(
 def _gold(people: Marked, human: str | None) -> tuple[dict[Output, float], dict[Output, bool]]:
     """Return scores, and which outputs are free of errors: from 85 on, and nothing marked.
 
-    Scores that are never above 0 are costs of errors (MQM): 0 is free of errors.
+    Scores that are never above 0 are costs of errors (MQM), which are made where there are none: 0
+    is free of errors.
     """
     score = {o: float(np.mean(values)) for o, values in people.values.items()}
     if not score and people.scores:
         if human is None and len(people.scores) > 1:
             raise UsageError(f"name the human score (human=NAME): {', '.join(people.scores)}")
         score = people.scores[human if human is not None else next(iter(people.scores))]
-    least = 0.0 if score and max(score.values()) <= 0 else CLEAN_FROM
-    clean = {o: x >= least and not _errors(people, o) for o, x in score.items()}
-    return score, clean or {o: not _errors(people, o) for o in people.errors}
+    score = score or {o: -_cost(people, o) for o in people.errors}
+    if not score:
+        raise UsageError(f"{people.name}: expected error spans or human scores")
+    least = 0.0 if max(score.values()) <= 0 else CLEAN_FROM
+    return score, {o: x >= least and not _errors(people, o) for o, x in score.items()}
 
 
 def _errors(source: Marked, output: Output) -> list[bool]:
@@ -238,6 +239,11 @@ def _errors(source: Marked, output: Output) -> list[bool]:
     errors = (error for rating in source.errors.get(output, ()) for error in rating)
     words = (error.severity.strip().lower() for error in errors if not error.in_source)
     return [SEVERE[word] for word in words if word in SEVERE]
+
+
+def _cost(source: Marked, output: Output) -> float:
+    """Return what the errors of an output cost, a mean over its ratings."""
+    return sum(_COSTS[major] for major in _errors(source, output)) / len(source.errors[output])
 
 
 Metric = tuple[dict[Output, float], dict[Output, float] | None]  # scores, and verdicts if known
@@ -252,10 +258,7 @@ def _metrics(source: Marked) -> dict[str, Metric]:
         if verdicts is None and source.errors:
             verdicts = {o: x >= CLEAN_FROM and not _errors(source, o) for o, x in scores.items()}
     if scores is None and source.errors:
-        scores = {}
-        for output, ratings in source.errors.items():
-            cost = sum(_COSTS[major] for major in _errors(source, output)) / len(ratings)
-            scores[output] = max(0.0, _PERFECT - cost)
+        scores = {o: max(0.0, _PERFECT - _cost(source, o)) for o in source.errors}
         verdicts = verdicts or {o: x == _PERFECT for o, x in scores.items()}
     if scores is None and verdicts is not None:
         scores = verdicts
