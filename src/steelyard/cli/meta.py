@@ -180,8 +180,8 @@ def _metrics_task(
     output: OutputOptions,
 ) -> None:
     """Run the three tasks of WMT26: the first input is what people said."""
+    from steelyard.metaevaluation.errorspans import metrics_task
     from steelyard.metaevaluation.results import few_warnings
-    from steelyard.metaevaluation.wmt26 import metrics_task
 
     if len(inputs) < 2:
         raise UsageError("--preset wmt26: expected what people marked, and at least one prediction")

@@ -1,11 +1,10 @@
-"""Which source of error spans finds the errors that people marked."""
+"""Which source finds the errors that people marked: spans, and the metrics task of WMT26."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,122 +12,36 @@ from steelyard.core.decision import shown_p
 from steelyard.core.display import Record, Result, Statement, Summary, keys, named, one_line
 from steelyard.core.errors import UsageError
 from steelyard.core.options import keywords
-from steelyard.core.provenance import InputFile, Provenance
+from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, streams
 from steelyard.core.table import Cell, Column, Table
 from steelyard.core.text import all_of, plural
-from steelyard.data.evalset import EvalSet
-from steelyard.data.judgements import ErrorSpan, Ratings
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.data.units import UnitEffect, Units, many, units_of
-from steelyard.formats.load import Source, read
+from steelyard.formats.judged.marked import Marked, Output
+from steelyard.formats.judged.metricstask import CLEAN, SCORES
+from steelyard.formats.load import Source
 from steelyard.formats.options import LoadOptions
-from steelyard.metaevaluation.options import SpanOptions
-from steelyard.metaevaluation.results import Significance
-from steelyard.metaevaluation.spanmeasures import Spans, counts_of, f_scores
+from steelyard.metaevaluation.options import MetaOptions, SpanOptions
+from steelyard.metaevaluation.results import MetaEvaluation, Significance
+from steelyard.metaevaluation.run import evaluate
+from steelyard.metaevaluation.spanmeasures import (
+    Spans,
+    best_threshold,
+    counts_of,
+    detection,
+    f_scores,
+)
 from steelyard.stats.arrays import Counts, Floats
+from steelyard.stats.metametrics import registry
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import ranks, whole
 from steelyard.stats.resampling.bootstrap import draw_counts, interval
 
-Output = tuple[str, str]  #: system and segment
 Value = Callable[[Floats], tuple[Floats, ...]]  #: numbers of sums, of which the last is tested
 NONE, ALL, HUMAN = "none", "all-minor", "another annotator"
-#: Severities that count, and whether they are major; others (undecided, neutral) are no errors.
-SEVERE = {"minor": False, "": False, "major": True, "critical": True}
 _NOTHING: Spans = np.zeros((0, 3), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Marked:
-    """What one source says of outputs: their errors by rating, scores, texts and documents."""
-
-    name: str
-    errors: dict[Output, list[tuple[ErrorSpan, ...]]] = field(default_factory=dict)
-    values: dict[Output, list[float]] = field(default_factory=dict)  # of ratings
-    scores: dict[str, dict[Output, float]] = field(default_factory=dict)  # tables, higher is better
-    lengths: dict[Output, int] = field(default_factory=dict)
-    documents: dict[str, str] = field(default_factory=dict)
-    files: list[InputFile] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    reading: LoadOptions = field(default_factory=LoadOptions)
-
-    @classmethod
-    def of(cls, source: Source, options: LoadOptions) -> Marked:
-        """Read a source: a path, a set, or ratings."""
-        name = Path(source).name.split(".jsonl")[0] if isinstance(source, (str, Path)) else "spans"
-        name = name.removesuffix(".gz").removesuffix(".csv").removesuffix(".json")
-        marked = cls(name, reading=options)
-        parts = () if isinstance(source, Ratings) else read([source], options).parts
-        for part in parts:
-            marked.files.extend(part.files or getattr(part.value, "inputs", ()))
-            marked.notes.extend((*part.notes, *getattr(part.value, "notes", ())))
-        for value in [part.value for part in parts] or [source]:
-            if isinstance(value, Ratings):
-                marked.add_ratings(value)
-            elif isinstance(value, EvalSet):
-                marked.add_set(value)
-            else:
-                raise UsageError(f"{source}: expected error spans, scores or texts")
-        return marked
-
-    def add_ratings(self, ratings: Ratings) -> None:
-        """Add errors and values; what people were not asked for is missing."""
-        for row in np.flatnonzero(ratings.is_item("system", "repeat")).tolist():
-            system = ratings.systems[ratings.system[row]]
-            segment = ratings.segments[ratings.segment[row]]
-            if not self._kept(system):
-                continue
-            errors = None if ratings.errors is None else ratings.errors[row]
-            if errors is not None:
-                self.errors.setdefault((system, segment), []).append(errors)
-            if not np.isnan(ratings.value[row]):
-                value = float(ratings.value[row])
-                self.values.setdefault((system, segment), []).append(value)
-            if ratings.document is not None and ratings.document[row]:
-                self.documents[segment] = ratings.document[row]
-
-    def add_set(self, es: EvalSet) -> None:
-        """Add what a set holds; of several ratings, those of the human score that is named."""
-        options = self.reading
-        es = es.drop(systems=[name for name in es.systems if not self._kept(name)])
-        chosen = options.human if options.human in es.ratings else None
-        for name, ratings in es.ratings.items():
-            if chosen in (None, name):
-                self.add_ratings(ratings)
-        for segment, document in zip(es.segments.ids, es.segments.documents or (), strict=False):
-            if document is not None:
-                self.documents[segment] = document
-        for system, texts in es.outputs.items():
-            for segment, text in zip(es.segments.ids, texts, strict=True):
-                if text is not None:
-                    self.lengths[system, segment] = len(text)
-        for name, table in es.scores.items():
-            sign = -1 if name in options.lower_is_better or not table.higher_is_better else 1
-            i, k = np.nonzero(~np.isnan(table.values))
-            rows = zip(i.tolist(), k.tolist(), (sign * table.values[i, k]).tolist(), strict=True)
-            self.scores[name] = {(es.systems[a], es.segments.ids[b]): x for a, b, x in rows}
-
-    def _kept(self, system: str) -> bool:
-        """Tell whether a system is wanted."""
-        wanted = self.reading.systems
-        return system not in self.reading.drop_systems and (wanted is None or system in wanted)
-
-    def spans(self, output: Output) -> list[Spans]:
-        """Return the spans of each rating that have a place in the output, and a severity."""
-        return [
-            np.array(
-                [
-                    (e.start, e.end, SEVERE[severity])
-                    for e in errors
-                    if (severity := e.severity.strip().lower()) in SEVERE
-                    and not e.in_source and e.start is not None and e.end is not None
-                    and e.end > e.start
-                ],
-                dtype=np.int64,
-            ).reshape(-1, 3)
-            for errors in self.errors[output]
-        ]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -442,3 +355,271 @@ def _means(sums: Floats) -> tuple[Floats, Floats, Floats]:
     """Return means of precision, recall and F over outputs, from sums and their number."""
     precision, recall, f, n = np.moveaxis(sums, -1, 0)
     return precision / n, recall / n, f / n
+
+
+# The metrics task of WMT26. Spans convert to scores, and both to verdicts: no marked error, or a
+# score from a threshold on that fits the other half of the documents best.
+
+PEOPLE = "human"
+CLEAN_FROM = 85.0  # an ESA score from which on an output without marked errors is free of errors
+_PERFECT, _COSTS = 100.0, {False: 1.0, True: 5.0}  # of minor and major errors
+_ZERO = "always-0"
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionResult(Record):
+    """How well one metric tells which outputs are free of errors."""
+
+    metric: str
+    mcc: float
+    precision: float
+    recall: float
+    ci: tuple[float, float] | None = None
+    rank: int | None = None
+    baseline: bool = False
+
+
+@dataclass(frozen=True, repr=False)
+class MetricsTask(Result):
+    """The three tasks, as far as gold and predictions have them."""
+
+    json_keys = keys("gold tasks significance n_outputs clean_share provenance warnings")
+    gold: str
+    spans: SpanEvaluation | None
+    scores: MetaEvaluation
+    detection: tuple[DetectionResult, ...]
+    detection_test: Significance | None
+    n_outputs: int  # of the third task
+    clean_share: float
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance | None = field(default=None)
+
+    @property
+    def tasks(self) -> dict[str, list[dict[str, Any]]]:
+        """The rows of each task."""
+        spans = () if self.spans is None else self.spans.results
+        rows: Mapping[str, Sequence[Record]]
+        rows = {"1": spans, "2": self.scores.results, "3": self.detection}
+        return {name: [row.to_dict() for row in part] for name, part in rows.items()}
+
+    @property
+    def significance(self) -> dict[str, Any]:
+        """The tests of each task."""
+        tests = {"1": self.spans, "2": self.scores}
+        every = {name: part.significance for name, part in tests.items() if part is not None}
+        return every | ({} if self.detection_test is None else {"3": self.detection_test})
+
+    def words(self) -> Summary:
+        """Return the best metric of each task."""
+        return Summary.of(self._statements())
+
+    def _statements(self) -> Iterator[Statement]:
+        for number, part in (("1", self.spans), ("2", self.scores)):
+            if part is not None:
+                yield "settled", f"Task {number}: {part.answer()[0]}"
+        ahead = [row for row in self.detection if not row.baseline]
+        if ahead:
+            best = ahead[0]
+            ci = "" if best.ci is None else f", 95% CI {best.ci[0]:.3f} to {best.ci[1]:.3f}"
+            share = f"{100 * self.clean_share:.0f}% of {plural(self.n_outputs, 'output')}"
+            text = f"Task 3: {best.metric} detects outputs without errors best (MCC {best.mcc:.3f}"
+            yield "settled", f"{text}{ci}); {share} have none."
+        for text in () if self.spans is None else self.spans.words().undecided:
+            if text.startswith("By "):
+                yield "undecided", text
+
+    def answer(self) -> tuple[str, ...]:
+        """Return a sentence per task."""
+        return self.words().settled
+
+    def table(self) -> Table:
+        """Return the rows of the third task."""
+        columns = [Column("metric"), Column("mcc", "higher", digits=3)]
+        columns += [Column(name, digits=3) for name in ("low", "high", "precision", "recall")]
+        rows = tuple(
+            (r.metric, r.mcc, *((None, None) if r.ci is None else r.ci), r.precision, r.recall)
+            for r in self.detection
+        )
+        return Table("Task 3, outputs without errors", tuple(columns), rows)
+
+    def tables(self) -> list[Table]:
+        """Return a table per task."""
+        parts = (("Task 1, error spans", self.spans), ("Task 2, scores", self.scores))
+        tables = [(title, part.table()) for title, part in parts if part is not None]
+        made = [Table(title, t.columns, t.rows, t.notes, t.rules) for title, t in tables]
+        return [*made, *([self.table()] if self.detection else [])]
+
+    def __repr__(self) -> str:
+        names = [row.metric for row in self.detection]
+        return one_line(self, f"against {self.gold}: {named(names)}")
+
+
+def metrics_task(
+    gold: Source,
+    predictions: Sequence[Source],
+    by: Sequence[str] = ("spa", "acc-eq"),
+    options: MetaOptions | None = None,
+    reading: LoadOptions | None = None,
+    rng: Rng = 0,
+) -> MetricsTask:
+    """Evaluate metrics by the three tasks of WMT26; see :func:`steelyard.spans` for sources.
+
+    A prediction may hold spans, scores (ESA, or columns of a table) and verdicts; what it lacks is
+    made of what it has.
+    """
+    options, reading = options or MetaOptions(), reading or LoadOptions()
+    people = Marked.of(gold, reading)
+    sources = named_apart([Marked.of(source, reading) for source in predictions])
+    score, clean = _gold(people, reading.human)
+    metrics = {name: facts for source in sources for name, facts in _metrics(source).items()}
+    if not metrics:
+        raise UsageError("no prediction has error spans or scores")
+    warnings = [note for source in (people, *sources) for note in source.notes]
+    asked = SpanOptions(
+        measures=("wmt25", "mpp"),
+        significance=options.significance,
+        n_bootstrap=options.n_bootstrap,
+        n_resamples=options.n_resamples or 2000,
+    )
+    spans = None
+    if people.errors and any(source.errors for source in sources):
+        spans = evaluate_spans(people, sources, asked, rng)
+    es = _scored_set(people, sources, score, {k: m[0] for k, m in metrics.items()})
+    scores = evaluate(es, PEOPLE, registry.chosen(by), options, rng)
+    warnings += scores.warnings
+    outputs, lost = shared_outputs(clean, [m[0] for m in metrics.values()], "lack a prediction")
+    common = Common.of([people, *sources], outputs, "auto")
+    truth = np.array([clean[o] for o in outputs], dtype=np.float64)
+    halves, draws, swaps = streams(rng, 3)
+    verdicts = {name: _verdicts(m, outputs, truth, common, halves) for name, m in metrics.items()}
+    verdicts[_ZERO] = np.zeros(len(outputs))
+    counts = np.array([_confusions(truth, said) for said in verdicts.values()])
+    sums = common.sums(counts)
+    ends = common.intervals(sums, detection, asked.n_bootstrap, draws)
+    parts = np.stack(detection(sums.sum(axis=1)), axis=1)
+    n = len(metrics)
+    place = [*whole(ranks(parts[:n, 2])), None]
+    order = [*np.argsort(-parts[:n, 2], kind="stable").tolist(), n]
+    names = list(verdicts)
+    rows = tuple(
+        DetectionResult(
+            metric=names[k],
+            mcc=float(parts[k, 2]),
+            precision=float(parts[k, 0]),
+            recall=float(parts[k, 1]),
+            ci=ends[k],
+            rank=place[k],
+            baseline=k == n,
+        )
+        for k in order
+    )
+    test = None
+    if options.significance and n > 1:
+        draws_of_test = asked.n_resamples or 2000
+        p = swap_pvalues(sums[order[:n]], detection, draws_of_test, swaps)
+        tested = tuple(names[k] for k in order[:n])
+        test = Significance(tested, p, "inputs", draws_of_test, "two-sided")
+    files = tuple(file for source in (people, *sources) for file in source.files)
+    warnings += [*lost, *common.units.warnings, *([] if spans is None else spans.warnings)]
+    return MetricsTask(
+        gold=people.name,
+        spans=spans,
+        scores=scores,
+        detection=rows,
+        detection_test=test,
+        n_outputs=len(outputs),
+        clean_share=float(truth.mean()),
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of("meta", {"preset": "wmt26"}, files, rng, options),
+    )
+
+
+def _gold(people: Marked, human: str | None) -> tuple[dict[Output, float], dict[Output, bool]]:
+    """Return scores, and which outputs are free of errors: from 85 on, and nothing marked.
+
+    Scores that are never above 0 are costs of errors (MQM), which are made where there are none: 0
+    is free of errors.
+    """
+    score = {o: float(np.mean(values)) for o, values in people.values.items()}
+    if not score and people.scores:
+        if human is None and len(people.scores) > 1:
+            raise UsageError(f"name the human score (human=NAME): {', '.join(people.scores)}")
+        score = people.scores[human if human is not None else next(iter(people.scores))]
+    score = score or {o: -_cost(people, o) for o in people.errors}
+    if not score:
+        raise UsageError(f"{people.name}: expected error spans or human scores")
+    least = 0.0 if max(score.values()) <= 0 else CLEAN_FROM
+    return score, {o: x >= least and not people.majors(o) for o, x in score.items()}
+
+
+def _cost(source: Marked, output: Output) -> float:
+    """Return what the errors of an output cost, a mean over its ratings."""
+    return sum(_COSTS[major] for major in source.majors(output)) / len(source.errors[output])
+
+
+Metric = tuple[dict[Output, float], dict[Output, float] | None]  # scores, and verdicts if known
+
+
+def _metrics(source: Marked) -> dict[str, Metric]:
+    """Return scores and verdicts of each metric of a source."""
+    verdicts = source.scores.get(CLEAN)
+    scores = source.scores.get(SCORES)
+    if scores is None and source.values:
+        scores = {o: float(np.mean(values)) for o, values in source.values.items()}
+        if verdicts is None and source.errors:
+            verdicts = {o: x >= CLEAN_FROM and not source.majors(o) for o, x in scores.items()}
+    if scores is None and source.errors:
+        scores = {o: max(0.0, _PERFECT - _cost(source, o)) for o in source.errors}
+        verdicts = verdicts or {o: x == _PERFECT for o, x in scores.items()}
+    if scores is None and verdicts is not None:
+        scores = verdicts
+    if scores is not None:
+        return {source.name: (scores, verdicts)}
+    return {name: (table, None) for name, table in source.scores.items()}
+
+
+def _scored_set(
+    people: Marked,
+    sources: Sequence[Marked],
+    score: Mapping[Output, float],
+    metrics: Mapping[str, Mapping[Output, float]],
+) -> EvalSet:
+    """Put human and metric scores into one set."""
+    systems = tuple(sorted({system for system, _ in score}))
+    ids = tuple(sorted({segment for _, segment in score}))
+    documents = {k: name for source in (people, *sources) for k, name in source.documents.items()}
+    names = tuple(documents.get(segment) for segment in ids)
+
+    def table(values: Mapping[Output, float], kind: Literal["human", "metric"]) -> ScoreTable:
+        cells = [[values.get((system, k), np.nan) for k in ids] for system in systems]
+        return ScoreTable(np.array(cells, dtype=np.float64), kind)
+
+    tables = {PEOPLE: table(score, "human")}
+    tables |= {name: table(values, "metric") for name, values in metrics.items()}
+    files = tuple(file for source in (people, *sources) for file in source.files)
+    segments = Segments(ids, names if any(names) else None)
+    return EvalSet(systems, segments, tables, inputs=files)
+
+
+def _verdicts(
+    metric: Metric, outputs: Sequence[Output], truth: Floats, common: Common, rng: Any
+) -> Floats:
+    """Return 1 where a metric calls an output free of errors, by itself or by a threshold."""
+    scores, verdicts = metric
+    if verdicts is not None:
+        return np.array([float(verdicts.get(o, 0.0) > 0) for o in outputs])
+    values = np.array([scores[o] for o in outputs])
+    state = np.random.default_rng(rng.bit_generator.seed_seq)  # the same halves for every metric
+    half = (state.permutation(int(common.unit.max()) + 1) % 2)[common.unit]
+    said = np.zeros(len(outputs))
+    for side in (0, 1):
+        fit, held = half != side, half == side
+        if fit.any():
+            said[held] = values[held] >= best_threshold(values[fit], truth[fit])
+    return said
+
+
+def _confusions(truth: Floats, said: Floats) -> Floats:
+    """Return tp, fp, fn, tn of each output."""
+    return np.stack([truth * said, (1 - truth) * said, truth * (1 - said),
+                     (1 - truth) * (1 - said)], axis=-1)  # fmt: skip
