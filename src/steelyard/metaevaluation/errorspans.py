@@ -268,7 +268,8 @@ def evaluate_spans(
     """Compare sources that are read."""
     predictions = [source for source in sources if source.errors]
     if not people.errors or not predictions:
-        raise UsageError(f"{'no prediction' if people.errors else people.name} has error spans")
+        who = "no prediction has" if people.errors else f"{people.name} has no"
+        raise UsageError(f"{who} error spans")
     lacking = "are not marked by every prediction"
     outputs, warnings = shared_outputs(people.errors, [x.errors for x in predictions], lacking)
     common = Common.of([people, *sources], outputs, options.unit)
