@@ -22,7 +22,6 @@ import pytest
 
 import steelyard as sy
 from steelyard import studies
-from steelyard.cli.meta import read_tie_matrices
 from steelyard.comparison.card import decide
 from steelyard.comparison.options import RankOptions
 from steelyard.core.errors import SteelyardError, UsageError
@@ -543,15 +542,6 @@ def test_weights_of_a_benchmark(elsewhere, text, said):
     path.write_text(f'human = "h"\n[[set]]\nname = "s"\n[[task]]\nwith = "pa"\n{text}\n')
     with pytest.raises(SteelyardError, match=said):
         presets.read(path)
-
-
-@pytest.mark.parametrize("text", ["threshold = -1", "threshold = nan", "threshold = inf",
-                                  "metric_tie = nan", "metric_tie = inf"])  # fmt: skip
-def test_values_of_tie_matrices(elsewhere, text):
-    path = elsewhere / "t.toml"
-    path.write_text(f"[own]\nsame = 1\nopposite = -1\n{text}\n")
-    with pytest.raises(SteelyardError, match=r"t\.toml: \[own\]: '\w+' is .*, expected a number"):
-        read_tie_matrices(path)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "true", '"a"'])

@@ -76,16 +76,37 @@ class Common:
             np.add.at(row, self.unit, values)
         return total
 
-    def intervals(
-        self, sums: Floats, value: Value, n: int, rng: np.random.Generator
-    ) -> list[tuple[float, float] | None]:
-        """Return 95% intervals of each metric's value over resampled units."""
-        if sums.shape[1] < 2:
-            return [None] * len(sums)
-        drawn = draw_counts(n, sums.shape[1], rng)
+    def placed(
+        self, counts: Mapping[str, Floats], n: int, value: Value, options: SpanOptions, rng: Rng
+    ) -> tuple[list[dict[str, Any]], Significance | None]:
+        """Return rows of sources, best first, then baselines (beyond the first ``n``), and a test.
+
+        A row has the parts of a value, its interval over units, rank, and whether it is a baseline.
+        """
+        draws, swaps = streams(rng, 2)
+        names, sums = list(counts), self.sums(np.array(list(counts.values())))
+        drawn = draw_counts(options.n_bootstrap, sums.shape[1], draws)
         resampled = np.einsum("bu,muk->bmk", drawn, sums, optimize=True)
         low, high = interval(value(resampled)[-1], self.level)
-        return [None if np.isnan(x + y) else (x, y) for x, y in zip(low, high, strict=True)]
+        parts = np.stack(value(sums.sum(axis=1)), axis=1)
+        rank = [*whole(ranks(parts[:n, 2])), *[None] * len(names)]
+        order = [*np.argsort(-parts[:n, 2], kind="stable"), *range(n, len(names))]
+        rows = [
+            {
+                "metric": names[k],
+                "parts": parts[k].tolist(),
+                "ci": (float(low[k]), float(high[k])) if sums.shape[1] > 1 else None,
+                "rank": rank[k],
+                "baseline": k >= n,
+            }
+            for k in order
+        ]
+        if not options.significance or n < 2:
+            return rows, None
+        resamples = options.n_resamples or 2000
+        p = swap_pvalues(sums[order[:n]], value, resamples, swaps)
+        tested = tuple(names[k] for k in order[:n])
+        return rows, Significance(tested, p, "inputs", resamples, "two-sided")
 
 
 def swap_pvalues(sums: Floats, value: Value, n: int, rng: np.random.Generator) -> Floats:
@@ -286,35 +307,27 @@ def evaluate_spans(
         warnings.append("no baseline that marks everything: texts of outputs are not known")
     if all(len(ratings) > 1 for ratings in marked):
         lines[HUMAN] = marked
-    draws, swaps = streams(rng, 2)
     results: list[SpanResult] = []
     tests: dict[str, Significance] = {}
-    for measure in options.measures:
-        counts = np.array(
-            [
+    for measure, stream in zip(options.measures, streams(rng, len(options.measures)), strict=True):
+        counts = {
+            name: np.array(
                 [_mean_counts(measure, g, p) for g, p in zip(marked, by_output, strict=True)]
-                for by_output in lines.values()
-            ]
-        )
+            )
+            for name, by_output in lines.items()
+        }
         value = f_scores
         if options.average == "macro":
-            counts = np.stack([*f_scores(counts), np.ones(counts.shape[:2])], axis=-1)
             value = _means
-        sums = common.sums(counts)
-        ends = common.intervals(sums, value, options.n_bootstrap, draws)
-        parts = np.stack(value(sums.sum(axis=1)), axis=1)
-        place = [*whole(ranks(parts[:n_lines, 2])), *[None] * len(lines)]
-        part = [
-            SpanResult(name, measure, *_three(parts[k]), ends[k], place[k], k >= n_lines)
-            for k, name in enumerate(lines)
-        ]
-        order = np.lexsort((-parts[:, 2], np.array([r.baseline for r in part]))).tolist()
-        results += [part[k] for k in order]
-        if options.significance and n_lines > 1:
-            best, n = order[:n_lines], options.n_resamples or 2000
-            p = swap_pvalues(sums[best], value, n, swaps)
-            metrics = tuple(part[k].metric for k in best)
-            tests[measure] = Significance(metrics, p, "inputs", n, "two-sided")
+            ones = np.ones(len(outputs))
+            counts = {k: np.stack([*f_scores(x), ones], axis=-1) for k, x in counts.items()}
+        rows, test = common.placed(counts, n_lines, value, options, stream)
+        for row in rows:
+            precision, recall, f = row.pop("parts")
+            results.append(
+                SpanResult(measure=measure, precision=precision, recall=recall, f=f, **row)
+            )
+        tests |= {} if test is None else {measure: test}
     shown = {"gold": people.name, "measures": ",".join(options.measures)}
     files = tuple(file for source in (people, *sources) for file in source.files)
     return SpanEvaluation(
@@ -345,11 +358,6 @@ def _mean_counts(measure: str, gold: list[Spans], pred: list[Spans]) -> Any:
     """Average the counts over all ratings of an output, none of which is compared with itself."""
     pairs = [(g, p) for g in gold for p in pred if g is not p]
     return np.mean([counts_of(measure, g, p) for g, p in pairs], axis=0)
-
-
-def _three(values: Floats) -> tuple[float, float, float]:
-    a, b, c = values.tolist()
-    return a, b, c
 
 
 def _means(sums: Floats) -> tuple[Floats, Floats, Floats]:
@@ -491,42 +499,22 @@ def metrics_task(
     outputs, lost = shared_outputs(clean, [m[0] for m in metrics.values()], "lack a prediction")
     common = Common.of([people, *sources], outputs, "auto")
     truth = np.array([clean[o] for o in outputs], dtype=np.float64)
-    halves, draws, swaps = streams(rng, 3)
+    halves, draws = streams(rng, 2)
     verdicts = {name: _verdicts(m, outputs, truth, common, halves) for name, m in metrics.items()}
     verdicts[_ZERO] = np.zeros(len(outputs))
-    counts = np.array([_confusions(truth, said) for said in verdicts.values()])
-    sums = common.sums(counts)
-    ends = common.intervals(sums, detection, asked.n_bootstrap, draws)
-    parts = np.stack(detection(sums.sum(axis=1)), axis=1)
-    n = len(metrics)
-    place = [*whole(ranks(parts[:n, 2])), None]
-    order = [*np.argsort(-parts[:n, 2], kind="stable").tolist(), n]
-    names = list(verdicts)
-    rows = tuple(
-        DetectionResult(
-            metric=names[k],
-            mcc=float(parts[k, 2]),
-            precision=float(parts[k, 0]),
-            recall=float(parts[k, 1]),
-            ci=ends[k],
-            rank=place[k],
-            baseline=k == n,
-        )
-        for k in order
-    )
-    test = None
-    if options.significance and n > 1:
-        draws_of_test = asked.n_resamples or 2000
-        p = swap_pvalues(sums[order[:n]], detection, draws_of_test, swaps)
-        tested = tuple(names[k] for k in order[:n])
-        test = Significance(tested, p, "inputs", draws_of_test, "two-sided")
+    counts = {name: _confusions(truth, said) for name, said in verdicts.items()}
+    rows, test = common.placed(counts, len(metrics), detection, asked, draws)
+    detected = []
+    for row in rows:
+        precision, recall, mcc = row.pop("parts")
+        detected.append(DetectionResult(precision=precision, recall=recall, mcc=mcc, **row))
     files = tuple(file for source in (people, *sources) for file in source.files)
     warnings += [*lost, *common.units.warnings, *([] if spans is None else spans.warnings)]
     return MetricsTask(
         gold=people.name,
         spans=spans,
         scores=scores,
-        detection=rows,
+        detection=tuple(detected),
         detection_test=test,
         n_outputs=len(outputs),
         clean_share=float(truth.mean()),

@@ -73,9 +73,10 @@ class Marked:
         """Add what a set holds; of several ratings, those of the human score that is named."""
         options = self.reading
         es = es.drop(systems=[name for name in es.systems if not self._kept(name)])
-        chosen = options.human if options.human in es.ratings else None
+        if len(es.ratings) > 1 and options.human not in es.ratings:
+            raise UsageError(f"name the ratings (human=NAME): {', '.join(es.ratings)}")
         for name, ratings in es.ratings.items():
-            if chosen in (None, name):
+            if len(es.ratings) == 1 or name == options.human:
                 self.add_ratings(ratings)
         for segment, document in zip(es.segments.ids, es.segments.documents or (), strict=False):
             if document is not None:
