@@ -136,6 +136,7 @@ ROWS = pl.DataFrame(
     {"rater": ["r", "q"] * 6, "system": ["A", "B", "C"] * 4,
      "segment": [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4], "raw": [90, 40, 80, 50] * 3}
 )  # fmt: skip
+MARKS = sy.Ratings.from_labels("AB", "11", "rr", np.full(2, NAN), errors=((), ()))
 LOG = sy.BattleLog(
     ("A", "B"), np.zeros(4, np.int32), np.ones(4, np.int32), np.array([1, 1, 0, 0.5])
 )
@@ -218,6 +219,10 @@ CASES = [
          {"sources": "sources", "protocol": "known name?", "preset": "known name?",
           "unit": "unit", "raters": "logins?", "human": READ["human"],
           "systems": READ["systems"], "n_bootstrap": "count", "rng": "rng"}, ("keep",)),
+    Case(sy.spans, {"sources": (MARKS, MARKS), "n_bootstrap": 10},
+         {"sources": "sources", "measures": "known names", "average": "known name",
+          "significance": "flag", "alpha": "level", "unit": "unit", "n_bootstrap": "ten or more",
+          "n_resamples": "one or more?", "reading": "object?", "rng": "rng"}),
     Case(sy.da, {}, DA), Case(sy.mqm, {}, TESTED | ERRORS), Case(sy.esa, {}, DA | ERRORS),
     Case(sy.rr, {}, {name: TESTED[name] for name in ("clusters", "alpha", "correction")}
          | {"by": "known name"}, ("held_back",)),

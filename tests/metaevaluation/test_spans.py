@@ -277,7 +277,7 @@ def test_what_is_refused(tmp_path, capsys):
     path = tmp_path / "scores.csv"
     path.write_text("system,segment,m\nA,1,1\nB,1,2\n")
     for arguments, message in (
-        ([str(path)], "expected GOLD and at least one PRED"),
+        ([str(path)], "at least one prediction"),
         ([str(path), str(path)], "scores has no error spans"),
         ([str(path), str(path), "--measure", "mmp"], "no measure 'mmp'"),
     ):

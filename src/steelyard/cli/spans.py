@@ -17,7 +17,6 @@ from steelyard.cli.params import (
     input_options,
     output_options,
 )
-from steelyard.core.errors import UsageError
 from steelyard.metaevaluation.options import SpanOptions
 
 
@@ -48,8 +47,6 @@ def spans(
     from steelyard.metaevaluation import errorspans
     from steelyard.metaevaluation.results import few_warnings
 
-    if len(inputs) < 2:
-        raise UsageError("expected GOLD and at least one PRED")
     asked = SpanOptions(**settings)
     with shown_progress("comparing", output):
         result = errorspans.spans(*inputs, options=asked, reading=options, rng=output.seed)

@@ -11,7 +11,7 @@ import numpy as np
 from steelyard.core.decision import shown_p
 from steelyard.core.display import Record, Result, Statement, Summary, keys, named, one_line
 from steelyard.core.errors import UsageError
-from steelyard.core.options import keywords
+from steelyard.core.options import check_instance, keywords
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, streams
 from steelyard.core.table import Cell, Column, Table
@@ -225,8 +225,7 @@ class SpanEvaluation(Result):
 
 @keywords(SpanOptions)
 def spans(
-    gold: Source,
-    *predictions: Source,
+    *sources: Source,
     options: SpanOptions,
     reading: LoadOptions | None = None,
     rng: Rng = 0,
@@ -235,13 +234,11 @@ def spans(
 
     Parameters
     ----------
-    gold
-        Marked errors: a path that :func:`steelyard.load` or :func:`steelyard.human_scores` takes
-        (error lists, Appraise, mt-metrics-eval ratings, pearmut, WMT26 metrics task), ratings, or a
-        set with ratings.
-    *predictions
-        The same, of metrics or of other people. A source with texts and no errors gives the lengths
-        of outputs, for the baseline that marks everything.
+    *sources
+        First what people marked, then predictions of metrics or of other people: paths that
+        :func:`steelyard.human_scores` takes (error lists, Appraise, mt-metrics-eval ratings,
+        pearmut, WMT26 metrics task), ratings, or sets with ratings. A source with texts and no
+        errors gives the lengths of outputs, for the baseline that marks everything.
     reading
         How files are read: a language pair, systems, the name of ratings.
     rng
@@ -268,10 +265,11 @@ def spans(
     >>> round(result.results[0].f, 3)
     0.857
     """
-    reading = reading or LoadOptions()
-    people = Marked.of(gold, reading)
-    sources = named_apart([Marked.of(source, reading) for source in predictions])
-    return evaluate_spans(people, sources, options, rng)
+    check_instance(LoadOptions, "LoadOptions", optional=True, reading=reading)
+    if len(sources) < 2:
+        raise UsageError("expected what people marked, and at least one prediction")
+    people, *predictions = [Marked.of(source, reading or LoadOptions()) for source in sources]
+    return evaluate_spans(people, named_apart(predictions), options, rng)
 
 
 def named_apart(sources: Sequence[Marked]) -> list[Marked]:
