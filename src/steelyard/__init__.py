@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from steelyard.judging.report import judge as judge
     from steelyard.metaevaluation.benchmark.run import BenchmarkResult as BenchmarkResult
     from steelyard.metaevaluation.benchmark.run import run_benchmark as run_benchmark
+    from steelyard.metaevaluation.errorspans import SpanEvaluation as SpanEvaluation
+    from steelyard.metaevaluation.errorspans import spans as spans
     from steelyard.metaevaluation.options import meta_rules as meta_rules
     from steelyard.metaevaluation.options import metric_test as metric_test
     from steelyard.metaevaluation.results import MetaEvaluation as MetaEvaluation
@@ -95,6 +97,7 @@ _HOME = {
     "ScoreTable": "steelyard.data.evalset",
     "Scores": "steelyard.scoring.run",
     "Segments": "steelyard.data.segments",
+    "SpanEvaluation": "steelyard.metaevaluation.errorspans",
     "SteelyardError": "steelyard.core.errors",
     "Summary": "steelyard.core.display",
     "Table": "steelyard.core.table",
@@ -126,6 +129,7 @@ _HOME = {
     "save": "steelyard.formats.save",
     "score": "steelyard.scoring.run",
     "spa": "steelyard.stats.metametrics.accuracy",
+    "spans": "steelyard.metaevaluation.errorspans",
     "trueskill": "steelyard.comparison.options",
 }
 #: Rooms that have public names of their own.

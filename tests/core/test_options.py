@@ -22,7 +22,6 @@ import pytest
 
 import steelyard as sy
 from steelyard import studies
-from steelyard.cli.meta import read_tie_matrices
 from steelyard.comparison.card import decide
 from steelyard.comparison.options import RankOptions
 from steelyard.core.errors import SteelyardError, UsageError
@@ -136,6 +135,7 @@ ROWS = pl.DataFrame(
     {"rater": ["r", "q"] * 6, "system": ["A", "B", "C"] * 4,
      "segment": [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4], "raw": [90, 40, 80, 50] * 3}
 )  # fmt: skip
+MARKS = sy.Ratings.from_labels("AB", "11", "rr", np.full(2, NAN), errors=((), ()))
 LOG = sy.BattleLog(
     ("A", "B"), np.zeros(4, np.int32), np.ones(4, np.int32), np.array([1, 1, 0, 0.5])
 )
@@ -218,6 +218,10 @@ CASES = [
          {"sources": "sources", "protocol": "known name?", "preset": "known name?",
           "unit": "unit", "raters": "logins?", "human": READ["human"],
           "systems": READ["systems"], "n_bootstrap": "count", "rng": "rng"}, ("keep",)),
+    Case(sy.spans, {"sources": (MARKS, MARKS), "n_bootstrap": 10},
+         {"sources": "sources", "measures": "known names", "average": "known name",
+          "significance": "flag", "alpha": "level", "unit": "unit", "n_bootstrap": "ten or more",
+          "n_resamples": "one or more?", "reading": "object?", "rng": "rng"}),
     Case(sy.da, {}, DA), Case(sy.mqm, {}, TESTED | ERRORS), Case(sy.esa, {}, DA | ERRORS),
     Case(sy.rr, {}, {name: TESTED[name] for name in ("clusters", "alpha", "correction")}
          | {"by": "known name"}),
@@ -544,15 +548,6 @@ def test_weights_of_a_benchmark(elsewhere, text, said):
     path.write_text(f'human = "h"\n[[set]]\nname = "s"\n[[task]]\nwith = "pa"\n{text}\n')
     with pytest.raises(SteelyardError, match=said):
         presets.read(path)
-
-
-@pytest.mark.parametrize("text", ["threshold = -1", "threshold = nan", "threshold = inf",
-                                  "metric_tie = nan", "metric_tie = inf"])  # fmt: skip
-def test_values_of_tie_matrices(elsewhere, text):
-    path = elsewhere / "t.toml"
-    path.write_text(f"[own]\nsame = 1\nopposite = -1\n{text}\n")
-    with pytest.raises(SteelyardError, match=r"t\.toml: \[own\]: '\w+' is .*, expected a number"):
-        read_tie_matrices(path)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "true", '"a"'])

@@ -13,7 +13,6 @@ import pytest
 import steelyard as sy
 from mtme_folders import write_mtme
 from steelyard.cli.main import run
-from steelyard.cli.meta import read_tie_matrices
 from steelyard.core.errors import InputError, UsageError
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import pool_draws, split_weights
@@ -77,7 +76,7 @@ def test_what_the_protocols_say():
 def test_the_command_knows_all_presets():
     from steelyard.cli.meta import PRESETS
 
-    assert PRESETS == presets.NAMES
+    assert PRESETS == presets.NAMES  # wmt26 is no protocol of sets
 
 
 def test_averages_by_hand():
@@ -254,39 +253,6 @@ def test_a_bad_protocol_is_one_line(tmp_path, text, message):
         presets.read(path)
     assert str(caught.value).startswith(str(path))
     assert "\n" not in str(caught.value)
-
-
-def test_variants_of_ones_own(tmp_path):
-    path = tmp_path / "ties.toml"
-    path.write_text(
-        "[like-eq]\nsame = 1\nopposite = 0\nmetric_tie = 0\nhuman_tie = 0\nboth_tie = 1\n"
-        "calibrated = true\n[like-soft]\nsame = 1\nopposite = -1\nmetric_tie = 0\n"
-    )
-    own = read_tie_matrices(path)
-    es = SETS["en-de"]
-    asked: list[Any] = [own["like-eq"], "acc-eq", own["like-soft"], "kendall-soft"]
-    found = meta_evaluate(es, "mqm", by=asked, level="seg", intervals=None)
-    assert found.values("like-eq") == found.values("acc-eq")
-    assert found.values("like-soft") == found.values("kendall-soft")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("same = 1", "'same' is 1, expected a table"),
-        ("[x]\nsome = 1", "unknown key 'some'"),
-        ("[x]\nsame = 'a'", "'same' is 'a', expected a number"),
-        ("[x]", "no pair is worth anything"),
-        ("[x]\nsame = 1\ncalibrated = true", "'calibrated' needs all"),
-        ("[spa]\nsame = 1", "taken"),
-        ("", "no variant"),
-    ],
-)
-def test_a_bad_variant_is_one_line(tmp_path, text, message):
-    path = tmp_path / "ties.toml"
-    path.write_text(text)
-    with pytest.raises(InputError, match=message):
-        read_tie_matrices(path)
 
 
 @pytest.mark.parametrize(

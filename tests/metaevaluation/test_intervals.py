@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 import steelyard as sy
-from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.metaevaluation.data import Run, prepare
@@ -280,21 +279,6 @@ def test_pairs_of_cells_have_a_value_without_interval(group_by):
     assert all(row.ci for row in meta_evaluate(made(), by="acc-eq").results)  # within segments
     pearson = meta_evaluate(made(), by="pearson", level="seg", group_by=group_by)
     assert all(row.ci for row in pearson.results)
-
-
-def test_many_metrics_without_an_interval_are_counted():
-    es = made()
-    for i in range(7):
-        es = es.with_scores(f"m{i}", es["bad-src"], system_scores=np.arange(7.0) + i)
-    text = meta_evaluate(es, by="pa").warnings[-1]
-    assert "for 'm0', 'm1', 'm2', 'm3', 'm4' and 2 others:" in text
-
-
-def test_an_unknown_unit_has_a_hint_and_both_has_words():
-    with pytest.raises(UsageError, match="unknown intervals 'systems'; did you mean 'sys"):
-        meta_evaluate(made(), intervals="systems")  # type: ignore[arg-type]
-    both = meta_evaluate(made(), by="pa", intervals="both", n_bootstrap=20)
-    assert "95% CI over segments and systems" in both.table().notes[0]
 
 
 @pytest.mark.slow

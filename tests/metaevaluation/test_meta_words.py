@@ -9,9 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import steelyard as sy
 from steelyard.core.display import Summary
-from steelyard.core.errors import SteelyardError
 from steelyard.metaevaluation.benchmark.run import BenchmarkResult, Standing
 from steelyard.metaevaluation.results import (
     MetaEvaluation,
@@ -126,28 +124,6 @@ def test_words_never_fail_on_made_up_results(values, tested, handling):
     made = replace(found(*results), outliers=far(handling, "D"))
     checked(made.words())
     assert len(repr(made)) < 200
-
-
-@settings(max_examples=15)
-@given(st.integers(0, 1000), st.integers(1, 4), st.integers(1, 6))
-def test_words_never_fail_on_what_can_be_weighed(seed, n, s):
-    rng = np.random.default_rng(seed)
-    values = rng.integers(0, 3, (3, n, s)).astype(float)
-    values[rng.random(values.shape) < 0.2] = np.nan
-    segments = sy.Segments(tuple(map(str, range(s))))
-    tables = {name: sy.ScoreTable(own) for name, own in zip("hxy", values, strict=True)}
-    es = sy.EvalSet(tuple("ABCD"[:n]), segments, tables)
-    try:
-        made = sy.meta_evaluate(
-            es,
-            "h",
-            by=["spa", "pearson"],
-            n_bootstrap=10,
-            significance=sy.metric_test(n_resamples=10),
-        )
-    except SteelyardError:
-        return
-    checked(made.words())
 
 
 def board(*standings: Standing, absent: tuple[str, ...] = (), order: str = "average") -> Any:

@@ -593,27 +593,6 @@ def test_a_value_outside_its_interval_is_named():
     assert len(told) == 1
 
 
-def test_words_count_what_a_value_rests_on():
-    # One of three systems lacks a score of m1: two systems, one pair.
-    people = np.arange(60.0).reshape(3, 20)
-    lacking = np.where(np.arange(3)[:, None] == 2, NAN, people)
-    tables = {
-        "people": ScoreTable(people, kind="human"),
-        "m1": ScoreTable(lacking),
-        "m2": ScoreTable(people[[1, 0, 2]]),
-    }
-    es = EvalSet(tuple("ABC"), Segments(tuple(str(i) for i in range(20))), tables)
-    result = meta_evaluate(es, "people", by="pa", intervals=None)
-    first = result.results[0]
-    assert (first.metric, first.n_systems, first.n_segments, first.n_cells) == ("m1", 2, 20, 40)
-    words = result.words()
-    assert not words.settled  # values of different systems are no ranking
-    assert "common=True" in words.undecided[0]
-    assert "2 of 3 systems (1 pair)" in words.sureness[0]
-    same = meta_evaluate(es, "people", by="pa", intervals=None, rules=sy.meta_rules(common=True))
-    assert same.words().settled
-
-
 @pytest.mark.parametrize("shared", [0.0, 3.0])
 def test_tests_by_segment_are_called_too_sure_where_documents_matter(shared):
     rng = np.random.default_rng(3)

@@ -48,12 +48,13 @@ if TYPE_CHECKING:
 
 # Reading the folder would cost start-up.
 PRESETS = ("wmt22", "wmt23", "wmt24", "wmt24-esa", "wmt25")
+_TASKS = "wmt26"  # spans, scores and error-free outputs instead of a folder of sets
 # Options that averages over domains ignore, and those that the tasks of a protocol decide.
 _NOT_BY_DOMAIN = frozenset(
     ["intervals", "n_bootstrap", "epsilon", "threshold", "pa_ties", "keep_references", "outliers"]
 )
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN.union(
-    ["by", "level", "group_by", "ties", "corpus", "refs", "sees", "drop_metrics", "protocol"]
+    ["by", "level", "group_by", "corpus", "refs", "sees", "drop_metrics", "protocol"]
 )
 # Of the meta-metrics, those that a shell completes.
 COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
@@ -64,12 +65,11 @@ PLOTS = (
 )  # fmt: skip
 _POOLED_PLOTS = ("forest", "comparison", "side-by-side", "metametrics")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
-_PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 
 
 @command(
     headings={
-        "What to compare": "metrics by ties level group_by details by_domain",
+        "What to compare": "metrics by level group_by details by_domain",
         "Tests and intervals": "significance scheme alternative correction alpha n_resamples unit "
         "intervals n_bootstrap",
         "What counts": "common keep_references sentinels outliers outlier_cutoff method epsilon "
@@ -82,6 +82,7 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
         "steelyard meta scores.csv --human mqm",
         "steelyard meta human.csv.gz metrics.csv.gz --human mqm --by spa,pa --significance",
         "steelyard meta --preset wmt23 mt-metrics-eval-v2/wmt23 --add my-metric.seg.score",
+        "steelyard meta --preset wmt26 annotations.jsonl metric-a.jsonl metric-b.jsonl",
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
@@ -89,8 +90,6 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 @click.option("--by", type=Names(COMPLETED), default=",".join(DEFAULT), show_default=True,
               help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
               "kendall-like and other Kendall variants.")  # fmt: skip
-@click.option("--variants", "ties", type=click.Path(path_type=Path, dir_okay=False),
-              metavar="FILE.toml", help="Kendall variants of your own, for --by.")  # fmt: skip
 @from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",
              "n_resamples", "alpha", "intervals", "n_bootstrap", "method", "unit", "epsilon",
              "threshold", "pa_ties")  # fmt: skip
@@ -102,8 +101,8 @@ _PAIR_WORTHS = ("same", "opposite", "metric_tie", "human_tie", "both_tie")
 @click.option("--details", is_flag=True, help="Show all columns, warnings, and how large a "
               "difference counts.")  # fmt: skip
 @click.option("--by-domain", is_flag=True, help="A column per domain, and their average.")
-@click.option("--preset", type=Known(PRESETS), help="Run the protocol of a shared task on "
-              "the folder INPUT.")  # fmt: skip
+@click.option("--preset", type=Known((*PRESETS, _TASKS)), help="Run the protocol of a shared task "
+              "on the folder INPUT; wmt26: on human ratings and predictions.")  # fmt: skip
 @click.option("--benchmark", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.toml",
               help="Run a protocol of your own.")  # fmt: skip
 @click.option("--add", multiple=True, metavar="[SET=]FILE",
@@ -127,6 +126,9 @@ def meta(
     from steelyard.metaevaluation.results import MetaEvaluation, few_warnings
 
     asked, request = MetaOptions.take(settings), _Request(**settings)
+    if request.preset == _TASKS:
+        _metrics_task(inputs, request, options, asked, output)
+        return
     plots = _plots(request, asked, output)
     es: EvalSet | None = None
     result: Result
@@ -165,6 +167,27 @@ def meta(
     brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
     emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
          shown=[shown], then=_next(asked, es), says_read=True if es is None else None)  # fmt: skip
+
+
+def _metrics_task(
+    inputs: tuple[str, ...],
+    request: _Request,
+    options: InputOptions,
+    asked: MetaOptions,
+    output: OutputOptions,
+) -> None:
+    """Run the three tasks of WMT26: the first input is what people said."""
+    from steelyard.metaevaluation.errorspans import metrics_task
+    from steelyard.metaevaluation.results import few_warnings
+
+    if len(inputs) < 2:
+        raise UsageError("--preset wmt26: expected what people marked, and at least one prediction")
+    by = request.by if given("by") else ("spa", "acc-eq")
+    with shown_progress("comparing", output):
+        result = metrics_task(inputs[0], inputs[1:], by, asked, options, output.seed)
+    brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
+    then = None if asked.significance else proposals.again("--significance")
+    emit(few_warnings(result) if brief else result, result.tables(), output, then=then)
 
 
 def _next(asked: MetaOptions, es: EvalSet | None) -> str | None:
@@ -236,7 +259,6 @@ class _Request:
     """Options of the command beside :class:`MetaOptions`."""
 
     by: tuple[str, ...]
-    ties: Path | None
     corpus: tuple[str, ...]
     refs: tuple[str, ...] | None
     protocol: str | None
@@ -257,53 +279,10 @@ class _Request:
         return pairs
 
     def metametrics(self) -> list[MetaMetric]:
-        """Return the meta-metrics; names of the user's variants stand for these."""
+        """Return the meta-metrics."""
         from steelyard.stats.metametrics.registry import chosen
 
-        variants = {} if self.ties is None else read_tie_matrices(self.ties)
-        return chosen([variants.get(name, name) for name in self.by])
-
-
-def read_tie_matrices(path: Path) -> dict[str, MetaMetric]:
-    """Read Kendall variants: a table each, with what each kind of pair is worth.
-
-    ::
-
-        [my-kendall]
-        same = 1
-        opposite = -1
-        metric_tie = 0       # a key that is absent leaves such pairs out
-        both_tie = 1
-        calibrated = false   # true: find the metric difference below which pairs tie
-        threshold = 0        # human differences below this are ties
-    """
-    from steelyard.formats import toml
-    from steelyard.stats.kendall.counting import TieMatrix
-    from steelyard.stats.metametrics.correlations import from_matrix
-    from steelyard.stats.metametrics.registry import METAMETRICS
-
-    top = toml.read(path)
-    variants = {}
-    for name, keys in top.keys.items():
-        if not isinstance(keys, dict):
-            raise top.error(f"'{name}' is {keys!r}, expected a table [{name}]")
-        if name in METAMETRICS:
-            raise top.error(f"[{name}]: the name is taken by a meta-metric of Steelyard")
-        section = toml.Section(keys, path, f"[{name}]")
-        section.only((*_PAIR_WORTHS, "calibrated", "threshold"))
-        worth = TieMatrix(**{key: section.number(key) for key in _PAIR_WORTHS})
-        if all(getattr(worth, key) is None for key in _PAIR_WORTHS):
-            raise section.error(f"no pair is worth anything: expected {', '.join(_PAIR_WORTHS)}")
-        calibrated = section.flag("calibrated")
-        if calibrated and None in (getattr(worth, key) for key in _PAIR_WORTHS):
-            raise section.error("'calibrated' needs all of " + ", ".join(_PAIR_WORTHS))
-        threshold = section.number("threshold", 0.0)
-        if threshold is None or threshold < 0:
-            raise section.error(f"'threshold' is {threshold:g}, expected a number of at least 0")
-        variants[name] = from_matrix(name, worth, calibrated=calibrated, threshold=threshold)
-    if not variants:
-        raise top.error("no variant: expected a table such as [my-kendall]")
-    return variants
+        return chosen(self.by)
 
 
 def _protocol(request: _Request, inputs: tuple[str, ...]) -> tuple[Benchmark, Inputs]:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from steelyard.core.errors import UsageError
+from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import (
     Options,
     bootstraps,
@@ -181,3 +181,33 @@ class MetaOptions(MetricTest, MetaRules):
 
 
 metric_test, meta_rules = MetricTest, MetaRules  #: as users write them
+
+MEASURES = ("wmt25", "mpp", "em", "mp", "mpp-sev", "mpp-many", "wmt23")  #: of error spans
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanOptions(Options):
+    """How error spans are compared, and what is tested."""
+
+    measures: Sequence[str] = names(
+        MEASURES[:4], "Measures: wmt25 (characters, half credit for another severity), mpp (spans "
+        "one to one, partial credit), em (exact), mp (any overlap), mpp-sev (mpp, half credit for "
+        "another severity), mpp-many (all by all, minor errors weigh a fifth), wmt23.",
+        flag="--measure",
+    )  # fmt: skip
+    average: str = choice("micro", ("micro", "macro"), "Over all outputs together, or the mean of "
+                          "single outputs, which rewards marking nothing.")  # fmt: skip
+    significance: bool = flag("Test all pairs of predictions by swapping units.")
+    alpha: float = fraction(0.05, "Level of the tests.")
+    unit: str = unit("auto", "What is resampled and swapped as a whole; auto: documents where ten "
+                     "or more are known, else segments.")  # fmt: skip
+    n_bootstrap: int = bootstraps()
+    n_resamples: int | None = resamples(2000, "Draws of a test.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self.measures:
+            if name not in MEASURES:
+                raise UsageError(f"no measure '{name}'; {hint(name, MEASURES)}")
+        if not self.measures:
+            raise UsageError("expected at least one measure")
