@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import steelyard as sy
+from mtme_folders import write_mtme
 from steelyard.cli.main import run
 
 ROWS = """system,segment,mqm,good-refA,bad-refA,est-src,odd
@@ -130,8 +131,7 @@ def test_protocols_say_that_filters_have_no_part(tmp_path, scores, capsys):
 def package(tmp_path: Path, scores: Path, texts: Path) -> Path:
     folder = tmp_path / "package" / "wmt99"
     for lp in ("xx-yy", "yy-xx"):
-        inputs = [str(scores), str(texts), str(folder)]
-        assert run(["data", "convert", *inputs, "--to", "mtme", "--human", "mqm", "--lp", lp]) == 0
+        write_mtme(sy.load(scores, texts, human="mqm", lp=lp), folder)
     return folder
 
 

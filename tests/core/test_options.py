@@ -246,7 +246,7 @@ CASES = [
                  "higher_is_better": "names", "domain": "text?", "drop_metrics": "names",
                  "sees": "names?"}),
     Case(sy.save, {"value": ES, "path": "somewhere.csv"},
-         {"value": "set", "path": "file", "to": "known name?", "overwrite": "flag",
+         {"value": "set", "path": "file", "to": "known name?",
           "human": "text?", "anonymise_raters": "flag"}),
     Case(sy.make_report, {"es": ES, "human": "people", "n_bootstrap": 10, "n_resamples": 10},
          {"es": "set", "human": "known name?", "score": "known name?", "metrics": "known names?",

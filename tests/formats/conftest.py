@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ import pytest
 
 from steelyard import load
 from steelyard.core.errors import InputError, UsageError
-from steelyard.formats import duck
 
 
 @pytest.fixture(scope="session")
@@ -44,18 +43,3 @@ def refusal() -> Callable[..., str]:
         return message
 
     return check
-
-
-@pytest.fixture(scope="module")
-def one_database() -> Iterator[None]:
-    """Let all reading and writing of a module share one DuckDB: opening one costs 30 ms."""
-    with duck.connect() as database, pytest.MonkeyPatch.context() as patch:
-
-        def connect(threads: int | None = None) -> Any:
-            cursor = database.cursor()
-            if threads is not None:
-                cursor.execute(f"SET threads = {threads}")
-            return cursor
-
-        patch.setattr(duck, "connect", connect)
-        yield

@@ -19,7 +19,6 @@ from steelyard.formats.judged import battle_counts, battles
 from steelyard.formats.judged.battles import LogColumns
 from steelyard.formats.reading import read_any
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
 

@@ -21,8 +21,6 @@ from steelyard.formats.cells import (
     sql_number,
 )
 
-pytestmark = pytest.mark.usefixtures("one_database")
-
 odd = st.sampled_from(
     ["inf", "-inf", "Infinity", "NAN", "null", "1_000", "+-1", "0x10", "1e", ".", "1.", ".5", "+.5",
      " 1", "1\t", "\u00a01", "１", "1,5", "1e5", "1E-400", "-0", "-0.0", "5e-324", "", " ", "true"]

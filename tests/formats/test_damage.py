@@ -28,7 +28,7 @@ import pytest
 
 from steelyard import BattleLog, EvalSet, Ratings, compare_battles, human_scores, load
 from steelyard.core.errors import DegenerateError, SteelyardError
-from steelyard.formats.reading import Reading, read_all, read_any
+from steelyard.formats.reading import read_all, read_any
 
 SAMPLES = Path(__file__).parent / "samples"
 SECONDS = 5  # of CPU for a file of some kilobytes: what takes longer hangs
@@ -85,14 +85,6 @@ def _judged(held: Any) -> Iterator[tuple[Any, ...]]:
             yield (unit, *sides), bits(held.outcome[i]), bits(weight)
 
 
-#: What must be said of a sample so that it is read.
-SAID = {"label-studio/export-points": Reading(columns=(("score", "da"),))}
-
-
-def reading(name: str) -> Reading | None:
-    return next((own for start, own in SAID.items() if name.startswith(start)), None)
-
-
 @cache
 def known() -> dict[str, Any]:
     """What every sample that is recognised holds."""
@@ -101,7 +93,7 @@ def known() -> dict[str, Any]:
         name = path.relative_to(SAMPLES).as_posix()
         if path.suffix in DATA and not name.startswith("sacrebleu/sentence-level-A-score"):
             try:
-                found[name] = read_any(path, reading(name))[1]
+                found[name] = read_any(path)[1]
             except SteelyardError:
                 continue
     return found
@@ -128,18 +120,17 @@ def calls(name: str) -> list[Callable[[Path], Any]]:
     """Give all that people do with a file of this kind."""
 
     def read(path: Path) -> Any:
-        return read_any(path, reading(name))[1]
+        return read_any(path)[1]
 
     held = known()[name]
     if isinstance(held, BattleLog):
         return [read, lambda path: compare_battles(path, intervals=None)]
     if isinstance(held, Ratings):
-        columns = dict(own.columns) if (own := reading(name)) else {}
         said: dict[str, Any] = {
             "protocol": "da" if held.errors is None else "mqm",
             "n_bootstrap": 2,
         }
-        return [read, lambda path: human_scores(path, columns=columns, **said)]
+        return [read, lambda path: human_scores(path, **said)]
     return [read, load]
 
 
@@ -327,8 +318,6 @@ class Records:
     def _dialect(self) -> Any:
         if self.name.endswith(".csv"):
             return {}
-        if self.name.startswith("label-studio"):
-            return {"delimiter": "\t"}
         return {"delimiter": "\t", "quoting": csv.QUOTE_NONE, "quotechar": None}
 
     def place(self, folder: Path) -> Path:
@@ -380,7 +369,6 @@ def of_pearmut(record: Any, _: int) -> set[str]:
 
 
 INSPECT = "inspect/logs-json/2026-11-17T00-07-57-00-00_made-up_TDBuEtiqEWcfjoyx73SNWs.json"
-DEEPEVAL = "deepeval/results-alpha/test_run_20261117_002207.json"
 LM_EVAL = "lm-eval/out/made-up-org__model-1/samples_made_up_{}_2026-11-17T00-16-45.330923.jsonl"
 ALPACA = "alpaca-eval/results/beta/{}/annotations.json"
 ARENA_HARD = "arena-hard/arena-hard-v{}/model_judgment/made-judge/alpha.jsonl"
@@ -396,12 +384,9 @@ RECORDS = (
     Records("chatbot-arena/clean_battle_conv_20260101.json", key("question_id")),
     Records("chatbot-arena/kaggle-lmsys.csv", cell(3)),
     Records("comet/xcomet-two.json", place(0), ("sysA.txt",), by_place=True),
-    Records(DEEPEVAL, key("name"), ("testCases",)),
     Records("fastchat/model_judgment/made-judge_pair.jsonl", of_turn),
     Records("fastchat/model_judgment/made-judge_single.jsonl", of_turn),
     Records(INSPECT, key("id"), ("samples",)),
-    Records("label-studio/export-pairs.json", lambda r, _: {str(r["data"]["segment"])}),
-    Records("label-studio/export-points.json", lambda r, _: {str(r["data"]["segment"])}),
     Records(LM_EVAL.format("gen"), key("doc_id")),
     Records(LM_EVAL.format("mc"), key("doc_id")),
     Records("metricx/metricx24-output.jsonl", key("segment_id")),
@@ -436,7 +421,7 @@ def records_damaged(sample: Records, times: int, folder: Path) -> None:
     rng = np.random.default_rng(zlib.crc32(sample.name.encode()))
     records = sample.read()
     path = sample.place(folder)
-    before = facts(read_any(sample.write(path, records), reading(sample.name))[1])
+    before = facts(read_any(sample.write(path, records))[1])
     assert before == facts(known()[sample.name]) or not sample.name.endswith("jsonl")
     head = 1 if Path(sample.name).suffix in TABLES and records[0][0] in HEADERS else 0
     for turn in range(times):
@@ -449,7 +434,7 @@ def records_damaged(sample: Records, times: int, folder: Path) -> None:
         else:
             broken[row] = one_damaged(records[row], rng)
         sample.write(path, broken)
-        found = attempt(lambda own: read_all([own], reading(sample.name))[0], path)
+        found = attempt(lambda own: read_all([own])[0], path)
         if found is None or any("not used: segment" in note for note in found.notes):
             continue
         after = facts(found.value)
@@ -509,7 +494,7 @@ def test_the_order_of_records_does_not_matter(sample: Records, tmp_path: Path) -
     head = 1 if Path(sample.name).suffix in TABLES and records[0][0] in HEADERS else 0
     turned = [*records[:head], *reversed(records[head:])]
     path = sample.write(sample.place(tmp_path), turned)
-    assert facts(read_any(path, reading(sample.name))[1]) == facts(known()[sample.name])
+    assert facts(read_any(path)[1]) == facts(known()[sample.name])
 
 
 def test_a_slip_in_one_row_makes_no_places_of_all_lines(tmp_path: Path) -> None:

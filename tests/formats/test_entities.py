@@ -1,10 +1,8 @@
-"""Entity annotations: JSON lines, and folders of the KoBE release at any level."""
+"""Entity annotations: JSON lines."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,13 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steelyard import save
-from steelyard.cli.main import run
-from steelyard.core.errors import UsageError
-from steelyard.formats import entities
 from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.reading import read_any
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
 
@@ -120,113 +114,6 @@ def test_systems_must_have_the_same_lines(tmp_path: Path, refusal: Refusal) -> N
     message = refusal(read_any, path)
     assert "'B'" in message
     assert "'1'" in message
-
-
-# The release.
-
-NEWSTEST = "annotations/wmt19-submitted-data/newstest2019"
-
-
-def released(*texts: str) -> dict[str, Any]:
-    mention = {"begin": 0, "end": 1, "id": "/m/1", "text": "x"}
-    return {"annotated_sentence": [{"sentence": t, "entities": [mention]} for t in texts]}
-
-
-@pytest.fixture
-def release(tmp_path: Path) -> Path:
-    for pair, texts in (("ru-en", "ab"), ("de-en", "abc")):
-        folder = tmp_path / "data" / NEWSTEST / pair
-        folder.mkdir(parents=True)
-        source, target = pair.split("-")
-        for name in (f".A.{pair}", f".online-B.0.{pair}", f"-{source}en-src.{source}",
-                     f"-{source}en-ref.{target}"):  # fmt: skip
-            written(folder / f"newstest2019{name}", released(*texts))
-    return tmp_path / "data"
-
-
-@pytest.mark.parametrize(
-    ("name", "system"),
-    [
-        ("newstest2019.Facebook_FAIR.6724.ru-en", "Facebook_FAIR.6724"),
-        ("newstest2019.A.ru-en.json", "A"),
-        ("newstest2019.A.ru-en.json.gz", "A"),
-        ("newstest2019-ruen-src.ru.json", "src"),
-        ("newstest2019-ruen-ref.en", "ref"),
-        ("mysystem.json", "mysystem"),
-        ("mysystem", "mysystem"),
-    ],
-)
-def test_released_file(tmp_path: Path, name: str, system: str) -> None:
-    path = written(tmp_path / name, released("a", "b"))
-    if name.endswith("gz"):
-        path.write_bytes(gzip.compress(path.read_bytes()))
-    found = read(path)
-    assert list(found.systems) == [system]
-    assert [s.text for s in found.systems[system]] == ["a", "b"]
-    assert found.systems[system][0].mentions == (EntityMention("/m/1", 0, 1, "x"),)
-
-
-def test_the_pair_is_chosen_where_there_are_several(
-    release: Path, refusal: Refusal, capsys: pytest.CaptureFixture[str]
-) -> None:
-    leaf = release / NEWSTEST / "de-en"
-    assert entities.read_folder(leaf).language_pair == "de-en"
-    with pytest.raises(UsageError, match=r"no language pair 'ru-en'; .*Known: de-en"):
-        entities.read_folder(leaf, "ru-en")
-    assert run(["score", str(release), "--metrics", "kobe"]) == 2
-    assert "2 language pairs: de-en, ru-en; choose one with --lp" in capsys.readouterr().err
-    shutil.copytree(leaf, release / "more" / "de-en")
-    assert "two folders of de-en" in refusal(entities.read_folder, release)
-
-
-def test_annotations_are_no_scores(release: Path, refusal: Refusal) -> None:
-    assert "raw judgements (KoBE release), not scores" in refusal(release, lp="ru-en")
-
-
-def test_other_files_are_passed_over(release: Path, tmp_path: Path, refusal: Refusal) -> None:
-    folder = release / NEWSTEST / "de-en"
-    before = entities.read_folder(folder)
-    for name in ("0README.md", "LICENSE", ".hidden", "zz.json"):
-        (folder / name).write_text('{"a": 1}\n')
-    found = entities.read_folder(folder)
-    assert (found, found.inputs) == (before, before.inputs)
-    assert found.notes == (
-        f"{folder}: passed over 0README.md, LICENSE, zz.json: not of the KoBE release",
-    )
-    (tmp_path / "none").mkdir()
-    assert "newstest2019.SYSTEM.LP" in refusal(entities.read_folder, tmp_path / "none")
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
-        ("newstest2019.C.de-en", released("c"), "number of sentences"),
-        ("newstest2020.A.de-en", released("c", "d", "e"), "'A'"),
-        ("newstest2019.C.de-en", {"sentences": []}, "no 'annotated_sentence'"),
-        ("newstest2019.C.de-en", {"annotated_sentence": 5}, "'annotated_sentence'"),
-        ("newstest2019.C.de-en", {"annotated_sentence": [5]}, "sentence 1: "),
-        ("newstest2019.C.de-en", {"annotated_sentence": [{"entities": []}]}, "sentence 1: "),
-        ("newstest2019.C.de-en", {"annotated_sentence": [
-            {"sentence": "x"}, {"sentence": "y", "entities": [5]}]}, "sentence 2: 'entities'"),
-        ("newstest2019.C.de-en", {"annotated_sentence": [
-            {"sentence": "x", "entities": [{"begin": 5, "end": 1, "id": "x"}]}]}, "[5, 1]"),
-    ],
-)  # fmt: skip
-def test_bad_releases(name: str, content: Any, words: str, release: Path, refusal: Refusal) -> None:
-    folder = release / NEWSTEST / "de-en"
-    written(folder / name, content)
-    message = refusal(entities.read_folder, folder)
-    assert message.startswith(str(folder))
-    assert words in message
-
-
-def test_a_name_that_is_no_text(release: Path, refusal: Refusal) -> None:
-    folder = release / NEWSTEST / "de-en"
-    try:
-        (folder / "newstest2019.A.de-en").rename(folder / "newstest2019.\udcff.de-en")
-    except OSError:
-        pytest.skip("this file system has such names for no file")
-    assert "the name holds '\\udcff'" in refusal(entities.read_folder, folder)
 
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

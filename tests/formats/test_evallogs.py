@@ -1,4 +1,4 @@
-"""Logs of lm-eval, Inspect, promptfoo and DeepEval: what their samples do not show."""
+"""Logs of lm-eval, Inspect and promptfoo: what their samples do not show."""
 
 from __future__ import annotations
 
@@ -56,18 +56,6 @@ def inspect(*samples: Any, status: str = "success", **run: object) -> dict[str, 
     return {**header, "samples": list(samples)}
 
 
-def metric(score: object = 0.5, threshold: object = 0.3, success: object = True) -> dict[str, Any]:
-    return {"name": "m", "score": score, "threshold": threshold, "success": success}
-
-
-def case(name: object = "a", *metrics: object, **more: object) -> dict[str, Any]:
-    return {"name": name, "input": "i", "actualOutput": "o", "metricsData": list(metrics), **more}
-
-
-def deepeval(*cases: Any, **more: object) -> dict[str, Any]:
-    return {"testCases": list(cases), "conversationalTestCases": [], "metricsScores": [], **more}
-
-
 def promptfoo(*rows: Any) -> dict[str, Any]:
     return {"evalId": "e", "results": {"version": 3, "results": list(rows)}, "config": {}}
 
@@ -87,7 +75,6 @@ LOGS: dict[str, Any] = {
     "inspect.json": inspect(sample(1), sample(2)),
     "results.jsonl": [RESULT, {**RESULT, "testIdx": 1}],
     "promptfoo.json": promptfoo(RESULT, {**RESULT, "testIdx": 1}),
-    "deepeval.json": deepeval(case("a", metric()), case("b", metric())),
 }
 SECOND = ("results", "results", 1)
 BAD_IDS: tuple[Any, ...] = (None, [1], True, 0)
@@ -119,15 +106,6 @@ REFUSALS: list[tuple[str, tuple[Any, ...], Any, int | None, str]] = [
     ("promptfoo.json", (*SECOND, "testIdx"), "x", 43, "'results.results[1].testIdx'"),
     ("promptfoo.json", SECOND, 3, 43, "'results.results[1]'"),
     ("promptfoo.json", ("results", "results"), 5, None, "'results.results'"),
-    ("deepeval.json", ("testCases", 1), 3, 16, "'testCases[1]'"),
-    ("deepeval.json", ("testCases", 1, "name"), [], 16, "'testCases[1].name'"),
-    ("deepeval.json", ("testCases", 1, "metricsData"), 3, 16, "'testCases[1].metricsData'"),
-    ("deepeval.json", ("testCases", 1, "metricsData", 0), 3, 16, "metricsData[0]'"),
-    ("deepeval.json", ("testCases", 1, "metricsData", 0, "score"), "x", 16, "'m'"),
-    ("deepeval.json", ("testCases", 1, "metricsData"), [metric(), metric()], 16, "'m'"),
-    ("deepeval.json", ("testCases", 1), case("a", metric(), input="j"), 16, "another case"),
-    ("deepeval.json", ("testCases",), 3, None, "'testCases'"),
-    ("deepeval.json", ("hyperparameters",), 3, None, "'hyperparameters'"),
 ]
 
 
@@ -148,32 +126,9 @@ def test_an_error_names_the_line_and_the_field(
     assert field in message
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "field"),
-    [
-        (",PASS,", ",GOOD,", 2, "Status"),
-        ("beetle,", "beetle,x,", 2, "22 cells"),
-        (",0.89,", ",much,", 2, "'score'"),
-        ("please", '"please', 7, "CSV"),
-    ],
-)
-def test_a_damaged_table_of_promptfoo(
-    old: str, new: str, line: int, field: str, tmp_path: Path, refusal: Refusal
-) -> None:
-    text = (PROMPTFOO / "out.csv").read_text(encoding="utf-8")
-    path = tmp_path / "a.csv"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    message = refusal(path)
-    assert message.startswith(f"{path}:{line}: ")
-    assert field in message
-
-
 def test_logs_that_hold_nothing(tmp_path: Path, refusal: Refusal) -> None:
-    header = (PROMPTFOO / "out.csv").read_text(encoding="utf-8").splitlines()[0]
-    (tmp_path / "a.csv").write_text(header + "\n", encoding="utf-8")
-    for log in (inspect(), deepeval(), {**inspect(), "samples": None}):
+    for log in (inspect(), {**inspect(), "samples": None}):
         assert "holds no samples" in refusal(document(tmp_path / "a.json", log))
-    assert "holds no samples" in refusal(tmp_path / "a.csv")
 
 
 def test_values_that_do_not_matter(tmp_path: Path) -> None:
@@ -333,9 +288,6 @@ def test_systems_that_a_log_does_not_name(tmp_path: Path) -> None:
         es = load(document(tmp_path / "mine.json", inspect(sample(), model=model)))
         assert es.systems == ("mine",)
         assert has_note(es, "is the name of the file")
-    for model, identifier, system in (("x", "y", "x"), ("", "y", "y"), (3, 3, tmp_path.name)):
-        log = deepeval(case("a", metric()), identifier=identifier, hyperparameters={"model": model})
-        assert load(document(tmp_path / "mine.json", log)).systems == (system,)
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", '{"model_name": 3, "higher_is_better": []}'])
@@ -468,33 +420,3 @@ def test_variables_of_many_levels(depth: int, tmp_path: Path, refusal: Refusal) 
         assert load(path).n_segments == 1
     else:
         assert "nested too deeply" in refusal(path)
-
-
-# DeepEval.
-
-
-def test_which_way_is_better_shows_by_what_passes(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-
-    def read(*metrics: Any) -> EvalSet:
-        cases = [case(str(k), data) for k, data in enumerate(metrics)]
-        return load(document(path, deepeval(*cases)))
-
-    low = read(metric(0.1), metric(0.9, success=False))
-    assert low["m"].direction_given
-    assert not low["m"].higher_is_better
-    assert has_note(low, "lower is better, as what passes shows: 'm'")
-    silent = (metric(0.3), metric(threshold=None), metric(threshold="x"), metric(NAN))
-    for data in (*silent, metric(success=None), metric(success="true"), metric(success=1)):
-        assert not read(data)["m"].direction_given
-    torn = read(metric(0.1), metric(0.9))
-    assert not torn["m"].direction_given
-    assert has_note(torn, "cases contradict each other")
-
-
-def test_conversations_and_repeats_of_deepeval(tmp_path: Path) -> None:
-    turns = {"name": "talk", "metricsData": [metric(0.75)], "turns": [{"role": "user"}]}
-    cases = [case("a", metric(0)), case("a", metric(1))]
-    es = load(document(tmp_path / "a.json", deepeval(*cases, conversationalTestCases=[turns])))
-    assert es.segments.ids == ("a", "talk")
-    assert es["m"].values.tolist() == [[0.5, 0.75]]

@@ -23,7 +23,7 @@ from steelyard.core.errors import SteelyardError
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats import tables
 
-pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("one_database")]
+pytestmark = pytest.mark.thorough
 Fresh = Callable[[], Path]
 
 SECONDS = 20  # of CPU time for a file of a few hundred bytes: what takes longer hangs
@@ -108,8 +108,6 @@ JUDGEMENTS = {
     "A,1,r,a <v>b</v> c,Accuracy,Major\nA,2,r,x,No-error,No-error\n",
     "entities.jsonl": '{"system":"A","line":1,"sentence":"s","entities":[[0,1,"Q1"]]}\n'
     '{"system":"B","line":1,"sentence":"s","entities":[]}\n',
-    "released.json": '{"annotated_sentence":[{"sentence":"s","entities":[{"begin":0,"end":1,'
-    '"id":"Q1","text":"s"}]}]}\n',
 }
 
 OPERATIONS = ["flip", "insert", "delete", "cut", "repeat line", "swap lines", "swap cells", "junk",
@@ -260,7 +258,7 @@ NEW_NAMES = [
     "references/en-de..txt", "system-outputs/en-de/X.txt", "system-outputs/en-de/.txt",
     "human-scores/en-de.mqm.doc.score", "human-scores/en-de.seg.score", "human-scores/en-de..score",
     "human-scores/en-de.mqm.9.seg.rating", "metric-scores/en-de/mqm.seg.score",
-    "metric-scores/en-de/x.domain.score", "en-de.steelyard.json", "metric-scores/en-de/.seg.score",
+    "metric-scores/en-de/x.domain.score", "metric-scores/en-de/.seg.score",
 ]  # fmt: skip
 
 

@@ -195,9 +195,8 @@ def test_save_refuses(tmp_path: Path, refusal: Refusal) -> None:
     assert "format" in refusal(save, es, tmp_path / "x.xlsx", to="long")
     (tmp_path / "file").write_text("")
     for form in NAMED:
-        suffix = {"mtme": "", "native": ".parquet"}.get(form, ".jsonl")
+        suffix = ".parquet" if form == "native" else ".jsonl"
         refusal(save, es, tmp_path / "file" / f"x{suffix}", to=form)
-    refusal(save, es, tmp_path / "file", to="mtme")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file"]
 
 

@@ -22,11 +22,10 @@ TOOLS = {
     "inspect/logs-json": ("model_graded_qa", [], {"mockllm/alpha": 0.75, "mockllm/beta": 17 / 24}),
     "promptfoo/out.json": ("score", [], {"canned-b": 0.7680555555555556,
                                          "echo-plain": 0.2077777777777778}),
-    "promptfoo/two-prompts.csv": ("success", [], {
+    "promptfoo/two-prompts.jsonl": ("success", [], {
         "canned-b [Answer shortly: {{question}}]": 0.75, "canned-b [Q: {{question}} A:]": 0.75,
         "echo-plain [Answer shortly: {{question}}]": 0.2, "echo-plain [Q: {{question}} A:]": 0.2,
     }),
-    "deepeval": ("Helpfulness [GEval]", [], {"alpha": 3.25 / 6, "beta": 3.25 / 6}),
 }  # fmt: skip
 
 
@@ -68,11 +67,11 @@ def test_converted_and_read_again(where, tmp_path, capsys):
 
 
 def test_logs_of_several_tools_in_one_folder(tmp_path, refusal):
-    shutil.copytree(SAMPLES / "deepeval", tmp_path / "d")
+    shutil.copytree(SAMPLES / "lm-eval" / "out", tmp_path / "d")
     shutil.copytree(SAMPLES / "inspect" / "logs-eval", tmp_path / "i")
     message = refusal(tmp_path)
-    assert "2 of DeepEval test run, 2 of Inspect log" in message
-    assert load(tmp_path, format="DeepEval test run").systems == ("alpha", "beta")
+    assert "2 of Inspect log, 4 of lm-evaluation-harness samples" in message
+    assert load(tmp_path, format="Inspect log").systems == ("mockllm/alpha", "mockllm/beta")
 
 
 def test_notes_on_several_files_are_said_once():

@@ -18,7 +18,6 @@ from steelyard.core.errors import InputError, UsageError
 from steelyard.formats import tables
 from steelyard.formats.judged import battle_counts
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]
 
 NAMES = [

@@ -18,7 +18,6 @@ from steelyard.core.errors import InputError, SteelyardError
 from steelyard.formats import parquet
 from steelyard.formats.folders import native
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]
 
 

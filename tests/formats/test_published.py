@@ -108,11 +108,10 @@ def test_segments_that_documents_number_anew_go_by_doc_id(tmp_path: Path) -> Non
     assert any("go by doc_id" in note for note in es.notes)
 
 
-@pytest.mark.parametrize("to", ["native", "mtme"])
-def test_a_unified_file_comes_back(tmp_path: Path, to: str) -> None:
+def test_a_unified_file_comes_back(tmp_path: Path) -> None:
     es = load(UNIFIED)
-    out = tmp_path / {"native": "x.parquet", "mtme": "x"}[to]
-    assert save(es, out, to=to) == []
+    out = tmp_path / "x.parquet"
+    assert save(es, out) == []
     assert load(out).identical(es)
 
 
@@ -303,8 +302,8 @@ def test_a_folder_may_hold_errors_without_category_or_severity(tmp_path: Path, c
     scores = json.loads(capsys.readouterr().out)["scores"]
     assert [score["kind"] for score in scores].count("human") == 1
     assert run(["meta", str(folder), "--human", "mqm", "--json"]) == 0
-    save(load(folder), tmp_path / "again")
-    assert load(tmp_path / "again").ratings["mqm"].identical(ratings)
+    save(load(folder), tmp_path / "again.parquet")
+    assert load(tmp_path / "again.parquet").ratings["mqm"].identical(ratings)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.load import read as read_inputs
 from steelyard.formats.reading import read_any
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Refusal = Callable[..., str]
 Fresh = Callable[[], Path]
 nan = float("nan")

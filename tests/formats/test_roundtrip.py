@@ -12,12 +12,12 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from mtme_folders import write_mtme
 from steelyard import EvalSet, Ratings, ScoreTable, Segments, load, save
 from steelyard.core.errors import UsageError
 from steelyard.data.judgements import ErrorSpan
-from steelyard.formats.folders import mtme, native
+from steelyard.formats.folders import native
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]
 nan = float("nan")
 PHASES = (Phase.generate, Phase.shrink)  # to explain a failure takes minutes here
@@ -138,15 +138,6 @@ def sets(draw: st.DrawFn) -> EvalSet:
         {name: draw(ratings(systems, seg.ids)) for name in rated},
         language_pair="en-de",
     )
-
-
-@pytest.mark.thorough
-@settings(max_examples=150, phases=PHASES, report_multiple_bugs=False)
-@given(sets())
-def test_any_set_comes_back_from_a_folder(fresh: Fresh, es: EvalSet) -> None:
-    folder = fresh() / "set"
-    save(es, folder, to="mtme")
-    assert_same(mtme.read(folder), es)
 
 
 @pytest.mark.thorough
@@ -301,11 +292,10 @@ CASES: dict[str, EvalSet] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["folder", "native"])
 @pytest.mark.parametrize("case", CASES)
-def test_odd_set_comes_back(tmp_path: Path, case: str, form: str) -> None:
+def test_odd_set_comes_back(tmp_path: Path, case: str) -> None:
     es = CASES[case]
-    path = tmp_path / ("set" if form == "folder" else "set.parquet")
+    path = tmp_path / "set.parquet"
     try:
         save(es, path)
     except UsageError as error:
@@ -313,99 +303,24 @@ def test_odd_set_comes_back(tmp_path: Path, case: str, form: str) -> None:
         assert case == "segments and nothing else"
         assert not list(tmp_path.iterdir())
     else:
-        assert_same((mtme if form == "folder" else native).read(path), es)
+        assert_same(native.read(path), es)
 
 
-@pytest.mark.parametrize("case", ["tab", "line end"])
-@pytest.mark.parametrize("where", ["system", "domain", "document", "rater"])
-def test_what_a_folder_cannot_hold_comes_back_or_is_refused(
-    tmp_path: Path, case: str, where: str
-) -> None:
-    bad = "a\tb" if case == "tab" else "a\nb"
-    domains = (bad if where == "domain" else "n", "m")
-    documents = (bad if where == "document" else "d", "e")
-    es = base(
-        systems=("A", bad if where == "system" else "B"),
-        segments=described(domains=domains, documents=documents),
-        ratings={"mqm": rated(bad if where == "rater" else "r")},
-    ).with_scores("y-src", VALUES, uses=("src",), domain_scores=VALUES, document_scores=VALUES)
-    try:
-        save(es, tmp_path / "set")
-    except UsageError:
-        assert not list(tmp_path.iterdir())
-    else:
-        assert_same(mtme.read(tmp_path / "set"), es)
-
-
-HARMFUL = ["../x", "../../x", "../../../x", "../../../../x", "a/b", "ABSOLUTE", "a\0b", "x" * 300]
-
-
-@pytest.mark.parametrize("name", HARMFUL)
-@pytest.mark.parametrize("where", ["metric", "human", "system", "ratings", "reference", "lp"])
-def test_names_never_leave_the_folder(tmp_path: Path, name: str, where: str) -> None:
-    name = str(tmp_path / "x") if name == "ABSOLUTE" else name
-    es = base(
-        systems=("A", name if where == "system" else "B"),
-        segments=described(references={name if where == "reference" else "refA": ("a", "b")}),
-        ratings={name if where == "ratings" else "mqm": rated("r1", "r2")},
-        outputs={"A": ("a", "b")},
-        language_pair=name if where == "lp" else "en-de",
-    )
-    if where in ("metric", "human"):
-        es = es.with_scores(name, VALUES, kind=where)
-    folder = tmp_path / "1" / "2" / "3" / "4" / "set"
-    folder.parent.mkdir(parents=True)
-    try:
-        save(es, folder, to="mtme")
-    except UsageError:
-        assert not list(folder.parent.iterdir())
-    else:
-        assert_same(mtme.read(folder), es)
-    outside = [p for p in tmp_path.rglob("*") if p.is_file() and folder not in p.parents]
-    assert not outside
-
-
-def test_overwriting_leaves_nothing_of_the_old_set(tmp_path: Path) -> None:
-    old = base(
-        segments=Segments(("5", "6"), sources=("a", "b"), references={"refA": ("a", "b")}),
-        outputs={"A": ("a", "b")},
-        ratings={"mqm": Ratings.from_labels(["A"] * 2, ["5"] * 2, ["r1", "r2"], np.ones(2))},
-    ).with_scores("y-src", VALUES, uses=("src",), higher_is_better=False)
-    new = base(segments=described(sources=("a ", "b")))
-    other = replace(old, language_pair="zh-en")
-    folder = tmp_path / "set"
-    save(old, folder)
-    save(other, folder)
-    with pytest.raises(UsageError, match="exists"):
-        save(new, folder)
-    assert_same(mtme.read(folder, "en-de"), old)
-    save(new, folder, overwrite=True)
-    assert_same(mtme.read(folder, "en-de"), new)
-    assert_same(mtme.read(folder, "zh-en"), other)
-
-
-def test_folder_needs_a_language_pair(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="language pair"):
-        save(base(language_pair=None), tmp_path / "set")
-    assert not list(tmp_path.iterdir())
-
-
-def test_plain_set_needs_no_file_of_our_own(tmp_path: Path) -> None:
-    save(CASES["plain"], tmp_path / "set")
-    assert not (tmp_path / "set" / "en-de.steelyard.json").exists()
-    assert sorted(p.name for p in (tmp_path / "set").rglob("*.score")) == [
-        "en-de.mqm.seg.score",
-        "x-src.seg.score",
-    ]
+@pytest.mark.parametrize("change", ["plain", "texts", "levels"])
+def test_folder_gives_what_was_written(tmp_path: Path, change: str) -> None:
+    es = base(segments=described(sources=("a", "b"), references={"refA": ("a", None)}))
+    if change == "texts":
+        es = replace(es, outputs={"A": ("a", None), "B": ("b", "c")})
+    if change == "levels":
+        es = es.with_scores("y-refA", VALUES, uses=("refA",), system_scores=np.array([1.0, nan]))
+    assert_same(load(write_mtme(es, tmp_path / "set")), es)
 
 
 def test_load_gives_what_the_reader_gives(tmp_path: Path) -> None:
     es = base(ratings={"mqm": rated("r1")}, outputs={"A": ("a", None)})
-    save(es, tmp_path / "set")
     save(es, tmp_path / "set.parquet")
-    assert_same(load(tmp_path / "set"), es)
     assert_same(load(tmp_path / "set.parquet"), es)
-    assert_same(load(tmp_path / "set", tmp_path / "set.parquet"), es)
+    assert_same(load(tmp_path / "set.parquet", tmp_path / "set.parquet"), es)
 
 
 def test_native_file_is_a_long_table_for_others(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from steelyard import Rankings, Ratings, da, human_scores
+from steelyard import Rankings, Ratings, da, human_scores, load
 from steelyard.cli.main import run
 from steelyard.formats.reading import Read, Reading, read_all
 
@@ -193,3 +193,17 @@ def test_the_question_of_the_command_line_has_an_answer(tmp_path: Path, capsys: 
     for scale in ("5", "bad", "bad,bad", "2,1", "1,2,3"):
         assert run(["human", str(path), "--scale", scale]) == 2
         assert "--scale takes its two ends" in capsys.readouterr().err
+
+
+def test_a_column_per_rater(tmp_path: Path, refusal: Refusal) -> None:
+    rows = "A,1,50,60\nA,2,55,\nB,1,40,45\nB,2,60,62\n"
+    path = tmp_path / "named.csv"
+    path.write_text(f"system,segment,Rater 1,Rater 2\n{rows}")
+    named = human_scores(path)
+    assert {row.system: row.n_ratings for row in named.systems} == {"A": 3, "B": 4}
+    path = tmp_path / "people.csv"
+    path.write_text(f"system,segment,ann,bob\n{rows}")
+    assert 'columns={"rater": "ann"}' in refusal(human_scores, path)
+    asked = human_scores(path, columns=[("rater", "ann"), ("rater", "bob")])
+    assert [row.score for row in asked.systems] == [row.score for row in named.systems]
+    assert set(load(path).scores) == {"ann", "bob"}

@@ -20,7 +20,6 @@ from steelyard.formats import tables
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Reading, read_any
 
-pytestmark = pytest.mark.usefixtures("one_database")
 Fresh = Callable[[], Path]
 
 MISSING = ["", "nan", "NaN", "None", "NA"]

@@ -21,7 +21,7 @@ from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
 from steelyard.formats.entities import EntityAnnotations, EntityMention, Sentence
 from steelyard.formats.entities import write as write_lines
-from steelyard.kobe.annotations import AnnotatedLinker, read_annotations
+from steelyard.kobe.annotations import AnnotatedLinker
 from steelyard.kobe.metric import kobe_metric
 from steelyard.kobe.options import KobeOptions
 
@@ -222,7 +222,7 @@ def refused(call: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return error
 
 
-def test_links_that_can_not_be_scored(write_release, tmp_path: Path, capsys) -> None:
+def test_links_that_can_not_be_scored(tmp_path: Path, capsys) -> None:
     made, other = annotated({"src": ["a"], "A": ["a"]}), annotated({"src": ["a"], "A": ["b"]})
     with pytest.raises(UsageError, match=r"text 1 of 'A' is not among .* links: '0 b'"):
         kobe_metric(other.evalset(), None, None, options=KobeOptions(links=made))
@@ -240,9 +240,10 @@ def test_links_that_can_not_be_scored(write_release, tmp_path: Path, capsys) -> 
     assert "--kb does nothing where links are given" in refused([*call, "--kb", "x"], capsys)
     error = refused([*call, "--set", "kobe.link.values=false"], capsys)
     assert "options of link (values:False)" in error
-    write_release(EntityAnnotations(made.systems, language_pair="de-en"), tmp_path)
-    first, *rest = sorted(str(path) for path in (tmp_path / "de-en").iterdir())
-    assert run(["score", first, *rest, "--metrics", "kobe", "--json"]) == 0
+    first, second = (str(tmp_path / f"{name}.jsonl") for name in ("A", "src"))
+    for file, name in ((first, "A"), (second, "src")):
+        write_lines(EntityAnnotations({name: made.systems[name]}), Path(file))
+    assert run(["score", first, second, "--metrics", "kobe", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["systems"] == {"A": {"kobe": 100.0}}
     assert "a second time" in refused(["score", first, first, "--metrics", "kobe"], capsys)
 
@@ -260,20 +261,17 @@ def test_other_metrics_and_human_scores_beside_annotations(tmp_path: Path, capsy
         assert [row["kobe"] for row in csv.DictReader(rows)] == ["50.0", "100.0"]
 
 
-def test_annotated_texts_score_as_the_texts(
-    small_kb, write_release, tmp_path: Path, capsys
-) -> None:
+def test_annotated_texts_score_as_the_texts(small_kb, tmp_path: Path, capsys) -> None:
     base = ["--kb", str(small_kb.path)]
     texts = [DEMO, "--where", "lp=de-en", "--lp", "de-en"]
-    links, release = str(tmp_path / "links.jsonl"), str(tmp_path / "release")
+    links = str(tmp_path / "links.jsonl")
     annotate = ["kb", "annotate", *texts, *base, "--out", links]
     assert run([*annotate, "--json"]) == 0
     mentions = json.loads(capsys.readouterr().out)["mentions"]
     assert mentions["copycat"] < mentions["careful"]
     assert "--force overwrites it" in refused(annotate, capsys)
-    write_release(read_annotations(links, "de-en"), tmp_path / "release")
     reports = []
-    ways = ([*texts, *base], [release], [links], [*texts, "--links", release],
+    ways = ([*texts, *base], [links], [*texts, "--links", links],
             [*texts, "--set", f"kobe.links={links}"])  # fmt: skip
     for way in ways:
         assert run(["score", *way, "--metrics", "kobe", "--all", "--json"]) == 0

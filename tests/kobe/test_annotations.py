@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from steelyard.formats.entities import EntityAnnotations, Sentence
 from steelyard.formats.entities import EntityMention as Written
 from steelyard.kobe.annotations import (
     AnnotatedLinker,
-    linked,
     mentions_of,
     read_annotations,
 )
@@ -51,16 +49,6 @@ def test_spans_in_characters_that_come_with_their_text(text: str):
         (1, 3, text[1:3], "wd:Q7"),
         (0, 1, text[:1], "num:1"),
     ]
-
-
-def test_release_file_with_texts_of_mentions(tmp_path: Path):
-    path = tmp_path / "newstest2019.A.1.de-en"
-    vienna = {"id": "Q1741", "begin": 9, "end": 13, "text": "Wien"}
-    sentences = [{"sentence": "In Köln: Wien", "entities": [vienna]}]
-    path.write_text(json.dumps({"annotated_sentence": sentences, "offset_unit": "character"}))
-    found = linked(read_annotations(path))
-    assert list(found) == ["A.1"]
-    assert found["A.1"][0][0][:4] == (9, 13, "Wien", "Q1741")
 
 
 def test_no_annotations(tmp_path: Path):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import steelyard as sy
+from mtme_folders import write_mtme
 from steelyard.cli.main import run
 from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet
@@ -203,9 +204,7 @@ def wmt19(lp, seed, *, named="wmt-raw", scale=1.0):
 
 
 def put(root, year, es):
-    sy.save(es, root / "one", to="mtme")
-    shutil.copytree(root / "one", root / year, dirs_exist_ok=True)
-    shutil.rmtree(root / "one")
+    write_mtme(es, root / year)
 
 
 def naive_counts(es):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import steelyard as sy
+from mtme_folders import write_mtme
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError
 from steelyard.data.evalset import EvalSet, ScoreTable
@@ -95,11 +95,7 @@ def make_set(lp: str, reference: str, seed: int = 0, segments: int = 30) -> Eval
 def put(root: Path, name: str, segments: int = 30) -> Path:
     """Write a set of the paper as an mt-metrics-eval folder."""
     test, lp, reference = SETS[name]
-    one = root / "one"
-    sy.save(make_set(lp, reference, len(lp), segments), one, to="mtme")
-    shutil.copytree(one, root / test, dirs_exist_ok=True)
-    shutil.rmtree(one)
-    return root / test
+    return write_mtme(make_set(lp, reference, len(lp), segments), root / test)
 
 
 def test_all_six_sets_of_mt_metrics_eval(tmp_path, quick):
@@ -172,7 +168,7 @@ def test_a_human_translation_is_a_system_unless_metrics_compare_with_it(tmp_path
     assert es.segments.sources is not None
     outputs = dict.fromkeys((*es.systems, "refA"), es.segments.sources)
     es = EvalSet((*es.systems, "refA"), es.segments, scores, outputs, language_pair="he-en")
-    sy.save(es, tmp_path / "wmt23", to="mtme")
+    write_mtme(es, tmp_path / "wmt23")
     found = by_name(reproduce_spa(tmp_path))
     assert found["Table 1, wmt23 he-en, systems"].ours == 6 + 1  # and neither s6 nor refB
 
@@ -309,17 +305,15 @@ def test_figure_4_is_drawn_where_a_set_is_there(tmp_path, quick, capsys):
 
 
 @pytest.fixture
-def converted(shared: Path, tmp_path: Path, capsys):
-    """Turn tables of WMT23 into an mt-metrics-eval folder, as a user would."""
+def converted(shared: Path, tmp_path: Path):
+    """Turn tables of WMT23 into an mt-metrics-eval folder."""
 
     def convert(*pairs: str) -> Path:
         folder = tmp_path / "wmt23"
         for lp in pairs:
             files = [f"{lp}.{part}.gz" for part in ("human.csv", "metrics.seg.csv", "text.jsonl")]
             paths = [str(shared / "wmt23-metrics" / name) for name in files]
-            command = ["data", "convert", *paths, str(folder), "--human", "mqm", "--lp", lp]
-            assert run([*command, "--to", "mtme", "--quiet"]) == 0
-        capsys.readouterr()
+            write_mtme(sy.load(*paths, human="mqm", lp=lp), folder)
         return tmp_path
 
     return convert

@@ -51,6 +51,7 @@ _TAKEN_BY = {
     "Rankings": ("human", "compare", "data"),
     "BattleLog": ("compare", "data"),
     "EntityAnnotations": ("score", "compare", "kb", "data"),
+    "Bitext": ("check", "data"),
 }
 _WITHOUT_RANDOM = partial(output_options, unused=("seed", "out"))
 _INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
@@ -217,7 +218,13 @@ def judgement_facts(value: Any) -> dict[str, Any]:
     import numpy as np
 
     from steelyard.data.judgements import BattleLog, Rankings, Ratings
+    from steelyard.formats.bitext import Bitext
 
+    if isinstance(value, Bitext):
+        languages = [lang or "unknown" for lang in (value.src_lang, value.tgt_lang)]
+        translated = sum(bool(segment.target.strip()) for segment in value.segments)
+        sizes = {"segments": len(value.segments), "translated": translated}
+        return {"languages": languages, **sizes}
     if isinstance(value, BattleLog):
         return {
             "systems": len(value.systems),
@@ -335,7 +342,7 @@ class ConvertOptions(Options):
 
     to: str | None = text(
         None,
-        "native, mtme, long, system or text; errors, ratings, battles or entities for "
+        "native, long, system or text; errors, ratings, battles or entities for "
         "judgements; by default OUT's suffix decides.",
         metavar="FORMAT",
     )
@@ -365,10 +372,10 @@ def convert(
     options: InputOptions,
     output: OutputOptions,
 ) -> None:
-    """Read inputs and write them as one file or folder of another format.
+    """Read inputs and write them as one file of another format.
 
-    A folder becomes mt-metrics-eval, .parquet the native format, .csv, .tsv and .jsonl (also .gz)
-    a long table. What the target can't hold is named.
+    .parquet becomes the native format, .csv, .tsv and .jsonl (also .gz) a long table. What the
+    target can't hold is named.
     """
     from steelyard.data.selection import with_metrics
     from steelyard.formats import files
@@ -394,7 +401,7 @@ def convert(
     key: Any = None
     if how.anonymise_raters:
         value, key = anonymous(value)
-    lost = save(value, target, to=how.to, overwrite=how.force, human=options.human)
+    lost = save(value, target, to=how.to, human=options.human)
     if how.rater_key is not None:
         files.write_text(how.rater_key, dumps(key) + "\n")
     warnings = [*notes, *([f"{target} has no place for: {', '.join(lost)}"] if lost else [])]

@@ -415,7 +415,7 @@ def link(
     shape=TEXTS,
     examples=(
         "steelyard kb stats wmt22/de-en.text.jsonl --src-lang de --tgt-lang en",
-        "steelyard kb stats annotations --out entities.png",
+        "steelyard kb stats links.jsonl --out entities.png",
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
@@ -428,8 +428,8 @@ def stats(
     """Count the entities of texts or annotations: per side, distinct, common, per sentence.
 
     INPUT is a text file (sources and references) or entity annotations, of which the systems src
-    and ref are taken: JSON lines, or a folder of the KoBE release, of which all language pairs
-    are. --out with .png, .svg or .pdf draws how many sentences have how many entities.
+    and ref are taken. --out with .png, .svg or .pdf draws how many sentences have how many
+    entities.
     """
     from steelyard.kobe.mention import histogram_table, statistics_table
 
@@ -464,13 +464,6 @@ def _counts(
     from steelyard.formats.reading import read_any
 
     name = Path(path).name.split(".")[0]
-    folders = entities.annotated_folders(Path(path)) if Path(path).is_dir() else {}
-    if folders:
-        for lp, folder in folders.items():
-            release = entities.read_folder(folder)
-            notes += release.notes
-            yield _of_annotations(lp, release, str(folder))
-        return
     _, value, _ = read_any(path)
     if isinstance(value, entities.EntityAnnotations):
         notes += value.notes

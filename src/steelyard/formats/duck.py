@@ -149,15 +149,6 @@ def csv_source(
     )
 
 
-def json_source(name: str, path: Path, columns: Sequence[str]) -> str:
-    """SQL that reads some columns of JSON lines as JSON."""
-    struct = ", ".join(f"{literal(column)}: 'JSON'" for column in columns)
-    return (
-        f"read_json({literal(name)}, format='newline_delimited', columns={{{struct}}}, "
-        f"hive_partitioning=false, compression={literal(_compression(path))})"
-    )
-
-
 def has_room() -> bool:
     """Tell whether there is address space enough to open a database at all."""
     try:

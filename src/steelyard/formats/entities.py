@@ -1,44 +1,37 @@
 """Entity annotations: which knowledge-base entities a linker found in which sentence.
 
-Two layouts are read: JSON lines (system, line, sentence, entities ``[[begin, end, id], ...]``), and
-that of the KoBE release, a JSON object per system, ``{"annotated_sentence": [{sentence,
-entities}]}``, in a folder per language pair:
-``annotations/wmt19-submitted-data/newstest2019/LP/newstest2019.SYSTEM.LP``, with
-``newstest2019-XXYY-src.XX`` and ``...-ref.YY`` beside it. JSON lines are also written.
+JSON lines: system, line, sentence, entities ``[[begin, end, id], ...]``. ``reproduce kobe`` also
+reads the KoBE release, an object ``{"annotated_sentence": [{sentence, entities}]}`` per system in
+``LP/newstest2019.SYSTEM.LP``, with ``newstest2019-XXYY-src.XX`` and ``...-ref.YY`` beside it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from steelyard.core import provenance
-from steelyard.core.errors import InputError, UsageError, hint, printable
+from steelyard.core.errors import InputError
 from steelyard.core.provenance import InputFile
-from steelyard.core.text import listed, plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments, natural_key
 from steelyard.formats import columns as roles
 from steelyard.formats import files, tables
 from steelyard.formats.cells import brief
-from steelyard.formats.format import SetFormat, TableFormat
+from steelyard.formats.format import TableFormat
 from steelyard.formats.rawtable import RawTable
 
 #: The systems of annotations that are none: what outputs are compared with.
 SIDES = ("src", "ref")
 _KEYS = ("begin", "end", "id")
 _EXPECTED = "'entities': expected a list of [begin, end, id]"
-_RELEASE = "KoBE release"
-_PAIR = re.compile(r"[a-z]{2,3}(_[A-Za-z]+)?-[a-z]{2,3}(_[A-Za-z]+)?")
-_DEPTH = 6  # folders in folders that are looked into
-_MOST_FOLDERS = 300  # that are looked into in all
-_MOST_FILES = 50  # of a folder that are looked at to tell whether it is of the release
-_BEGINNING = 4096  # bytes of a file in which its key must stand
+_PAIR = re.compile(r"[a-z]{2}-[a-z]{2}")
+_RELEASE = ("", "newstest2019", "wmt19-submitted-data/newstest2019")  # where pairs stand in it
 
 
 class EntityMention(NamedTuple):
@@ -144,9 +137,6 @@ def _numbered(n: int) -> tuple[str, ...]:
 
 def read(table: RawTable) -> EntityAnnotations:
     """Read annotations; all systems must have the same lines."""
-    if "annotated_sentence" in table:
-        name, sentences, n_unlinked = _released(table)
-        return EntityAnnotations({name: sentences}, notes=_unlinked(n_unlinked, table.place))
     column = roles.segment_column(table)
     if column is None:
         table.fail(f"no line column (one of {', '.join(roles.SEGMENT)})")
@@ -243,7 +233,7 @@ FORMAT = TableFormat(
     known_by="sentence and entities",
     example='{"system": "A", "line": 1, "sentence": "In Bonn", "entities": [[3, 7, "Q586"]]}\n',
     example_name="entities.jsonl",
-    marks=("sentence entities", "annotated_sentence"),
+    marks=("sentence entities",),
     read=read,
     write=write,
     to="entities",
@@ -251,146 +241,45 @@ FORMAT = TableFormat(
 )
 
 
-def annotated_folders(folder: Path) -> dict[str, Path]:
-    """Return the folders of language pairs in a folder and below, or the folder itself.
-
-    A few files of each tell what it is, so a folder of anything else costs little.
-    """
-    pairs: dict[str, Path] = {}
-    for path in islice(_folders(folder, 0), _MOST_FOLDERS):
-        first = next(filter(_is_annotated, islice(_files(path), _MOST_FILES)), None)
-        if first is None:
-            continue
-        pair = _pair_of(path, first)
-        if pair in pairs:
-            message = f"two folders of {pair}: {pairs[pair]} and {path}; give one of them"
-            raise InputError(message, path=folder)
-        pairs[pair] = path
-    return pairs
+def released_pairs(folder: Path) -> dict[str, Path]:
+    """Return the folders of language pairs of the KoBE release."""
+    return {
+        path.name: path
+        for part in _RELEASE
+        for path in sorted((folder / part).glob("*-*"))
+        if _PAIR.fullmatch(path.name) and any(path.glob("newstest2019*"))
+    }
 
 
-def _folders(folder: Path, depth: int) -> Iterator[Path]:
-    yield folder
-    if depth < _DEPTH:
-        for path in sorted(folder.iterdir()):
-            if path.is_dir() and not path.is_symlink() and not path.name.startswith("."):
-                yield from _folders(path, depth + 1)
-
-
-def _files(folder: Path) -> list[Path]:
-    """Return the files of a folder, those that are named as in the release before all others."""
-    shown = (path for path in folder.iterdir() if not path.name.startswith("."))
-    return sorted(filter(Path.is_file, shown), key=lambda path: (not _is_named(path), path))
-
-
-def _is_named(path: Path) -> bool:
-    return path.name.startswith("newstest")
-
-
-def _is_annotated(path: Path) -> bool:
-    return b'"annotated_sentence"' in files.head(path, _BEGINNING)
-
-
-def _bare_name(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".json")
-
-
-def _pair_of(folder: Path, first: Path) -> str:
-    """Return the language pair of a folder by its name, else by the end of a file's."""
-    names = (folder.resolve().name, _bare_name(first).rpartition(".")[2])
-    return next((name for name in names if _PAIR.fullmatch(name)), names[0])
-
-
-def read_folder(folder: Path, lp: str | None = None) -> EntityAnnotations:
-    """Read one language pair of the release; any folder above that of the pair will do."""
-    pairs = annotated_folders(folder)
-    if not pairs:
-        raise InputError(
-            "holds no entity annotations: expected LP/newstest2019.SYSTEM.LP as in the KoBE "
-            "release",
-            path=folder,
-        )
-    if lp is None and len(pairs) > 1:
-        held = f"annotations of {plural(len(pairs), 'language pair')}: {', '.join(pairs)}"
-        raise UsageError(f"{folder}: {held}; choose one with lp=...")
-    first = next(iter(pairs))
-    pair = first if lp is None else lp
-    if pair not in pairs:
-        if len(pairs) > 1 or _PAIR.fullmatch(first):
-            raise UsageError(f"{folder}: no language pair '{pair}'; {hint(pair, pairs)}")
-        pairs = {pair: pairs[first]}  # files that do not say what they are
-    return _read_pair(pairs[pair], pair)
-
-
-def _read_pair(folder: Path, pair: str) -> EntityAnnotations:
-    """Read a file per system, all with the same number of sentences."""
-    for path in sorted(folder.iterdir()):
-        if path.is_symlink() and not path.exists() and not path.name.startswith("."):
-            raise InputError("is a link to a file that is not there", path=path)
-    systems: dict[str, tuple[Sentence, ...]] = {}
-    used, others, n_unlinked = [], [], 0
-    for path in sorted(_files(folder)):
-        if not (_is_named(path) or _is_annotated(path)):
-            others.append(printable(path.name))
-            continue
-        name, sentences, n_bare = _released(tables.read(path))
-        if name in systems:
-            raise InputError(f"a second file for system '{name}'", path=path)
-        systems[name] = sentences
-        n_unlinked += n_bare
-        used.append(path)
-    notes = _unlinked(n_unlinked, str(folder))
-    if others:
-        notes += (f"{folder}: passed over {listed(others)}: not of the KoBE release",)
+def read_released(folder: Path) -> EntityAnnotations:
+    """Read a language pair of the release: a file per system, with the same number of sentences."""
+    paths = sorted(folder.glob("newstest2019*"))
+    systems = {_system_name(path): _released_sentences(path) for path in paths}
     lengths = {name: len(sentences) for name, sentences in systems.items()}
     if len(set(lengths.values())) != 1:
         raise InputError(f"systems differ in their number of sentences: {lengths}", path=folder)
-    return EntityAnnotations(
-        systems,
-        language_pair=pair if _PAIR.fullmatch(pair) else None,
-        inputs=(InputFile(str(folder), _RELEASE, provenance.sha256(used, folder)),),
-        notes=notes,
-    )
+    read_file = InputFile(str(folder), "KoBE release", provenance.sha256(paths, folder))
+    return EntityAnnotations(systems, language_pair=folder.name, inputs=(read_file,))
 
 
-def _released(table: RawTable) -> tuple[str, tuple[Sentence, ...], int]:
-    """Read a released file: the system, its sentences, and how many mentions have no id."""
-    if "annotated_sentence" not in table:
-        table.fail("no 'annotated_sentence', expected a file of the KoBE release")
-    values = table.columns["annotated_sentence"][0]
-    if table.n_rows != 1 or not isinstance(values, list):
-        table.fail("'annotated_sentence': expected one list of sentences")
-    sentences, n_unlinked = [], 0
+def _released_sentences(path: Path) -> tuple[Sentence, ...]:
+    document = files.parse_json(files.read_text(path), path, 1)
+    values = document.get("annotated_sentence") if isinstance(document, dict) else None
+    if not isinstance(values, list):
+        raise InputError("'annotated_sentence': expected a list of sentences", path=path)
+    sentences = []
     for number, value in enumerate(values, 1):
 
         def fail(message: str, number: int = number) -> NoReturn:
-            table.fail(f"sentence {number}: {message}", 0)
+            raise InputError(f"sentence {number}: {message}", path=path)
 
         if not isinstance(value, dict) or not isinstance(value.get("sentence"), str):
             fail("expected an object with 'sentence' and 'entities'")
-        entities = value.get("entities", [])
-        sentences.append(_sentence(value["sentence"], entities, fail))
-        n_unlinked += len(entities) - len(sentences[-1].mentions)
-    name = files.whole(_system_name(table.path), "the name", table.fail)
-    return name, tuple(sentences), n_unlinked
+        sentences.append(_sentence(value["sentence"], value.get("entities", []), fail))
+    return tuple(sentences)
 
 
 def _system_name(path: Path) -> str:
     """Name a system by its released file: newstest2019.SYSTEM.LP, or -src. / -ref. in the name."""
-    for side in SIDES:
-        if f"-{side}." in path.name:
-            return side
-    name = _bare_name(path)
-    head, dot, rest = name.partition(".")
-    return rest.rpartition(".")[0] or name if dot and head.startswith("newstest") else name
-
-
-RELEASE = SetFormat(
-    name=_RELEASE,
-    gives=EntityAnnotations,
-    known_by="folder of files with annotated_sentence, LP/newstest2019.SYSTEM.LP",
-    example="annotations/.../ru-en/newstest2019-ruen-src.ru, .../newstest2019.SYSTEM.ru-en, ...",
-    folder=True,
-    recognise=lambda view: bool(annotated_folders(view.path)),
-    read=lambda view, lp, _where: read_folder(view.path, lp),
-)
+    side = next((side for side in SIDES if f"-{side}." in path.name), None)
+    return side or path.name.partition(".")[2].rpartition(".")[0] or path.name

@@ -1,4 +1,4 @@
-"""Logs of tools that evaluate language models: lm-eval, Inspect, promptfoo, DeepEval.
+"""Logs of tools that evaluate language models: lm-eval, Inspect, promptfoo.
 
 A row is an item that a model answered. An item that was answered several times has an epoch each,
 which the long table averages.
@@ -6,7 +6,6 @@ which the long table averages.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -16,9 +15,9 @@ from typing import Any
 from steelyard.core.errors import shown_path
 from steelyard.core.table import dumps
 from steelyard.core.text import listed, plural
-from steelyard.formats import archives, files, reshape
+from steelyard.formats import archives, reshape
 from steelyard.formats import columns as roles
-from steelyard.formats.cells import brief, skipping
+from steelyard.formats.cells import skipping
 from steelyard.formats.foreign import BETTER_HIGH, TRUTH, Log, Row, foreign
 from steelyard.formats.rawtable import RawTable, Stated
 from steelyard.formats.scoretables import LONG
@@ -40,7 +39,7 @@ _HEADERS = ("header.json", "_journal/start.json")  # of a run that ended, and th
 
 def _is_inspect(view: FileView) -> bool:
     """Tell an archive, or a document with a model, a task and a status."""
-    if view.kind == "eval" or archives.is_zip(view.path):
+    if view.look == "zip":
         return True  # any other archive is refused by name
     if '"eval"' not in view.head or not view.has("version", "status", "eval"):
         return False  # the head, since other logs are too large to be parsed for this
@@ -140,6 +139,7 @@ def _without_failed_runs(table: RawTable) -> RawTable:
     LONG,
     grades=_GRADES,
     names={"system": "eval.model", "segment": "id", "task": "eval.task"},
+    looks=("zip", "json"),
     recognise=_is_inspect,
     files=("*.eval", "*.json"),
     settle=_without_failed_runs,
@@ -150,8 +150,7 @@ def _without_failed_runs(table: RawTable) -> RawTable:
 )
 def inspect_log(log: Log) -> Iterator[Row]:
     """Yield a row per sample and epoch, with a score per scorer or part of its value."""
-    is_archive = log.view.kind == "eval" or archives.is_zip(log.view.path)
-    held = _inspect_archive(log.view) if is_archive else _inspect_document(log.view)
+    held = _inspect_archive(log.view) if log.view.look == "zip" else _inspect_document(log.view)
     run = held.header.object("eval")
     config = run.inner("config")
     system = log.system(run.words("model"), "file", "'eval.model' names none")
@@ -339,7 +338,6 @@ def lm_eval_samples(log: Log) -> Iterator[Row]:
 _OF_RESULT = ("promptIdx", "testIdx", "testCase", "provider", "success", "score")
 _EARLY = ('"evalId"', '"gradingResult"', '"provider"')  # one of them stands near the beginning
 _PROVIDER_ERROR = 2  # of failureReason; 1 is an assertion that failed
-_CSV_BLOCK = ["Status", "Score", "Named Scores"]
 _TEST = "test"  # what a test is, until all files are together
 _LONGEST_PROMPT = 40  # characters that name a system
 
@@ -361,14 +359,8 @@ class _Result:
     problem: str = ""  # "error" or "unasserted" if nothing was measured
 
 
-def _is_table(view: FileView) -> bool:
-    return not files.is_json(view.head, view.kind)
-
-
 def _is_promptfoo(view: FileView) -> bool:
-    """Tell a document of results, a line of it, or its table."""
-    if _is_table(view):
-        return f",{','.join(_CSV_BLOCK)}," in view.head
+    """Tell a document of results, or a line of it."""
     if not any(key in view.head for key in _EARLY):
         return False  # other logs are too large to be parsed for this
     results = (view.record or {}).get("results")
@@ -435,46 +427,6 @@ def _problem(record: Record, assertions: object) -> str:
     return "" if parts or assertions else "unasserted"
 
 
-def _csv_results(view: FileView) -> Iterator[_Result]:
-    """Read the table: variables of the test, then a block of columns for every system."""
-    (_, header), *lines = view.csv()
-    starts = [i for i in range(len(header)) if header[i + 1 : i + 4] == _CSV_BLOCK]
-    ends = [*starts[1:], len(header)]
-    if not starts:
-        view.fail("expected the columns Status, Score and Named Scores after that of a prompt", 1)
-    for number, (line, cells) in enumerate(lines):
-        if len(cells) != len(header):
-            view.fail(f"{len(cells)} cells, expected {len(header)} as in the header", line)
-        variables = dict(zip(header[: starts[0]], cells, strict=False))
-        description = variables.pop("Description", "")
-        for start, end in zip(starts, ends, strict=True):
-            title = re.fullmatch(r"\[(.*?)\] ?(.*)", header[start], re.DOTALL)
-            provider, prompt = (title[1], title[2]) if title else (header[start], "")
-            block = dict(zip(header[start + 1 : end], cells[start + 1 : end], strict=True))
-            status = block["Status"]
-            if status not in ("PASS", "FAIL", "ERROR"):
-                view.fail(f"Status is {brief(status)}, expected PASS, FAIL or ERROR", line)
-            unasserted = status == "PASS" and block.get("Grader Reason") == "No assertions"
-            metrics = {
-                name.removeprefix("Metric: "): value or None
-                for name, value in block.items()
-                if name.startswith("Metric: ")
-            }
-            yield _Result(
-                start=line,
-                column=start,
-                provider=provider.strip() or header[start],
-                prompt=prompt,
-                number=number,
-                test=dumps([variables, description], indent=None),
-                variables=variables,
-                source=_source(variables, Record(view, line, {})),
-                output=cells[start] or None,
-                scores=_promptfoo_scores(block["Score"] or None, status == "PASS", metrics),
-                problem="error" if status == "ERROR" else "unasserted" if unasserted else "",
-            )
-
-
 def _promptfoo_systems(log: Log, results: list[_Result]) -> dict[object, str]:
     """Name every pair of a provider and a prompt, so that no two have one name."""
     first = {result.column: result for result in reversed(results)}
@@ -518,9 +470,9 @@ def _numbered_together(table: RawTable) -> RawTable:
     names={"system": "provider", "segment": "place of the test", "epoch": "repeat",
            "source": "vars", "output": "response.output"},
     recognise=_is_promptfoo,
-    files=("*.json", "*.jsonl", "*.csv"),
+    files=("*.json", "*.jsonl"),
     settle=_numbered_together,
-    known_by="JSON with config and results.results; JSONL with promptIdx, testIdx, testCase; CSV",
+    known_by="JSON with config and results.results; JSONL with promptIdx, testIdx, testCase",
     example='{"promptIdx": 0, "testIdx": 0, "provider": {"id": "p"}, "testCase": {"vars": '
     '{"q": "1+1?"}, "assert": [{"type": "equals", "value": "2"}]}, "success": true, "score": 1, '
     '"namedScores": {}, "failureReason": 0}\n',
@@ -532,13 +484,9 @@ def promptfoo_results(log: Log) -> Iterator[Row]:
     A test is known by its variables, description and assertions, in all files: ``--repeat`` writes
     it again under another number, which is an epoch here.
     """
-    view = log.view
-    if _is_table(view):
-        results = list(_csv_results(view))
-        log.note("promptfoo rounded the scores of this table to two digits; its JSON has them all")
-    else:
-        rows = records(view) if view.has(*_OF_RESULT) else within(view, "results", "results")
-        results = [_result(record) for record in rows]
+    is_lines = log.view.has(*_OF_RESULT)
+    rows = records(log.view) if is_lines else within(log.view, "results", "results")
+    results = [_result(record) for record in rows]
     results.sort(key=lambda result: result.number or 0)  # threads finish in any order
     systems = _promptfoo_systems(log, results)
     log.facts = {"score": BETTER_HIGH, "success": BETTER_HIGH}
@@ -567,107 +515,4 @@ def promptfoo_results(log: Log) -> Iterator[Row]:
     log.note("results assert nothing: their scores are missing", problems["unasserted"])
 
 
-# DeepEval -----------------------------------------------------------------------------------------
-
-_WAYS = "ways"  # by metric, whether a case shows that higher is better
-
-
-def _is_comparable(value: object) -> bool:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return is_number and not math.isnan(value)  # type: ignore[arg-type]
-
-
-def _shown_direction(metric: Record) -> bool | None:
-    """Tell by what passed whether higher is better; None where a case does not show it."""
-    score, threshold, passed = (metric.get(key) for key in ("score", "threshold", "success"))
-    if not (_is_comparable(score) and _is_comparable(threshold) and isinstance(passed, bool)):
-        return None
-    return None if score == threshold else (score > threshold) == passed
-
-
-def _agreed_ways(table: RawTable) -> RawTable:
-    """State the directions that all cases agree on, and note where they do not."""
-    ways: dict[str, set[bool]] = {}
-    cells: Any = table.columns.get(_WAYS, ())
-    for name, way in (pair for cell in cells for pair in cell.items()):
-        column = name if name in table and not roles.is_text(name) else f"{name} (score)"
-        ways.setdefault(column, set()).add(way)
-    facts = {n: Stated(higher_is_better=True in both) for n, both in ways.items() if len(both) == 1}
-    remarks = {
-        "lower is better, as what passes shows": [f"'{n}'" for n in ways if ways[n] == {False}],
-        "cases contradict each other on which way is better, so none is stated": [
-            f"'{n}'" for n in ways if len(ways[n]) > 1
-        ],
-    }
-    notes = [f"DeepEval: {remark}: {listed(n, 6)}" for remark, n in remarks.items() if n]
-    return replace(table.without([_WAYS]), facts=facts, notes=(*table.notes, *notes))
-
-
-@foreign(
-    "DeepEval test run",
-    LONG,
-    names={"system": "hyperparameters.model", "segment": "name", "source": "input",
-           "output": "actualOutput", "reference": "expectedOutput"},
-    recognise=lambda v: '"testCases"' in v.head and v.has("testCases", "metricsScores"),
-    files=("*.json",),
-    settle=_agreed_ways,
-    known_by="JSON with testCases and metricsScores",
-    example='{"testCases": [{"name": "item_0", "metricsData": [{"name": "Answer Relevancy", '
-    '"score": 0.9, "threshold": 0.5, "success": true}]}], "metricsScores": []}\n',
-    example_name="model-1/test_run.json",
-)  # fmt: skip
-def deepeval_run(log: Log) -> Iterator[Row]:
-    """Yield a row per case, with a score per metric.
-
-    Some metrics are better when low (bias, toxicity): which way is better shows where a score
-    passed, or failed, on one side of its threshold.
-    """
-    run = document(log.view)
-    why = "'hyperparameters.model' names none"
-    system, identifier = run.inner("hyperparameters").words("model"), run.words("identifier")
-    if system is None and identifier is not None:
-        log.note(f"system '{identifier}' is the identifier of the run: {why}")
-    system = log.system(system or identifier, "folder", why)
-    seen: Counter[str] = Counter()
-    sources: dict[str, str | None] = {}
-    n_errors = 0
-    cases = (
-        pair
-        for key in ("testCases", "conversationalTestCases")
-        for pair in enumerate(within(log.view, key))
-    )
-    for number, case in cases:
-        item = case.name("name", f"test_case_{number}")
-        source = case.text_if_any("input") or None
-        seen[item] += 1
-        if sources.setdefault(item, source) != source:  # else it is the same case once more
-            case.fail(f"another case is named '{item}', with another input; expected a name each")
-        scores: dict[str, Any] = {}
-        ways: dict[str, bool] = {}
-        for metric in case.objects("metricsData"):
-            name = metric.name("name")
-            if name in scores:
-                case.fail(f"case '{item}' has two metrics named '{name}'")
-            if metric.get("error") is not None:
-                scores[name], n_errors = None, n_errors + 1
-                continue
-            scores[name] = metric.get("score")
-            way = _shown_direction(metric)
-            if way is not None:
-                ways[name] = way
-        yield log.row(
-            case,
-            scores,
-            system=system,
-            segment=item,
-            epoch=str(seen[item]),
-            source=source,
-            output=case.text_if_any("actualOutput"),
-            reference=case.text_if_any("expectedOutput") or None,
-            **{_WAYS: ways},
-        )
-    if n_errors:
-        log.note(f"{plural(n_errors, 'score')} missing, since the metric failed")
-
-
-FORMATS = (inspect_log, lm_eval_samples, promptfoo_results, deepeval_run)
+FORMATS = (inspect_log, lm_eval_samples, promptfoo_results)

@@ -27,7 +27,7 @@ class Format:
     example: str = ""  # a small file of it, or how a folder is laid out
     example_name: str = ""  # the name of such a file; none where it is only a description
     rated: bool = False  # whether a set that it gives carries raw judgements
-    write: Callable[..., None] | None = None  # of a ``folder`` also with ``overwrite``
+    write: Callable[[Any, Path], None] | None = None
     to: str | None = None  # what ``save(to=...)`` calls it
     suits: Callable[[Any, Path], bool] = lambda _value, _path: False  # if nobody says ``to``
     drops: tuple[str, ...] = ()  # what it has no place for, as in save.LOSSES
@@ -38,12 +38,13 @@ class Format:
 class FileFormat(Format):
     """A format that is recognised by a file, or a ``folder``, and not by columns."""
 
-    keys: tuple[str, ...] = ()  # of the first object of its JSON; none if it is no JSON
+    looks: tuple[str, ...] = ("json",)  # what its files are at one look (:attr:`FileView.look`)
+    keys: tuple[str, ...] = ()  # of the first object of its JSON
     recognise: Callable[[FileView], bool] = lambda _view: True
 
     def sees(self, view: FileView) -> bool:
         """Tell whether a file is of this format."""
-        return view.has(*self.keys) and self.recognise(view) if self.keys else self.recognise(view)
+        return view.look in self.looks and view.has(*self.keys) and self.recognise(view)
 
 
 @dataclass(frozen=True, kw_only=True)

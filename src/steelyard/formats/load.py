@@ -16,6 +16,7 @@ from steelyard.data.selection import with_metrics
 from steelyard.data.units import AUTO, column_of
 from steelyard.formats import columns as roles
 from steelyard.formats import files, frames, registry
+from steelyard.formats.bitext import Bitext
 from steelyard.formats.entities import EntityAnnotations
 from steelyard.formats.files import kept
 from steelyard.formats.format import ForeignFormat, SetFormat
@@ -34,6 +35,7 @@ _TAKEN_BY: tuple[tuple[type, str], ...] = (
     (Ratings, "human_scores"),
     (Rankings, "human_scores"),
     (EntityAnnotations, "score"),
+    (Bitext, "check"),
 )
 
 
@@ -60,7 +62,8 @@ class Inputs:
         taker = next((name for kind, name in _TAKEN_BY if isinstance(part.value, kind)), None)
         instead = f"; sy.{taker} takes them" if taker else ""
         path = part.files[0].path if part.files else frames.PLACE
-        raise InputError(f"holds raw judgements ({part.form}), not scores{instead}", path=path)
+        what = "a translation" if isinstance(part.value, Bitext) else "raw judgements"
+        raise InputError(f"holds {what} ({part.form}), not scores{instead}", path=path)
 
     def evalset(self) -> EvalSet:
         """Join the sets, and keep what is wanted; judgements are refused."""

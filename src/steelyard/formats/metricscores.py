@@ -105,7 +105,7 @@ _COMET_TEXTS = {"output": "mt", "source": "src", "reference": "ref"}
 
 
 def _is_comet(view: FileView) -> bool:
-    if not re.match(r'\s*\{\s*"', view.head) or f'"{_COMET}"' not in view.head:
+    if f'"{_COMET}"' not in view.head:
         return False
     lists = view.document.values() if isinstance(view.document, dict) else ()
     return all(isinstance(entries, list) for entries in lists) and any(

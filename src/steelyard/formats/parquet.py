@@ -20,7 +20,6 @@ _NUMBERS = (*_WHOLE, *(f"U{kind}" for kind in _WHOLE), "FLOAT", "DOUBLE")
 _EXACT = 2**53
 _PLAIN = ", hive_partitioning=false)"
 _NAMES = "steelyard.columns"
-_ROW = "file_row_number"
 _COLUMNS = 500  # of numbers that one query reads
 _CELLS = 1 << 24  # ... and cells
 
@@ -55,19 +54,6 @@ def read_columns(
 def is_number(kind: str) -> bool:
     """Tell whether a type of DuckDB's is one of numbers."""
     return kind in _NUMBERS or (kind.startswith("DECIMAL") and not kind.endswith("]"))
-
-
-def numbered(source: str, columns: Sequence[str]) -> tuple[str, list[str]]:
-    """Turn the SQL of a file (:func:`opened`) into one whose rows have a ``file_row_number``.
-
-    Gives the names of its columns, too: a column of the file that is called so gets another one.
-    """
-    if _ROW not in (name.casefold() for name in columns):
-        return source.replace(_PLAIN, f", {_ROW}=true{_PLAIN}"), list(columns)
-    shown = [f"{name}~" if name.casefold() == _ROW else name for name in columns]
-    pairs = zip(columns, shown, strict=True)
-    chosen = ", ".join(f"{duck.quote(name)} AS {duck.quote(other)}" for name, other in pairs)
-    return f"(SELECT {chosen}, row_number() OVER () - 1 AS {_ROW} FROM {source})", shown
 
 
 def n_rows(connection: Any, source: str) -> int:

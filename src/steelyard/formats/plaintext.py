@@ -187,6 +187,7 @@ FORMAT = ForeignFormat(
     known_by="a number on each line, and nothing else",
     example="61.2\n70.5\n",
     example_name="A.txt",
+    looks=("text",),
     recognise=_recognise,
     unfold=_unfold,
     becomes=LONG,

@@ -35,7 +35,7 @@ from steelyard.formats.format import (
 from steelyard.formats.judged import sheets
 from steelyard.formats.plaintext import named as names_of
 from steelyard.formats.rawtable import RawTable, stacked
-from steelyard.formats.scoretables import WIDE
+from steelyard.formats.scoretables import LONG, WIDE
 from steelyard.formats.view import FileView
 
 _JSON = re.compile(r'\s*(\[\s*)?\{\s*"')  # as no table begins
@@ -53,6 +53,7 @@ class Reading:
     columns: tuple[tuple[str, str], ...] = ()  # roles, and the columns that have them
     form: str | None = None  # the format of all inputs, whatever they look like
     scale: tuple[str, ...] = ()  # words of ratings, from the worst to the best
+    judged: bool = False  # raw judgements are wanted: a column may be a rater
 
     def narrow(self, table: RawTable) -> RawTable:
         """Select rows, drop columns, and call those by our names whose role was given."""
@@ -66,6 +67,10 @@ class Reading:
         table = table.without(self.ignore)
         if self.scale:
             table = sheets.ordered(table, self.scale)
+        raters = [name for role, name in self.columns if role == "rater" and name in table]
+        raters = raters if len(raters) > 1 else sheets.rater_columns(table) if self.judged else []
+        if raters:
+            return sheets.by_rater(table, raters)
         # Among ratings a score goes by its name until it is clear what else is there.
         rated = sheets.rater_column(table) is not None
         return roles.assigned(table, [c for c in self.columns if not (rated and c[0] == "score")])
@@ -167,6 +172,19 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     return reads
 
 
+def ask_for_raters(reads: Sequence[Read]) -> None:
+    """Ask which columns are raters where a table holds several scores, and no judgements."""
+    for read in reads:
+        names = list(read.value.scores) if read.form == LONG.name else []
+        if len(names) < 2:
+            continue
+        shown = " and ".join(f"'{name}'" for name in names[:4])
+        raise UsageError(
+            f"{read.files[0].path if read.files else frames.PLACE}: no column names raters; "
+            f'columns={{"rater": "{names[0]}"}}, and so on for each, if {shown} are raters'
+        )
+
+
 def read_any(source: Any, reading: Reading | None = None) -> tuple[str, Any, set[str]]:
     """Read one input of whatever kind: (name of the format, what it holds, its columns)."""
     (read,) = read_all([source], reading)
@@ -237,7 +255,8 @@ def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
     if form.folder:  # its reader says itself which files it used
         return Read(form.name, value, form.columns, value.inputs, _notes_of(value))
     inputs = (InputFile(str(view.path), form.name, files.sha256(view.path)),)
-    return Read(form.name, replace(value, inputs=inputs), form.columns, inputs)
+    value = replace(value, inputs=inputs) if isinstance(value, EvalSet) else value
+    return Read(form.name, value, form.columns, inputs)
 
 
 def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Unfolded | _Decided:

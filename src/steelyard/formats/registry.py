@@ -19,6 +19,7 @@ from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.text import listed
 from steelyard.formats import (
     arenas,
+    bitext,
     entities,
     evallogs,
     files,
@@ -42,7 +43,6 @@ from steelyard.formats.judged import (
     battles,
     errors,
     googlemqm,
-    labelstudio,
     pearmut,
     ratings,
     wmt,
@@ -53,11 +53,10 @@ from steelyard.formats.view import FileView
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
-    entities.RELEASE,
     *wmt.FORMATS,
     pearmut.FORMAT,
-    *labelstudio.FORMATS,
     entities.FORMAT,
+    *bitext.FORMATS,
     *appraise.FORMATS,
     googlemqm.google_mqm,
     *arenas.FORMATS,
@@ -125,12 +124,9 @@ def named(name: str) -> Format:
 
 def of_file(view: FileView) -> FileFormat | None:
     """Give the format of a file or folder; None if it can only be a table, or a folder of runs."""
-    folder = files.is_folder(view.path)
-    if not folder and tables.is_excel(view.path):
-        return None
-    keys = set() if folder else set(view.record or ())  # one look for all
-    formats = (f for f in _of_type(FileFormat) if f.folder == folder and keys.issuperset(f.keys))
-    return next((form for form in formats if form.recognise(view)), None)
+    if files.is_folder(view.path):
+        return next((f for f in _of_type(FileFormat) if f.folder and f.recognise(view)), None)
+    return next((f for f in _of_type(FileFormat) if not f.folder and f.sees(view)), None)
 
 
 def claimed_by(table: RawTable) -> MarkedFormat | None:

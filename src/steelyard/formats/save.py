@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from steelyard.core.errors import UsageError, hint
 from steelyard.core.options import check_choice, check_flag, check_instance
@@ -53,22 +52,21 @@ def save(
     path: str | Path,
     *,
     to: str | None = None,
-    overwrite: bool = False,
     human: str | None = None,
     anonymise_raters: bool = False,
 ) -> list[str]:
     """Write a set or judgements, whole or not at all; gives back what the format had no place for.
 
-    ``to`` is one of ``native mtme long system text`` for sets, or of ``errors ratings battles
-    entities`` for judgements; by default the suffix decides: a folder is mt-metrics-eval,
-    ``.parquet`` native, other tables are long. ``human`` names the ratings to write, where a set
+    ``to`` is one of ``native long system text`` for sets, or of ``errors ratings battles
+    entities`` for judgements; by default the suffix decides: ``.parquet`` is
+    native, other tables are long. ``human`` names the ratings to write, where a set
     has several. With ``anonymise_raters`` raters are called rater1, rater2, ...
     """
     check_instance((str, Path), "a path", path=path)
     saved = tuple({form.gives for form in FORMATS})
     check_instance(saved, "an EvalSet or judgements", value=value)
     check_choice(tuple(NAMED), optional=True, to=to)
-    check_flag(overwrite=overwrite, anonymise_raters=anonymise_raters)
+    check_flag(anonymise_raters=anonymise_raters)
     check_instance(str, "the name of ratings", optional=True, human=human)
     path = Path(path)
     if anonymise_raters:
@@ -82,8 +80,7 @@ def save(
             f"{path}: the set has scores of whole systems but no segments, and a file of form "
             f'{form.to} holds segments; to="system" holds these scores'
         )
-    more: dict[str, Any] = {"overwrite": overwrite} if form.folder else {}
-    form.write(held, path, **more)
+    form.write(held, path)
     if isinstance(held, Ratings):
         lost = held.errors is not None and form is directassessment.FORMAT
         return _lost(value, ("texts", "scores")) + (["marked errors"] if lost else [])

@@ -30,8 +30,6 @@ SYSTEM_COLUMNS = ("metric", "lp", "testset", "domain", "ref", "system", "score")
 
 def recognise(path: Path) -> bool:
     """Tell from the first line: seven or nine fields, the last a number."""
-    if files.kind(path) in ("parquet", "pq"):
-        return False
     fields = files.first_line(path).split("\t")
     widths = (len(SEGMENT_COLUMNS), len(SYSTEM_COLUMNS))
     return len(fields) in widths and parse_number(fields[-1]) is not None
@@ -106,6 +104,7 @@ FORMAT = SetFormat(
     known_by="no header, nine columns between tabs (seven for systems), the last a number",
     example="chrF\ten-de\twmt23\tnews\tdoc1\trefA\tA\t1\t61.2\n",
     example_name="chrF.seg.score",
+    looks=("text",),
     recognise=lambda view: recognise(view.path),
     read=lambda view, lp, where: read(view.path, lp=lp, where=where),
     columns=frozenset(SEGMENT_COLUMNS),

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from steelyard.core.errors import STDIN, InputError, shown_path
-from steelyard.formats import files, tables
+from steelyard.formats import archives, files, tables
 from steelyard.formats.cells import brief, label, parse_number
 
 _HEAD = 1 << 16  # bytes that show what a file is
@@ -79,6 +79,17 @@ class FileView:
     def kind(self) -> str:
         """The suffix that tells how to read it."""
         return files.kind(self.path)
+
+    @cached_property
+    def look(self) -> str:
+        """What the file is, at one look: ``parquet``, ``excel``, ``zip``, ``json`` or ``text``."""
+        if self.kind in ("parquet", "pq"):
+            return "parquet"
+        if tables.is_excel(self.path):
+            return "excel"
+        if self.kind == "eval" or archives.is_zip(self.path):
+            return "zip"
+        return "json" if self.begins_json else "text"
 
     @cached_property
     def head(self) -> str:
@@ -216,7 +227,7 @@ class FileView:
 
     def has(self, *keys: str) -> bool:
         """Tell whether the first object has all of these keys."""
-        return self.record is not None and all(key in self.record for key in keys)
+        return not keys or (self.record is not None and self.record.keys() >= set(keys))
 
 
 def line_at(start: Start) -> int | None:

@@ -29,7 +29,7 @@ from steelyard.formats.judged import ratings as directassessment
 from steelyard.formats.load import check_columns, selection
 from steelyard.formats.options import LoadOptions
 from steelyard.formats.rawtable import RawTable
-from steelyard.formats.reading import Read, Reading, read_all
+from steelyard.formats.reading import Read, Reading, ask_for_raters, read_all
 from steelyard.human.options import (
     PRESETS,
     PROTOCOLS,
@@ -282,6 +282,7 @@ def _read(sources: Sequence[object], options: HumanOptions, *, whole: bool = Tru
         columns=options.columns,
         form=options.format,
         scale=parts_of_scale(options.scale)[0],
+        judged=True,
     )
     judged = [source for source in sources if isinstance(source, Judgements)]
     reads = read_all([s for s in sources if not isinstance(s, Judgements)], reading)
@@ -345,6 +346,8 @@ def _protocol_of(held: _Held, human: str | None) -> tuple[str, str]:
     """Return the protocol that judgements are of, and what shows it."""
     values = [*held.judged, *(read.value for read in held.reads)]
     protocols = {protocol for value in values for protocol in _shown_by(value, human)}
+    if not protocols:
+        ask_for_raters(held.reads)
     if len(protocols) != 1:
         what = "are of several" if protocols else "do not show it"
         names = ", ".join(PROTOCOLS)

@@ -16,7 +16,6 @@ from pathlib import Path
 from steelyard.core.errors import InputError, UsageError, hint
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
-from steelyard.formats import entities, files
 from steelyard.formats.cells import brief
 from steelyard.formats.entities import EntityAnnotations, Sentence
 from steelyard.formats.reading import Reading, read_all
@@ -24,19 +23,15 @@ from steelyard.kobe.mention import Id, Linker, Mention, Mentions
 
 
 def read_annotations(path: str | Path, lp: str | None = None) -> EntityAnnotations:
-    """Read annotations: JSON lines of several systems, a file of the release, or a folder of it.
+    """Read annotations, in which the source is the system ``src`` and a reference ``ref``.
 
-    The source is the system ``src`` and a reference ``ref``. ``lp`` chooses one of several language
-    pairs of a folder.
+    ``lp`` is the language pair, which files do not name.
     """
     path = Path(path)
-    if files.is_folder(path):
-        return entities.read_folder(path, lp)
     (item,) = read_all([path], Reading(lp=lp))
     annotations = item.value
     if not isinstance(annotations, EntityAnnotations):
-        expected = "(sentence and entities, or annotated_sentence)"
-        raise InputError(f"holds no entity annotations {expected}", path=path)
+        raise InputError("holds no entity annotations (sentence and entities)", path=path)
     pair = lp or annotations.language_pair
     return replace(annotations, inputs=item.files, notes=item.notes, language_pair=pair)
 
@@ -47,7 +42,8 @@ def mentions_of(sentence: Sentence) -> Mentions:
     Examples
     --------
     >>> begin = len("Köln und ".encode())  # the release counts it in bytes
-    >>> vienna = entities.EntityMention("/m/0fhp9", begin, begin + 4)
+    >>> from steelyard.formats.entities import EntityMention
+    >>> vienna = EntityMention("/m/0fhp9", begin, begin + 4)
     >>> mentions_of(Sentence("Köln und Wien", (vienna,)))[0][:4]
     (9, 13, 'Wien', '/m/0fhp9')
     """
@@ -84,7 +80,8 @@ class AnnotatedLinker:
 
     Examples
     --------
-    >>> vienna = entities.EntityMention("Q1741", 3, 7)
+    >>> from steelyard.formats.entities import EntityMention
+    >>> vienna = EntityMention("Q1741", 3, 7)
     >>> annotations = EntityAnnotations({"src": (Sentence("In Wien", (vienna,)),)})
     >>> AnnotatedLinker([annotations]).link(["In Wien"], "de", "en")[0][0].text
     'Wien'

@@ -208,7 +208,7 @@ def _directions(places: Places, pairs: Sequence[str]) -> Iterator[tuple[str, Dir
     for pair in pairs:
         lines = places.file(sample_of(pair))
         if pair in released:
-            yield pair, Direction.of(pair, entities.read_folder(released[pair], pair))
+            yield pair, Direction.of(pair, entities.read_released(released[pair]))
         elif lines is not None:
             yield pair, Direction.of(pair, read_annotations(lines), sample=pair == SAMPLE)
         else:
@@ -217,13 +217,6 @@ def _directions(places: Places, pairs: Sequence[str]) -> Iterator[tuple[str, Dir
 
 def _released(places: Places) -> dict[str, Path]:
     """Find the folders of directions: of the release by its name, or of a folder that is one."""
-    folder = places.folder(*RELEASES, holds=lambda path: bool(entities.annotated_folders(path)))
-    if folder is not None:
-        return entities.annotated_folders(folder)
-    for root in places.roots:
-        if root.is_dir():
-            found = entities.annotated_folders(root)
-            own = {lp: path for lp, path in found.items() if path in (root, root / lp)}
-            if own:
-                return own
-    return {}
+    held = places.folder(*RELEASES, holds=lambda path: bool(entities.released_pairs(path)))
+    folders = [folder for folder in (held, *places.roots) if folder is not None]
+    return next((pairs for folder in folders if (pairs := entities.released_pairs(folder))), {})

@@ -3,15 +3,14 @@
 ``documents/LP.docs``, ``sources/LP.txt``, ``references/LP.NAME.txt``,
 ``system-outputs/LP/SYS.txt``, ``human-scores/LP.NAME.LEVEL.score`` and ``.seg.rating``,
 ``metric-scores/LP/NAME-REF.LEVEL.score``; texts also as ``.jsonl``. Segments have no ids there:
-they are numbered from 0. What the layout can't hold (other ids, scores that are better when
-lower) stands in ``LP.steelyard.json``, if there is any.
+they are numbered from 0.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
@@ -29,8 +28,6 @@ from steelyard.data.segments import Segments, Texts
 from steelyard.formats import columns as roles
 from steelyard.formats import files
 from steelyard.formats.cells import fast_numbers, parse_number
-from steelyard.formats.folders import mtme_writer
-from steelyard.formats.folders.mtme_writer import NO_TRANSLATION, TEXT_FIELDS, Sidecar, owner_of
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errors
 from steelyard.formats.judged.builder import Rating, ratings
@@ -38,6 +35,8 @@ from steelyard.formats.judged.wmt import rating_lines
 
 Level = Literal["sys", "domain", "doc", "seg"]
 LEVELS: tuple[Level, ...] = get_args(Level)
+_NO_TRANSLATION = "[No translation supplied]"
+_TEXT_FIELDS = {"sources": "source", "references": "target", "system-outputs": "hypothesis"}
 _PARTS = ("documents", "sources", "system-outputs", "human-scores", "metric-scores")
 _SHOWN = 6  # names in a cell of the table of contents; the others are counted
 
@@ -87,9 +86,6 @@ class _Reader:
         self.pattern = re.sub(r"([*?[])", r"[\1]", lp)  # matches itself alone in a glob
         self.used: list[Path] = []
         self.notes: list[str] = []
-        self.extra = Sidecar.read(folder, lp)
-        if self.extra.facts:
-            self.used.append(self.extra.path)
 
     def read(self) -> EvalSet:
         outputs = {
@@ -99,18 +95,17 @@ class _Reader:
         score_files = self._score_files()
         self.segments = self._segments(outputs, score_files)
         in_files = outputs or {system for file in score_files for system in file.scores}
-        self.systems: list[str] = self.extra.facts.get("systems") or sorted(in_files)
+        self.systems = sorted(in_files)
         scores = self._scores(score_files)
         human = [name for name, table in scores.items() if table.kind == "human"]
-        filled = [name for name, texts in outputs.items() if any(t is not None for t in texts)]
-        with_outputs = self.extra.facts.get("outputs", filled)
+        filled = {n: texts for n, texts in outputs.items() if any(t is not None for t in texts)}
         ratings_of = self._ratings(human)
         digest = provenance.sha256(self.used, self.folder)
         return EvalSet(
             tuple(self.systems),
             self.segments,
             scores,
-            {name: texts for name, texts in outputs.items() if name in with_outputs},
+            filled,
             ratings_of,
             name=self.folder.resolve().name,
             language_pair=self.lp,
@@ -126,14 +121,13 @@ class _Reader:
         """Read one file of texts: a line each, or a JSON object each."""
         rows = files.lines(self._text(path))
         if path.suffix == ".txt":
-            return tuple(None if row == NO_TRANSLATION else row.rstrip() for row in rows)
-        field, texts = TEXT_FIELDS[part], list[str | None]()
-        no_translation = None if self.extra.facts.get("null_texts") else NO_TRANSLATION
+            return tuple(None if row == _NO_TRANSLATION else row.rstrip() for row in rows)
+        field, texts = _TEXT_FIELDS[part], list[str | None]()
         for line, row in enumerate(rows, 1):
             value = files.parse_json(row, path, line)
             if not isinstance(value, dict) or not isinstance(value.get(field, 0), str | None):
                 raise InputError(f"expected an object with a text '{field}'", path=path, line=line)
-            texts.append(None if value[field] == no_translation else value[field])
+            texts.append(None if value[field] == _NO_TRANSLATION else value[field])
         return tuple(texts)
 
     def _text_files(self, pattern: str) -> dict[str, Path]:
@@ -191,9 +185,7 @@ class _Reader:
         scored = [len(values) for file in score_files if file.level == "seg"
                   for values in file.scores.values()]  # fmt: skip
         n = next(iter(lengths.values()), max(scored, default=0))
-        documents = self.extra.texts("documents", n, documents)
-        domains = self.extra.texts("domains", n, domains)
-        return Segments(self.extra.segment_ids(n), documents, domains, sources, references)
+        return Segments(tuple(map(str, range(n))), documents, domains, sources, references)
 
     def _documents(self, path: Path) -> tuple[Texts, Texts]:
         rows = [_fields(row) for row in files.lines(self._text(path))]
@@ -203,7 +195,7 @@ class _Reader:
             if len(fields) != 2:
                 raise InputError("expected DOMAIN and DOCUMENT", path=path, line=line)
             if fields[1] != before:
-                if fields[1] in ended and "documents" not in self.extra.facts:
+                if fields[1] in ended:
                     message = f"document '{fields[1]}' is torn apart"
                     raise InputError(f"{message}: expected it in one piece", path=path, line=line)
                 ended.add(before or "")
@@ -233,52 +225,39 @@ class _Reader:
                     raise InputError(message, path=file.path)
                 order = np.argsort(file.domains[system]) if file.level == "domain" else slice(None)
                 array[index[system]] = values[order]
-        for stem, about in self.extra.facts.get("scores", {}).items():
-            for level in about.get("levels", ()):  # without a file, since they have no value
-                if level not in LEVELS:
-                    raise InputError(f"unknown level '{level}' of '{stem}'", path=self.extra.path)
-                empty = np.full((n, widths[level]), np.nan)
-                levels[stem, about.get("kind", "metric")].setdefault(level, empty)
         tables: dict[str, ScoreTable] = {}
-        for (stem, kind), arrays in levels.items():
-            name = self.extra.score(stem).get("name", stem)
+        for (name, kind), arrays in levels.items():
             if name in tables:
                 message = f"two scores are named '{name}' (a human score and a metric?)"
                 raise InputError(message, path=self.folder)
-            tables[name] = self._table(stem, kind, arrays)
+            tables[name] = self._table(name, kind, arrays)
         return tables
 
-    def _table(self, stem: str, kind: Kind, levels: dict[str, Floats]) -> ScoreTable:
-        about = self.extra.score(stem)
-        uses = roles.uses(stem, tuple(self.segments.references)) if kind == "metric" else ()
+    def _table(self, name: str, kind: Kind, levels: dict[str, Floats]) -> ScoreTable:
+        uses = roles.uses(name, tuple(self.segments.references)) if kind == "metric" else ()
         return ScoreTable(
             levels.get("seg", np.full((len(self.systems), len(self.segments)), np.nan)),
             kind,
-            higher_is_better=about.get("higher_is_better", True),
-            uses=tuple(about.get("uses", uses)),
+            uses=uses,
             system_scores=levels["sys"][:, 0] if "sys" in levels else None,
             domain_scores=levels.get("domain"),
             document_scores=levels.get("doc"),
-            direction_given="higher_is_better" in about,
         )
 
     def _ratings(self, human: list[str]) -> dict[str, Ratings]:
         """Read the rating files; ``mqm.rater1`` belongs to the score ``mqm`` if there is one."""
-        owners: dict[str, str] = self.extra.facts.get("ratings", {})
         paths = (self.folder / "human-scores").glob(f"{self.pattern}.*.seg.rating")
         by_name = {p.name.removeprefix(f"{self.lp}.").removesuffix(".seg.rating"): p for p in paths}
         by_owner: dict[str, dict[str, list[Rating]]] = {}
         for name, path in sorted(by_name.items()):
-            owner = owners.get(name) or owner_of(name, human)
+            owner = _owner_of(name, human)
             by_owner.setdefault(owner, {})[name] = self._rating_rows(path, name)
         rated: dict[str, Ratings] = {}
         for owner, parts in by_owner.items():
-            if not owners.keys() & parts.keys():
-                parts = self._once(owner, parts)  # noqa: PLW2901
-            rows = [row for part in parts.values() for row in part]
-            if rows or owner in owners.values():
+            rows = [row for part in self._once(owner, parts).values() for row in part]
+            if rows:
                 rated[owner] = ratings(rows)
-        return rated | {name: ratings([]) for name in owners.values() if name not in rated}
+        return rated
 
     def _once(self, owner: str, parts: dict[str, list[Rating]]) -> dict[str, list[Rating]]:
         """Leave out what stands twice: ratings of single raters, and the same put together."""
@@ -313,6 +292,12 @@ class _Reader:
             if count != n:
                 raise InputError(f"{count} ratings of '{system}', expected {n}", path=path)
         return rows
+
+
+def _owner_of(name: str, human: Iterable[str]) -> str:
+    """Give the human score that ratings belong to: ``mqm.rater1`` to ``mqm``, else their own."""
+    owners = [h for h in human if name == h or name.startswith(f"{h}.")]
+    return max(owners, key=len, default=name)
 
 
 def _careful(path: Path, cells: Sequence[str]) -> Floats:
@@ -440,7 +425,4 @@ FORMAT = SetFormat(
     folder=True,
     recognise=lambda view: recognise(view.path),
     read=lambda view, lp, _where: read(view.path, lp),
-    write=mtme_writer.write,
-    to="mtme",
-    suits=lambda _es, path: path.is_dir() or not files.suffix(path),
 )

@@ -26,11 +26,6 @@ _RATINGS = "ratings:"
 _LEVELS = ("system_scores", "domain_scores", "document_scores")
 
 
-def recognise(path: Path) -> bool:
-    """Tell whether a Parquet file was written by :func:`write`."""
-    return files.kind(path) in ("parquet", "pq") and parquet.read_footer(path, KEY) is not None
-
-
 def read(path: Path) -> EvalSet:
     """Read a set with everything that was written."""
     footer = parquet.read_footer(path, KEY)
@@ -195,7 +190,8 @@ FORMAT = SetFormat(
     known_by="Parquet with a footer of Steelyard's",
     example="set.parquet, as steelyard data convert writes it",
     rated=True,
-    recognise=lambda view: recognise(view.path),
+    looks=("parquet",),
+    recognise=lambda view: parquet.read_footer(view.path, KEY) is not None,
     read=lambda view, _lp, _where: read(view.path),
     write=write,
     to="native",

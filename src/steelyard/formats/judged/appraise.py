@@ -359,6 +359,7 @@ _ABOUT: Mapping[str, Any] = {
     "names": {"rater": "column 1", "system": "column 2", "segment": "column 3",
               "type": "column 4", "lp": "columns 5, 6", "score": "column 7"},
     "empty": "holds no rating",
+    "looks": ("text",),
     "files": ("*.csv", "*.csv.gz"),
     "settle": _settle,
 }  # fmt: skip

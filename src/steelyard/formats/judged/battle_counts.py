@@ -1,9 +1,8 @@
 """Battle logs as count arrays: what statistics need of a log.
 
-Short text is read whole (:mod:`steelyard.formats.judged.battles`). Of long text, Parquet and
-folders DuckDB reads the columns that matter: battles that are alike are read once, as one table,
-and every row gets the code of its battle and of its unit. Everything is counted in memory. Logs of
-other tools are unfolded in memory, as are winners beside losers and logs with swapped orders.
+Text is read whole (:mod:`steelyard.formats.judged.battles`). Of Parquet DuckDB reads the columns
+that matter: battles that are alike are read once, as one table, and every row gets the code of its
+battle and of its unit. Winners beside losers and logs with swapped orders are read whole, too.
 """
 
 from __future__ import annotations
@@ -32,14 +31,12 @@ from steelyard.formats.format import Foreign, Format
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battles import BattleColumns, LogColumns
 from steelyard.formats.load import check_columns
-from steelyard.formats.rawtable import RawTable, stacked
+from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, read_all
 from steelyard.formats.verdicts.judges import ORDER_COLUMNS
 from steelyard.formats.view import FileView
 from steelyard.stats.strength.wins import Battles, PairWins, UnitCounts, battle_pairs
 
-_LONG = 8_000_000  # bytes of text from which DuckDB reads a log, packed or not
-_HEAD = 1 << 20  # bytes that show names and separators
 _MEMORY = "1GB"  # what DuckDB may hold before it goes to disk
 _OF_LOGS = (battles.FORMAT, battles.RANKINGS)
 _SUFFIXES = ("csv", "tsv", "jsonl", "ndjson", "parquet", "pq")
@@ -147,37 +144,43 @@ def read_counts(
         counted = from_log(foreign.value, by_unit=by_unit, in_order=in_order, form=foreign.form)
         return replace(counted, inputs=foreign.files, notes=foreign.notes)
     paths = [file for path in inputs for file in log_files(path)]
-    whole = None
-    if len(paths) > 1 or is_parquet(on_disk(paths[0])) or _is_long(paths[0]):
-        whole = _read_tables(paths, columns, by_unit=by_unit, in_order=in_order)
-    if whole is not None:
-        return from_log(whole, by_unit=by_unit, in_order=in_order)
-    whole, form, notes = _read_whole(paths, columns)
-    counted = from_log(whole, by_unit=by_unit, in_order=in_order, form=form)
-    return replace(counted, notes=notes)
+    parts = [_read_file(path, columns, by_unit=by_unit, in_order=in_order) for path in paths]
+    logs, forms, notes = zip(*parts, strict=True)
+    if len(paths) > 1:
+        _check_alike(paths, logs, forms)
+    if not any(map(len, logs)):
+        raise columns.no_rows(paths[0].parent if len(paths) > 1 else paths[0])
+    counted = from_log(_joined(logs), by_unit=by_unit, in_order=in_order, form=forms[0])
+    return replace(counted, notes=tuple(dict.fromkeys(n for of_file in notes for n in of_file)))
 
 
-def _is_long(path: Path) -> bool:
-    file = on_disk(path)
-    return file.is_file() and file.stat().st_size >= _LONG
-
-
-def _read_whole(
-    paths: Sequence[Path], columns: LogColumns
+def _read_file(
+    path: Path, columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> tuple[BattleLog, str, tuple[str, ...]]:
-    """Read logs in memory; return also what they are, and notes."""
-    parts = []
-    for path in paths:
-        table = tables.read(path, is_text=columns.is_text)
-        columns.check(table.columns, path)
-        parts.append(columns.selected(table))
-    table = stacked(parts)
+    """Read a log; return also what it is, and notes."""
+    if is_parquet(on_disk(path)):
+        log = _read_parquet(path, columns, by_unit=by_unit, in_order=in_order)
+        if log is not None:
+            return log, "battle log", ()
+    table = tables.read(path, is_text=columns.is_text)
+    columns.check(table.columns, path)
+    table = columns.selected(table)
     if not columns.are_rankings(table):
         table = battles.prepared(table, columns)
         return battles.read(table, columns), "battle log", table.notes
     if columns.unit not in (None, *roles.UNIT):
-        raise UsageError(f"{paths[0]}: rankings share segments, not '{columns.unit}'")
+        raise UsageError(f"{path}: rankings share segments, not '{columns.unit}'")
     return battles.unfolded(battles.read_rankings(table)), "rankings", ()
+
+
+def _check_alike(paths: Sequence[Path], logs: Sequence[BattleLog], forms: Sequence[str]) -> None:
+    """Refuse files that can't be one log."""
+    for path, form in zip(paths, forms, strict=True):
+        if form == "rankings":
+            raise InputError("rankings in a folder of logs of battles", path=path)
+    having = {log.unit is not None: path for log, path in zip(logs, paths, strict=True)}
+    if len(having) > 1:
+        raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
 
 
 def from_log(
@@ -241,44 +244,24 @@ class _Column(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """Rows of a file as SQL, the columns that are wanted, the names of all, and lines of rows."""
+    """Rows of a file as SQL, and its columns."""
 
     source: str
     columns: Mapping[str, _Column]
     names: Sequence[str]
-    line_of: Callable[[int], int]
 
 
-def _read_tables(
-    paths: Sequence[Path], columns: LogColumns, *, by_unit: bool, in_order: bool
+def _read_parquet(
+    path: Path, columns: LogColumns, *, by_unit: bool, in_order: bool
 ) -> BattleLog | None:
-    """Read logs one after the other as one log; None for those that are read in memory."""
+    """Read a log; None for rankings, and for what is read whole."""
     import duckdb
 
-    if any(files.head(path, 100).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"[") for path in paths):
-        return None  # a JSON list, which has no lines
-    logs: list[BattleLog] = []
-    with _session() as connection:
-        for path in paths:
-            try:
-                with _opened(path, columns, connection) as rows:
-                    how = {"by_unit": by_unit, "in_order": in_order}
-                    log = _read_rows(path, rows, columns, connection, **how)
-            except duckdb.Error as error:
-                if is_parquet(on_disk(path)) or isinstance(error, duckdb.OutOfMemoryException):
-                    raise duck.failure(error, path, "table") from error
-                return None  # the reader of text says what is wrong
-            if log is None and len(paths) > 1 and columns.are_rankings(_header(path, rows)):
-                raise InputError("rankings in a folder of logs of battles", path=path)
-            if log is None:
-                return None
-            logs.append(log)
-    if not any(map(len, logs)):
-        raise columns.no_rows(paths[0].parent if len(paths) > 1 else paths[0])
-    having = {log.unit is not None: path for log, path in zip(logs, paths, strict=True)}
-    if len(having) > 1:
-        raise InputError(f"no column of units, but {having[True]} has one", path=having[False])
-    return _joined(logs)
+    try:
+        with _session() as connection, _opened(path, connection) as rows:
+            return _read_rows(path, rows, columns, connection, by_unit=by_unit, in_order=in_order)
+    except duckdb.Error as error:
+        raise duck.failure(error, path, "table") from error
 
 
 @contextmanager
@@ -298,27 +281,15 @@ def _session() -> Iterator[Any]:
             raise
 
 
-def _header(path: Path, rows: _Rows) -> RawTable:
-    return RawTable(path, dict.fromkeys(rows.names, ()), 0)
-
-
 @contextmanager
-def _opened(path: Path, columns: LogColumns, connection: Any) -> Iterator[_Rows]:
+def _opened(path: Path, connection: Any) -> Iterator[_Rows]:
     """Open a file for SQL."""
-    if is_parquet(on_disk(path)):
-        with parquet.opened(path, connection) as (_, source):
-            described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
-            names = parquet.column_names(connection, source, [n for n, *_ in described], path)
-            pairs = zip(names, described, strict=True)
-            typed = {name: _typed(quote(shown), kind) for name, (shown, kind, *_) in pairs}
-            yield _Rows(source, typed, names, lambda row: row + 1)
-        return
-    text, kind = _head(path), files.kind(path)
-    with duck.plain_path(path) as name:
-        if files.is_json(text, kind):
-            yield _json_rows(path, name, text, columns)
-        else:
-            yield _delimited_rows(path, name, text, kind)
+    with parquet.opened(path, connection) as (_, source):
+        described = connection.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
+        names = parquet.column_names(connection, source, [n for n, *_ in described], path)
+        pairs = zip(names, described, strict=True)
+        typed = {name: _typed(quote(shown), kind) for name, (shown, kind, *_) in pairs}
+        yield _Rows(source, typed, names)
 
 
 def _typed(sql: str, kind: str) -> _Column:
@@ -329,7 +300,10 @@ def _typed(sql: str, kind: str) -> _Column:
     if kind == "DATE" or kind.startswith("TIMESTAMP"):
         return _Column(shown, f"CAST(epoch({sql}) AS DOUBLE)")
     if kind == "VARCHAR" or kind.startswith("ENUM"):
-        return _text_column(f"CAST({sql} AS VARCHAR)", shown)
+        text = f"CAST({sql} AS VARCHAR)"
+        number = sql_number(text)
+        unreadable = f"{number} IS NULL AND {text} IS NOT NULL AND NOT ({sql_gap(text)})"
+        return _Column(shown, number, unreadable=unreadable)
     if kind == "UUID":
         return _Column(shown, "NULL::DOUBLE", unreadable="true")
     truth = kind == "BOOLEAN"  # which is no name, as a list is none
@@ -338,84 +312,12 @@ def _typed(sql: str, kind: str) -> _Column:
     )
 
 
-def _text_column(sql: str, shown: str, cell: Callable[[str], Any] = str) -> _Column:
-    number = sql_number(sql)
-    unreadable = f"{number} IS NULL AND {sql} IS NOT NULL AND NOT ({sql_gap(sql)})"
-    return _Column(shown, number, cell, unreadable)
-
-
-def _head(path: Path) -> str:
-    """Decode the first lines of a file."""
-    try:
-        with files.opened(path) as stream:
-            data = stream.read(_HEAD)
-            data += stream.readline() if data[-1:] not in (b"", b"\n") else b""
-    except (OSError, EOFError):
-        data = files.read_bytes(path)  # which says what is wrong
-    text, _ = files.decode_table(data, path)
-    if not text.strip():
-        raise InputError("empty file", path=path)
-    return text
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with files.opened(path) as stream:
-        yield from files.decode_lines(stream, path)
-
-
-def _delimited_rows(path: Path, name: str, text: str, kind: str) -> _Rows:
-    delimiter = tables.delimiter_of(text, kind)
-    padded = tables.is_padded(text, delimiter)
-
-    def records(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-        return tables.csv_records(lines, delimiter, quoted=True, padded=padded)
-
-    try:
-        names = tables.check_header(path, next(records(iter(text.splitlines(keepends=True))))[1])
-    except tables.BrokenQuotesError as error:
-        raise InputError(error.args[0], path=path, line=error.args[1]) from None
-
-    def line_of(row: int) -> int:
-        starts = (line for line, _ in records(text for _, text in _lines(path)))
-        return next(line for number, line in enumerate(starts, -1) if number == row)
-
-    cells = (f"trim(c{k}, ' ')" if padded else f"c{k}" for k in range(len(names)))
-    columns = {
-        name: _text_column(cell, f"coalesce({cell}, '')")
-        for name, cell in zip(names, cells, strict=True)
-    }
-    types = ["VARCHAR"] * len(names)
-    source = duck.csv_source(name, path, types, delimiter, quote='"')
-    return _Rows(source, columns, names, line_of)
-
-
-def _json_rows(path: Path, name: str, text: str, log_columns: LogColumns) -> _Rows:
-    names: dict[str, None] = {}
-    for line, content in enumerate(files.lines(text), 1):
-        if content.strip():
-            value = files.parse_json(content, path, line)
-            names |= dict.fromkeys(files.need_object(value, path, line))
-
-    def line_of(row: int) -> int:
-        filled = (line for line, content in _lines(path) if content.strip())
-        return next(line for number, line in enumerate(filled) if number == row)
-
-    wanted = list(filter(log_columns.wants, names)) or list(names)[:1]
-    columns = {
-        name: _text_column(
-            f"({sql}->>'$')", f"coalesce(CAST({sql} AS VARCHAR), 'null')", json.loads
-        )
-        for name, sql in ((name, quote(name)) for name in wanted)
-    }
-    return _Rows(duck.json_source(name, path, wanted), columns, list(names), line_of)
-
-
 def _read_rows(
     path: Path, rows: _Rows, columns: LogColumns, connection: Any, *, by_unit: bool, in_order: bool
 ) -> BattleLog | None:
     """Read battles that are alike once, then every row by the code of its battle and unit."""
     columns.check(rows.names, path)
-    header = _header(path, rows)
+    header = RawTable(path, dict.fromkeys(rows.names, ()), 0)
     if columns.are_rankings(header):
         return None
     names = columns.find(header)
@@ -514,7 +416,7 @@ def _numbered(
     texts = connection.execute(f"SELECT {keys}, first FROM {table} ORDER BY code").fetchnumpy()
     first = texts["first"]
     cells = {n: list(map(rows.columns[n].cell, texts[key].tolist())) for n, key in columns.items()}
-    return RawTable(path, cells, len(first), lambda row: rows.line_of(int(first[row])))
+    return RawTable(path, cells, len(first), lambda row: int(first[row]) + 1)
 
 
 def _joined(logs: Sequence[BattleLog]) -> BattleLog:

@@ -46,6 +46,7 @@ def _recognise(view: FileView) -> bool:
     example="system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\n"
     "A\tdoc1\t1\t1\trater1\tYes.\t<v>Nein</v>.\tAccuracy/Mistranslation\tMajor\n",
     example_name="mqm.tsv",
+    looks=("text",),
     recognise=_recognise,
     files=("*.tsv", "*.tsv.gz"),
 )

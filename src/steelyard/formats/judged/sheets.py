@@ -58,6 +58,12 @@ _NO_SCORE = frozenset(
 _TEXTS = (*roles.SOURCE, *roles.REFERENCE, *roles.OUTPUT)
 _BATTLES = {*roles.LEFT, *roles.RIGHT, roles.BETTER, roles.WORSE, *roles.OUTCOME, roles.PACKED}
 _FROM = re.compile(r"(input|answer|data)\.", re.IGNORECASE)  # what MTurk puts before a name
+#: Names of columns that hold the scores of one rater each.
+_ONE_RATER = re.compile(
+    r"(rater|annotator|worker|coder|evaluator|assessor|participant|respondent|expert|reviewer|r|a)"
+    r"[\s_.#-]*([0-9]{1,3}|(?<=[\s_.#-])[a-z])",
+    re.IGNORECASE,
+)
 _RANGE = re.compile(r"\s*[(\[].*[)\]]\s*\??$")  # "Adequacy (1-5)"
 _RANK = re.compile(r"rank[\s_.:-]*(?:of[\s_]+)?\(?(.+?)\)?|(.+?)[\s_.:-]*\(?rank\)?", re.IGNORECASE)
 _MOST_WORDS = 12  # different words of a scale
@@ -260,15 +266,36 @@ def _stacked(table: RawTable, columns: dict[str, str], names: Sequence[str]) -> 
             f"which could be ranks or scores: call the columns rank_{names[0]}, ... if they are "
             "ranks, or give a row to each score"
         )
+    return _melted(table, columns, names, "system")
+
+
+def _melted(table: RawTable, columns: dict[str, str], names: Sequence[str], role: str) -> RawTable:
+    """Give every score a row, in which a column of the role holds the name of its column."""
+    values = np.array([table.numbers(name) for name in names])
     rows = np.flatnonzero(~np.isnan(values.T.ravel()))  # row by row, as in the file
     kept, which = rows // len(names), rows % len(names)
     long = _called(table.without(names), columns).take(kept.tolist())
     added: dict[str, Any] = {
-        "system": [names[k] for k in which.tolist()],
+        role: [names[k] for k in which.tolist()],
         "score": values.T.ravel()[rows],
     }
-    note = f"{table.place}: systems are the columns {listed([repr(n) for n in names], 8)}"
-    return replace(long, columns={**long.columns, **added}, notes=(*long.notes, note))
+    note = f"{role}s are the columns {listed([repr(n) for n in names], 8)}"
+    return replace(long, columns={**long.columns, **added}).noted(note)
+
+
+def by_rater(table: RawTable, raters: Sequence[str]) -> RawTable:
+    """Give every score of a table with a column per rater a row."""
+    return _melted(table, _columns(table.without(raters)), raters, "rater")
+
+
+def rater_columns(table: RawTable) -> list[str]:
+    """Return the columns of scores if each is named like a rater, beside system and segment."""
+    columns = {} if rater_column(table) is not None else _columns(table)
+    if not {"system", "segment"} <= columns.keys() or "errors" in columns:
+        return []
+    scores = _scores(table, columns.values())
+    alike = len(scores) > 1 and all(_ONE_RATER.fullmatch(name.strip()) for name in scores)
+    return scores if alike else []
 
 
 def _ranks(table: RawTable, taken: Collection[str]) -> dict[str, str]:

@@ -340,6 +340,7 @@ def _is_rating_file(view: FileView) -> bool:
     example='ONLINE-B\t{"errors": [{"start": 3, "end": 8, "category": "accuracy/mistranslation", '
     '"severity": "major"}]}\trater1\n',
     example_name="en-de.mqm.seg.rating",
+    looks=("text", "json"),
     recognise=_is_rating_file,
 )
 def rating_file(log: Log) -> Iterator[Row]:
