@@ -118,10 +118,12 @@ def candidates(
     *,
     kb: object = None,
     glossary: TermPair | None = None,
+    notes: list[str] | None = None,
 ) -> Iterator[Candidate]:
     """Yield what looks wrong in the outputs of a set, by system and segment.
 
-    What a reference of the set does in the same way is left out.
+    What a reference of the set does in the same way is left out. ``notes`` takes what could not be
+    checked.
     """
     sources = es.segments.sources or ()
     keep = LanguageFilter(src, tgt)
@@ -148,7 +150,12 @@ def candidates(
     outputs = {name: tuple(whole[name]) for name in es.outputs if any(whole[name])}
     if outputs:
         rest = replace(es, systems=tuple(outputs), outputs=outputs, scores={}, ratings={})
-        yield from _entities(rest, src, tgt, kb, skip_terms=glossary is not None)
+        try:
+            yield from _entities(rest, src, tgt, kb, skip_terms=glossary is not None)
+        except UsageError as error:
+            if kb is not None or notes is None:
+                raise
+            notes.append(f"numbers and names are not checked: {error}")
 
 
 def _texts(
@@ -176,8 +183,10 @@ def _quoted(text: str) -> str:
 def _terms(
     at: int, system: str, source: str, output: str, glossary: TermPair, segment: str
 ) -> Iterator[Candidate]:
-    for finding in terms(source, output, glossary, segment):
-        if finding.kind != "kept":
+    findings = terms(source, output, glossary, segment)
+    banned = {finding.source for finding in findings if finding.kind == "forbidden"}
+    for finding in findings:
+        if finding.kind == "forbidden" or (finding.kind != "kept" and finding.source not in banned):
             term = None if finding.source is None else finding.source.text
             there = None if finding.output is None else finding.output.text
             expected = " | ".join(finding.expected) or None
