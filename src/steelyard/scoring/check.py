@@ -121,7 +121,7 @@ class Check(Result):
         from steelyard.kobe.checks import LEVELS, check_level
 
         check_level(confidence=confidence)
-        kept = LEVELS[LEVELS.index(confidence) :]  # type: ignore[arg-type]
+        kept = LEVELS[LEVELS.index(confidence) :]
         return replace(self, findings=tuple(f for f in self.findings if f.confidence in kept))
 
     def by_segment(self) -> dict[str, list[str]]:
