@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from steelyard.metaevaluation.run import meta_evaluate as meta_evaluate
     from steelyard.report.page import Report as Report
     from steelyard.report.page import make_report as make_report
+    from steelyard.scoring.check import Check as Check
+    from steelyard.scoring.check import check as check
     from steelyard.scoring.run import Scores as Scores
     from steelyard.scoring.run import score as score
     from steelyard.stats.metametrics.accuracy import spa as spa
@@ -80,6 +82,7 @@ _HOME = {
     "BenchmarkResult": "steelyard.metaevaluation.benchmark.run",
     "BiasReport": "steelyard.judging.bias",
     "ByScore": "steelyard.comparison.card",
+    "Check": "steelyard.scoring.check",
     "Comparison": "steelyard.comparison.results",
     "Card": "steelyard.comparison.card",
     "Correction": "steelyard.judging.correction",
@@ -102,6 +105,7 @@ _HOME = {
     "Summary": "steelyard.core.display",
     "Table": "steelyard.core.table",
     "bt": "steelyard.comparison.options",
+    "check": "steelyard.scoring.check",
     "compare": "steelyard.comparison.run",
     "compare_battles": "steelyard.comparison.logs",
     "compare_scores": "steelyard.comparison.run",

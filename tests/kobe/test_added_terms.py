@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from steelyard.core.errors import InputError, UsageError
+from steelyard.formats.bitext import GlossaryTerm
 from steelyard.kobe.base.build import build
 from steelyard.kobe.base.codec import Entity, Flag, Name
 from steelyard.kobe.base.glossary import add
@@ -182,11 +182,7 @@ def test_matches_are_exclusive_and_maximal(forms, words):
 
 
 def glossary(*rows):
-    fields = ("source", "target", "forbidden", "untranslatable", "case", "segment")
-    plain = ("", "", False, False, False, None)
-    made = [SimpleNamespace(**dict(zip(fields, (*row, *plain[len(row) :]), strict=True)))
-            for row in rows]  # fmt: skip
-    return TermPair(made, "en", "de")
+    return TermPair([GlossaryTerm(*row) for row in rows], "en", "de")
 
 
 @pytest.mark.parametrize(

@@ -248,6 +248,11 @@ def _model() -> Any:
     return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
 
 
+def identified(text: str) -> str:
+    """Return the language that a text is most likely in."""
+    return str(_model().classify(text)[0])
+
+
 @cache
 def _identifiable() -> frozenset[str]:
     return frozenset(_model().nb_classes)

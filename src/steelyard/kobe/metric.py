@@ -192,19 +192,33 @@ def kobe_metric(
         n_without_entities=int((matches.wanted == 0).sum()) - n_missing,
         n_source_entities=len(matches.mention),
         n_missed=int(missed.sum()),
-        explanation=Explanation(
-            linked,
-            linker,
-            (src, tgt) if source_based else (tgt, tgt),
-            matched.pairs,
-            _missed_places(matched.loose, missed),
-            same_language=not source_based or (src is not None and src == tgt),
-        ),
+        explanation=explained(linked, linker, (src, tgt), options, matched),
         counted=options.counted,
         measure=options.measure,
     )
     notes = linker.notes_on_links() if isinstance(linker, AnnotatedLinker) else ()
     return table, replace(report, warnings=(*entity_warnings(report, n_missing), *notes))
+
+
+def explained(
+    linked: LinkedTexts,
+    linker: Linker,
+    pair: tuple[str | None, str | None],
+    options: KobeOptions,
+    matched: Matched | None = None,
+) -> Explanation:
+    """Return what becomes of every entity of linked texts."""
+    if matched is None:
+        matched = match_all(linked.source_mentions, dict(linked.output_mentions), options)
+    source_based = options.against == "src"
+    return Explanation(
+        linked,
+        linker,
+        pair if source_based else (pair[1], pair[1]),
+        matched.pairs,
+        _missed_places(matched.loose, missed_by_all(matched.loose, linked.references)),
+        same_language=not source_based or (pair[0] is not None and pair[0] == pair[1]),
+    )
 
 
 class Matched(NamedTuple):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
+from steelyard.formats.bitext import GlossaryTerm
 from steelyard.kobe.languages import normalise
 from steelyard.kobe.linking.lexicon import UNSPACED
 from steelyard.kobe.linking.wordforms import base_forms, fold, fold_text, in_word, stem, tokenise
@@ -139,21 +140,6 @@ def _is_written(form: Form, written: str) -> bool:
 # -- a glossary of two languages
 
 
-class GlossaryRow(Protocol):
-    """A row of a glossary; several of one source are alternatives.
-
-    A ``forbidden`` target must not be used (for this source, if there is one). ``untranslatable``
-    is what stays as it is. A ``segment`` restricts a row to one segment.
-    """
-
-    source: str
-    target: str
-    forbidden: bool
-    untranslatable: bool
-    case: bool
-    segment: str | None
-
-
 class TermFinding(NamedTuple):
     """What happened to a term: ``kept``, or not rendered (``term``, ``untranslatable``)."""
 
@@ -164,19 +150,11 @@ class TermFinding(NamedTuple):
 
 
 class TermPair:
-    """The terms of two languages, ready to be looked for.
+    """The terms of two languages, ready to be looked for; rows of one source are alternatives."""
 
-    Parameters
-    ----------
-    rows
-        The rows of glossaries.
-    src, tgt
-        The languages.
-    """
-
-    def __init__(self, rows: Sequence[GlossaryRow], src: str, tgt: str) -> None:
+    def __init__(self, rows: Sequence[GlossaryTerm], src: str, tgt: str) -> None:
         self.src, self.tgt = src, tgt
-        self._rows: dict[str | None, list[GlossaryRow]] = defaultdict(list)
+        self._rows: dict[str | None, list[GlossaryTerm]] = defaultdict(list)
         for row in rows:
             self._rows[row.segment].append(row)
         self._terms: dict[str | None, _Terms] = {}
@@ -193,7 +171,7 @@ class TermPair:
 class _Terms:
     """Finders of both languages, and what is expected of each source term."""
 
-    def __init__(self, rows: Sequence[GlossaryRow], src: str, tgt: str) -> None:
+    def __init__(self, rows: Sequence[GlossaryTerm], src: str, tgt: str) -> None:
         self.expected: dict[Id, list[str]] = defaultdict(list)
         self.copied: set[Id] = set()
         self.forbidden: dict[Id, Id | None] = {}  # the source term that a forbidden form is for
@@ -225,10 +203,7 @@ def terms(
 
     Examples
     --------
-    >>> from types import SimpleNamespace
-    >>> row = SimpleNamespace(source="clause", target="Klausel", forbidden=False,
-    ...                       untranslatable=False, case=False, segment=None)
-    >>> pair = TermPair([row], "en", "de")
+    >>> pair = TermPair([GlossaryTerm("clause", "Klausel")], "en", "de")
     >>> [f.kind for f in terms("Clauses of a clause", "Klauselarten", pair)]
     ['kept', 'term']
     """

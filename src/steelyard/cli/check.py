@@ -1,0 +1,104 @@
+"""``steelyard check``: which numbers, names and terms are wrong in a translation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import click
+
+from steelyard.cli import proposals
+from steelyard.cli.group import command
+from steelyard.cli.output import emit, shown_progress
+from steelyard.cli.params import (
+    SUFFIXES,
+    TABLES,
+    FileName,
+    OutputOptions,
+    as_object,
+    need_inputs,
+    settled_options,
+)
+from steelyard.core.errors import UsageError
+from steelyard.core.options import Options, choice, option, text
+from steelyard.formats import files
+
+_LEVELS = ("low", "medium", "high")
+_KEPT = frozenset({"src_lang", "tgt_lang", "glossary", "kb"})
+_PAIR = """\
+Two plain files with a line per segment, or one file with columns of source and target:
+  source,target
+  Open %s,%s öffnen
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(Options):
+    """Languages and glossaries, which findings are shown, and what is written."""
+
+    src_lang: str | None = text(None, "Language of the source, as de.", metavar="CODE")
+    tgt_lang: str | None = text(None, "Language of the translation, as en.", metavar="CODE")
+    glossary: tuple[str, ...] = option(
+        "texts", (), "Terms: CSV, TSV or TBX (repeatable).", metavar="FILE"
+    )
+    kb: Path | None = option(
+        "path", None, "Knowledge base for names; by default the embedded one.", metavar="DIR"
+    )
+    min_confidence: str = choice("low", _LEVELS, "Show findings from this confidence on.")
+    fail_on: str | None = choice(
+        None, _LEVELS, "Exit code 3 if there is a finding of this confidence or a higher one."
+    )
+    annotate: Path | None = option(
+        "path", None, "Write a copy of an XLIFF or PO file with findings as notes.", metavar="FILE"
+    )
+
+
+@command(
+    shape=_PAIR,
+    examples=(
+        "steelyard check src.de new.en",
+        "steelyard check texts.jsonl --src-lang de --tgt-lang en --fail-on high",
+        "steelyard check menu.po --glossary terms.csv --annotate checked.po",
+        "steelyard check app.xlf --out findings.sarif",
+    ),
+)
+@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@as_object("how", CheckOptions)
+@partial(settled_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES, "sarif"))))
+def check(inputs: tuple[str, ...], how: CheckOptions, output: OutputOptions) -> None:
+    """Find the numbers, dates, names, terms and placeholders that look wrong in a translation.
+
+    INPUT is a source and a translation (plain text), XLIFF, TMX, PO, a table with columns of source
+    and target, or texts of several systems (JSON lines). The confidence of a finding is a measured
+    precision: high 90% and more, medium 60% and more.
+    """
+    from steelyard.scoring.check import check as check_texts
+
+    need_inputs(inputs, "steelyard check src.de new.en")
+    with shown_progress("checking", output):
+        result = check_texts(
+            list(inputs) if len(inputs) > 1 else inputs[0],
+            src=how.src_lang,
+            tgt=how.tgt_lang,
+            glossary=how.glossary,
+            kb=how.kb,
+        )
+    failed = how.fail_on is not None and bool(result.at_least(how.fail_on).findings)
+    result = result.at_least(how.min_confidence)
+    wrote: list[str] = []
+    if how.annotate is not None:
+        from steelyard.formats.bitext import write_annotated
+
+        if len(inputs) != 1:
+            raise UsageError("--annotate copies one XLIFF or PO file, expected one INPUT")
+        write_annotated(Path(inputs[0]), how.annotate, result.by_segment())
+        wrote.append(str(how.annotate))
+    if output.out is not None and files.suffix(output.out) == "sarif":
+        files.write_text(output.out, result.sarif())
+        wrote.append(str(output.out))
+        output = replace(output, out=None)
+    then = None if how.fail_on else proposals.another("check", "--fail-on", "high", keep=_KEPT)
+    emit(result, [result.table()], output, shown=result.pieces(), wrote=wrote, then=then)
+    if failed:
+        click.get_current_context().exit(3)
