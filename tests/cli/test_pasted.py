@@ -22,7 +22,7 @@ from steelyard.demo.folder import write_files
 
 #: Examples on data that has to be downloaded, or from a shell.
 ELSEWHERE = re.compile(
-    "data get|wmt2[23]|lbzip2|kb stats annotations|reproduce|kb link -|tac.csv|systems.csv|eed.csv|"
+    "data get|wmt2[23]|lbzip2|kb stats links|reproduce|kb link -|tac.csv|systems.csv|eed.csv|"
     "terms.tbx|data convert human|demo$|--human esa"
 )
 #: Words of examples, and what the demo has in their place.
