@@ -176,7 +176,7 @@ def ask_for_raters(reads: Sequence[Read]) -> None:
     """Ask which columns are raters where a table holds several scores, and no judgements."""
     for read in reads:
         names = list(read.value.scores) if read.form == LONG.name else []
-        if len(names) < 2:
+        if len(names) < 2 or any(roles.uses(n) or roles.are_measures([n]) for n in names):
             continue
         shown = " and ".join(f"'{name}'" for name in names[:4])
         raise UsageError(
