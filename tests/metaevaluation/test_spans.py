@@ -286,4 +286,6 @@ def test_what_is_refused(tmp_path, capsys):
         assert message in err
         assert err.count("\n") == 1
     with pytest.raises(UsageError, match="no output"):
-        sy.spans(ratings([4, 4]), Ratings.from_labels("C", "1", "r", [np.nan], errors=((),)))
+        sy.spans(
+            ratings([4, 4]), Ratings.from_labels("C", "1", "r", np.full(1, np.nan), errors=((),))
+        )
