@@ -249,7 +249,8 @@ class HumanScores(Result):
             unit = "segment" if self.unit is None else self.unit.name
             text = f"The official rule separates {pairs['official']:,} of {pairs['n']:,} pairs"
             text += f", ours by {unit} {pairs['ours']:,}"
-            yield "undecided", f"{text}; {left} of its {plural(len(lines), 'line')} survive."
+            verb = "survives" if left == 1 else "survive"
+            yield "undecided", f"{text}; {left} of its {plural(len(lines), 'line')} {verb}."
             text = f"Of the {plural(pairs['official_only'], 'pair')} that only it separates, "
             text += f"{pairs['because_of_segments']:,} take segments for independent, the others "
             yield "undecided", f"{text}the better of two tests with 100 draws."
