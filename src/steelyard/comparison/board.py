@@ -131,9 +131,7 @@ def tasks_as_items(es: EvalSet) -> EvalSet | None:
         return None
     lower = [name for name, table in tables.items() if not table.higher_is_better]
     if lower:
-        raise UsageError(
-            f"tasks of a leaderboard must all be better when higher, not {listed(lower)}"
-        )
+        raise UsageError(f"tasks must all be better when higher, unlike {listed(lower)}")
     values = np.stack([t.system_scores for t in tables.values() if t.system_scores is not None], 1)
     note = f"columns are tasks: systems are compared by their mean over {len(tables)} tasks"
     return replace(
@@ -192,8 +190,7 @@ class Repeats(Record):
             yield f"{flips} change between runs: {listed(most.flips, _NAMED)}."
         enough = [row.runs_enough for row in self.systems if row.runs_enough is not None]
         if enough:
-            runs = plural(max(enough), "run")
-            yield f"{runs} of each item are enough: more would narrow intervals by at most 5%."
+            yield f"Enough runs of each item: {max(enough)}. More narrow intervals by at most 5%."
 
     def table(self) -> Table:
         """Return a row per system: runs, pass@k and pass^k with intervals, items that flip."""
@@ -228,8 +225,7 @@ def repeats_of(
         return None
     k = tuple(sorted(set(asked or (1, min(sizes)))))
     if k[0] < 1 or k[-1] > max(sizes):
-        wrong = k[0] if k[0] < 1 else k[-1]
-        raise UsageError(f"pass@{wrong}: items have up to {max(sizes)} runs")
+        raise UsageError(f"pass@{k[0] if k[0] < 1 else k[-1]}: items have up to {max(sizes)} runs")
     return Repeats(score, k, tuple(_system_runs(s, runs[s], k) for s in sorted(runs)))
 
 
@@ -250,6 +246,5 @@ def _system_runs(system: str, items: dict[str, list[float]], ks: Sequence[int]) 
     pass_at, pass_all = (
         {str(k): rate(k, every=every) for k in ks if binary} for every in (False, True)
     )
-    size = (int(n.min()), int(n.max()))
-    return SystemRuns(system, len(items), size, pass_at, pass_all, within, between,
-                      enough_runs(within, between), flips)  # fmt: skip
+    return SystemRuns(system, len(items), (int(n.min()), int(n.max())), pass_at, pass_all, within,
+                      between, enough_runs(within, between), flips)  # fmt: skip
