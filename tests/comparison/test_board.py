@@ -239,6 +239,11 @@ def test_repeated_runs(tmp_path: Path, capsys) -> None:
     assert "q2" in capsys.readouterr().out
     assert run(["compare", path, "--k", "4"]) == 2
     assert "up to 3 runs" in capsys.readouterr().err
+    rated = table(tmp_path / "rated.csv", [[*row[:3], f"{row[3]}.5"] if k else row
+                                           for k, row in enumerate(rows)])  # fmt: skip
+    assert json_of(capsys, "compare", rated)["repeats"]["systems"][0]["pass_all"] == {}
+    assert run(["compare", rated, "--k", "1"]) == 2
+    assert "0 or 1" in capsys.readouterr().err
     single = table(tmp_path / "single.csv", [row for row in rows if row[2] in ("seed", 0)])
     assert run(["compare", single, "--k", "1"]) == 2
     assert "repeats" not in json_of(capsys, "compare", single)

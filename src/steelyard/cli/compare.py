@@ -49,7 +49,6 @@ from steelyard.core.errors import UsageError
 from steelyard.core.table import plain
 from steelyard.core.text import listed
 from steelyard.formats import files
-from steelyard.formats.reshape import keeping_runs
 
 if TYPE_CHECKING:
     from steelyard.comparison.board import Repeats
@@ -153,6 +152,8 @@ def compare(
     With --battles LOG, systems are compared by who won against whom instead. INPUT is taken for
     such a log if it looks like one.
     """
+    from steelyard.formats.reshape import keeping_runs
+
     log, es, pair, runs = settings["battles"], None, settings["pair"], []
     if log is None and len(inputs) == 1 and any(map(given, _OUTCOMES)):
         (log,), inputs = inputs, ()

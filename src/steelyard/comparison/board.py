@@ -30,7 +30,6 @@ Fewest = Callable[[int, int], int | None]  # of two systems, the first of which 
 LEADERBOARD = 3  # scores of whole systems from which these are tasks
 _MOST_FITTED = 150  # systems up to which every pair of neighbours by strength is looked at
 _GAIN = 0.05  # share by which more runs must narrow an interval to be worth their cost
-_NAMED = 5  # items that a sentence names
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,9 +130,7 @@ def tasks_as_items(es: EvalSet) -> EvalSet | None:
         return None
     lower = [name for name, table in tables.items() if not table.higher_is_better]
     if lower:
-        raise UsageError(
-            f"tasks of a leaderboard must all be better when higher, not {listed(lower)}"
-        )
+        raise UsageError(f"tasks must all be better when higher, unlike {listed(lower)}")
     values = np.stack([t.system_scores for t in tables.values() if t.system_scores is not None], 1)
     note = f"columns are tasks: systems are compared by their mean over {len(tables)} tasks"
     return replace(
@@ -163,7 +160,7 @@ def enough_runs(within: float, between: float) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class SystemRuns(Record):
-    """The runs of a system; ``pass_at`` and ``pass_all`` are by k, of scores that are 0 or 1."""
+    """The runs of a system; ``pass_at`` and ``pass_all`` by k, empty unless scores are 0 or 1."""
 
     system: str
     n_items: int
@@ -189,24 +186,22 @@ class Repeats(Record):
         most = max(self.systems, key=lambda row: (len(row.flips), row.system))
         if most.flips:
             flips = f"{len(most.flips):,} of {plural(most.n_items, 'item')} of {most.system}"
-            yield f"{flips} change between runs: {listed(most.flips, _NAMED)}."
+            yield f"{flips} change between runs: {listed(most.flips, 5)}."
         enough = [row.runs_enough for row in self.systems if row.runs_enough is not None]
         if enough:
-            runs = plural(max(enough), "run")
-            yield f"{runs} of each item are enough: more would narrow intervals by at most 5%."
+            yield f"Enough runs of each item: {max(enough)}. More narrow intervals by at most 5%."
 
     def table(self) -> Table:
         """Return a row per system: runs, pass@k and pass^k with intervals, items that flip."""
-        ks = [k for k in self.k if any(row.pass_all for row in self.systems)]
         columns = [Column("system"), Column("items"), Column("runs")]
-        for k in ks:
+        for k in self.k:
             columns += [Column(f"pass@{k}", "higher", 3), Column(f"pass^{k}", "higher", 3)]
             columns += [Column(end, None, 3, key=f"pass^{k} {end}") for end in ("low", "high")]
         columns += [Column("changing items"), Column("enough runs")]
         rows: list[tuple[Cell, ...]] = []
         for row in self.systems:
             cells: list[Cell] = []
-            for k in ks:
+            for k in self.k:
                 every = row.pass_all[str(k)]
                 cells += [row.pass_at[str(k)].value, every.value, every.low, every.high]
             runs = " to ".join(map(str, dict.fromkeys(row.n_runs)))
@@ -226,10 +221,14 @@ def repeats_of(
     sizes = [len(values) for items in runs.values() for values in items.values()]
     if max(sizes, default=0) < 2:
         return None
+    values = {x for items in runs.values() for row in items.values() for x in row}
+    if not values <= {0.0, 1.0}:
+        if asked:
+            raise UsageError(f"pass@k needs scores that are 0 or 1, which '{score}' is not")
+        return Repeats(score, (), tuple(_system_runs(s, runs[s], ()) for s in sorted(runs)))
     k = tuple(sorted(set(asked or (1, min(sizes)))))
     if k[0] < 1 or k[-1] > max(sizes):
-        wrong = k[0] if k[0] < 1 else k[-1]
-        raise UsageError(f"pass@{wrong}: items have up to {max(sizes)} runs")
+        raise UsageError(f"pass@{k[0] if k[0] < 1 else k[-1]}: items have up to {max(sizes)} runs")
     return Repeats(score, k, tuple(_system_runs(s, runs[s], k) for s in sorted(runs)))
 
 
@@ -238,7 +237,6 @@ def _system_runs(system: str, items: dict[str, list[float]], ks: Sequence[int]) 
     runs = np.full((len(items), int(n.max())), np.nan)
     for row, values in zip(runs, items.values(), strict=True):
         row[: len(values)] = values
-    binary = bool(np.isin(runs[~np.isnan(runs)], (0.0, 1.0)).all())
     correct = np.nansum(runs, axis=1)
 
     def rate(k: int, *, every: bool) -> Estimate:
@@ -247,9 +245,6 @@ def _system_runs(system: str, items: dict[str, list[float]], ks: Sequence[int]) 
 
     within, between = run_noise(runs)
     flips = tuple(i for i, row in zip(items, runs, strict=True) if np.nanmin(row) < np.nanmax(row))
-    pass_at, pass_all = (
-        {str(k): rate(k, every=every) for k in ks if binary} for every in (False, True)
-    )
-    size = (int(n.min()), int(n.max()))
-    return SystemRuns(system, len(items), size, pass_at, pass_all, within, between,
-                      enough_runs(within, between), flips)  # fmt: skip
+    pass_at, pass_all = ({str(k): rate(k, every=every) for k in ks} for every in (False, True))
+    return SystemRuns(system, len(items), (int(n.min()), int(n.max())), pass_at, pass_all, within,
+                      between, enough_runs(within, between), flips)  # fmt: skip
