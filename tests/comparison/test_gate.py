@@ -35,9 +35,11 @@ def suite(rng, sizes=(40, 30, 25), lead=(0.0, 0.0, 0.0), per=1) -> EvalSet:
     segments = Segments(
         tuple(f"{k:04}" for k in range(len(tasks))),
         documents=tuple(f"d{k}" for k in documents),
-        metadata={"task": tuple(f"t{k}" for k in tasks), "level": ("easy", "hard") * (len(tasks) // 2)
-                  + ("easy",) * (len(tasks) % 2)},
-    )  # fmt: skip
+        metadata={
+            "task": tuple(f"t{k}" for k in tasks),
+            "level": tuple(("easy", "hard")[k % 2] for k in range(len(tasks))),
+        },
+    )
     return EvalSet(("A", "B"), segments, {"s": ScoreTable(values)})
 
 
@@ -90,7 +92,7 @@ def written(folder: Path, es: EvalSet, name: str = "suite.csv") -> Path:
     for system, values in zip(es.systems, es["s"].values, strict=True):
         columns = zip(es.segments.ids, es.segments.metadata["task"], es.segments.metadata["level"],
                       values, strict=True)  # fmt: skip
-        rows += [f"{system},{k},{task},{kind},{value!r}" for k, task, kind, value in columns]
+        rows += [f"{system},{k},{task},{kind},{float(value)!r}" for k, task, kind, value in columns]
     (folder / name).write_text("\n".join(rows) + "\n")
     return folder / name
 
@@ -164,7 +166,7 @@ def test_the_same_input_gives_the_same_verdict():
 def files(folder: Path, loss: float, n: int = 200) -> list[str]:
     names = []
     for name, es in zip(("old", "new"), both(np.random.default_rng(0), loss, n), strict=True):
-        rows = [f"{k},{d},{x!r}" for k, d, x in
+        rows = [f"{k},{d},{float(x)!r}" for k, d, x in
                 zip(es.segments.ids, es.segments.documents or (), es["s"].values[0],
                     strict=True)]  # fmt: skip
         (folder / f"{name}.csv").write_text("\n".join(["item,document,acc", *rows]) + "\n")
