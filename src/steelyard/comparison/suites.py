@@ -20,7 +20,7 @@ from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments, Texts
-from steelyard.data.units import SEGMENT, counted, units_of
+from steelyard.data.units import SEGMENT, units_of
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.distributions import stdtr, stdtrit
 from steelyard.stats.paired import tests as paired
@@ -90,7 +90,6 @@ class Suite:
     parts: tuple[Part, ...]
     macro: Part
     higher_is_better: bool
-    unit: str
     noun: str
     alpha: float
     of: str = ""  # the score in words
@@ -99,11 +98,6 @@ class Suite:
     def sign(self) -> float:
         """1 where higher is better, else -1."""
         return 1.0 if self.higher_is_better else -1.0
-
-    @property
-    def is_task(self) -> bool:
-        """Whether the parts are the tasks of a suite."""
-        return self.column == TASK
 
     def facts(self, part: Part) -> dict[str, Any]:
         """Return the scores, and of two systems the difference, of a part as JSON has them."""
@@ -119,7 +113,7 @@ class Suite:
     def rows(self) -> list[dict[str, Any]]:
         """Return the parts as JSON has them, those where the leader is behind first."""
         return [
-            {self.column if self.is_task else "slice": part.name, "n_segments": part.n}
+            {self.column if (self.column == TASK) else "slice": part.name, "n_segments": part.n}
             | self.facts(part)
             | {"p_adjusted": number(part.p_adjusted)}
             for part in self.ordered()
@@ -157,7 +151,7 @@ class Suite:
 
     def warnings(self) -> list[str]:
         """Warn where slices reverse the whole: significantly, or all of them."""
-        if self.is_task or len(self.systems) != 2 or not self.macro.lead:
+        if (self.column == TASK) or len(self.systems) != 2 or not self.macro.lead:
             return []
         behind = [part for part in self.parts if part.lead * self.macro.lead < 0]
         if len(behind) < len(self.parts):
@@ -245,7 +239,6 @@ def suite_of(
         parts=tuple(parts),
         macro=_macro(parts) if column == TASK else whole,
         higher_is_better=table.higher_is_better,
-        unit=counted(units.n, units.name),
         noun=item_noun(es),
         alpha=alpha,
         of=of or score,
