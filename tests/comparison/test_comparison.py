@@ -133,7 +133,6 @@ def test_identical_systems():
     for name in tests:
         assert found.tests[name].p[0, 1] == 1, name
     assert found.aggregations["bt"].scores.tolist() == [0.5, 0.5]
-    assert "A and B have the same scores" in found.warnings
     assert set(found.tiers["mean"].clusters) == {1}
 
 
@@ -417,7 +416,6 @@ def test_nothing_quadratic_in_systems_unless_asked_for():
     result = found.to_dict()
     assert result["aggregations"]["mean"]["pairwise"] is None
     assert [note for note in found.notes if "tests=..." in note]
-    assert "s0000 and s0001 have the same scores" in found.warnings
     assert len(found.table().rows) == n
 
 

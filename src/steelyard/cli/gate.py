@@ -24,8 +24,6 @@ from steelyard.cli.params import (
 from steelyard.comparison.options import CompareOptions
 from steelyard.core.errors import UsageError
 
-_UNDECIDED = {"pass": 0, "fail": 3}
-
 
 @command(
     headings={
@@ -52,7 +50,7 @@ _UNDECIDED = {"pass": 0, "fail": 3}
     "'tasks.math.difference.low>=-0.05' (repeatable).",
 )
 @click.option(
-    "--undecided", type=Known(list(_UNDECIDED)), help="Exit code where it is undecided: 0 or 3."
+    "--undecided", type=Known(["pass", "fail"]), help="Exit code where it is undecided: 0 or 3."
 )
 @from_fields(CompareOptions, "unit")
 @click.option(
@@ -101,5 +99,5 @@ def gate(
         Path(summary).write_text(result.markdown(), encoding="utf-8")
     then = proposals.another("compare", keep={*proposals.READING, "score"})
     emit(result, [result.table()], output, wrote=[summary] if summary else [], then=then)
-    code = result.exit_code
-    return _UNDECIDED[undecided] if code == 4 and undecided is not None else code
+    codes = {"pass": 0, "fail": 3, "undecided": 4}
+    return codes[undecided or "undecided" if result.passed is None else result.verdict]

@@ -101,11 +101,6 @@ class Gate(Result):
         """True, False, or None where the data do not decide."""
         return {PASS: True, FAIL: False, UNDECIDED: None}[self.verdict]
 
-    @property
-    def exit_code(self) -> int:
-        """0 if it passes, 3 if it fails, 4 if it is undecided."""
-        return {PASS: 0, FAIL: 3, UNDECIDED: 4}[self.verdict]
-
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; of one score, its numbers stand at the top, too."""
         scores = {name: judged.to_dict() for name, judged in self.judged.items()}

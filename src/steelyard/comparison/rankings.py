@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,7 @@ from steelyard.comparison.options import CompareOptions, RankOptions
 from steelyard.comparison.results import LEVEL, MOST_SHOWN, Ranked
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
-from steelyard.core.text import all_of, plural
+from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning, code_of
 from steelyard.data.evalset import EvalSet
 from steelyard.data.overview import direction_warnings
@@ -58,7 +57,6 @@ from steelyard.stats.strength.wins import (
 )
 
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
-_TWINS = 5  # groups of systems with the same scores that are named
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
 _POSITIONS = 40_000_000  # positions of orders held at a time
@@ -188,7 +186,6 @@ def compared(es: EvalSet, name: str, unit: str) -> Sample:
         raise UsageError(f"no system has a '{name}' score")
     if len(systems) == 1:
         warnings.append(f"one system ({systems[0]}): there is nothing to compare it with")
-    warnings += _twins(scores, systems)
     units = units_of(es.segments, unit, used)
     return Sample(
         name=name,
@@ -234,15 +231,6 @@ def is_binary(values: Floats, right: float = 1.0) -> bool:
         if not ((part == right) | (part == 0) | np.isnan(part)).all():
             return False
     return bool((flat == right).any())
-
-
-def _twins(scores: Floats, systems: Sequence[str]) -> list[str]:
-    """Name systems with the same scores, compared by their bytes: there may be many systems."""
-    groups: dict[bytes, list[str]] = {}
-    for system, row in zip(systems, scores + 0.0, strict=True):  # no -0.0
-        groups.setdefault(np.where(np.isnan(row), np.nan, row).tobytes(), []).append(system)
-    alike = (group for group in groups.values() if len(group) > 1)
-    return [f"{all_of(group)} have the same scores" for group in islice(alike, _TWINS)]
 
 
 # -- rankings

@@ -20,15 +20,14 @@ from steelyard.core.table import Cell, Column, Table, interval_decimals
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.segments import Segments, Texts
-from steelyard.data.units import SEGMENT, counted, units_of
+from steelyard.data.units import SEGMENT, units_of
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.distributions import stdtr, stdtrit
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust
-from steelyard.stats.paired.tests import few_units_p, flip_interval, mean_error
+from steelyard.stats.paired.tests import FEW_UNITS, few_units_p, flip_interval, mean_error
 
 TASK = "task"
-_FEW = 50  # units below which an interval inverts the permutation test
 #: Formats of the logs of LLM evaluations, whose segments are called items.
 _LLM_LOGS = ("lm-eval", "inspect", "promptfoo", "deepeval", "openai")
 
@@ -90,7 +89,6 @@ class Suite:
     parts: tuple[Part, ...]
     macro: Part
     higher_is_better: bool
-    unit: str
     noun: str
     alpha: float
     of: str = ""  # the score in words
@@ -99,11 +97,6 @@ class Suite:
     def sign(self) -> float:
         """1 where higher is better, else -1."""
         return 1.0 if self.higher_is_better else -1.0
-
-    @property
-    def is_task(self) -> bool:
-        """Whether the parts are the tasks of a suite."""
-        return self.column == TASK
 
     def facts(self, part: Part) -> dict[str, Any]:
         """Return the scores, and of two systems the difference, of a part as JSON has them."""
@@ -119,7 +112,7 @@ class Suite:
     def rows(self) -> list[dict[str, Any]]:
         """Return the parts as JSON has them, those where the leader is behind first."""
         return [
-            {self.column if self.is_task else "slice": part.name, "n_segments": part.n}
+            {TASK if self.column == TASK else "slice": part.name, "n_segments": part.n}
             | self.facts(part)
             | {"p_adjusted": number(part.p_adjusted)}
             for part in self.ordered()
@@ -157,7 +150,7 @@ class Suite:
 
     def warnings(self) -> list[str]:
         """Warn where slices reverse the whole: significantly, or all of them."""
-        if self.is_task or len(self.systems) != 2 or not self.macro.lead:
+        if self.column == TASK or len(self.systems) != 2 or not self.macro.lead:
             return []
         behind = [part for part in self.parts if part.lead * self.macro.lead < 0]
         if len(behind) < len(self.parts):
@@ -245,7 +238,6 @@ def suite_of(
         parts=tuple(parts),
         macro=_macro(parts) if column == TASK else whole,
         higher_is_better=table.higher_is_better,
-        unit=counted(units.n, units.name),
         noun=item_noun(es),
         alpha=alpha,
         of=of or score,
@@ -264,7 +256,7 @@ def _part(name: str, scores: Floats, values: Floats, codes: Counts) -> Part:
     mean, error, freedom, n_units = (float(x[0]) for x in mean_error(gap, codes))
     p = paired.permutation_test(values, codes).p[0, 1]
     p = float(few_units_p(np.array([p]), np.array([n_units]), two_sided=True)[0])
-    invert = flip_interval if n_units < _FEW else paired.t_interval
+    invert = flip_interval if n_units < FEW_UNITS else paired.t_interval
     low, high = paired.agreeing(np.array([mean]), invert(gap, codes), np.array([p]))
     return Part(
         name, int(both.sum()), scores, mean, float(low[0]), float(high[0]), p,
