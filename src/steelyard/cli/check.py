@@ -59,8 +59,7 @@ class CheckOptions(Options):
     examples=(
         "steelyard check src.de new.en",
         "steelyard check texts.jsonl --src-lang de --tgt-lang en --fail-on high",
-        "steelyard check menu.po --glossary terms.csv --annotate checked.po",
-        "steelyard check app.xlf --out findings.sarif",
+        "steelyard check src.de new.en --out findings.sarif",
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
