@@ -118,7 +118,8 @@ def test_command(pair, tmp_path, capsys):
     assert (entry["ruleId"], entry["level"]) == ("placeholder", "error")
     assert entry["locations"][0]["physicalLocation"]["region"] == {"startLine": 1}
     assert run(["check", *pair, "--out", str(table)]) == 0
-    assert [row["kind"] for row in csv.DictReader(table.open())] == ["placeholder"]
+    rows = csv.DictReader(table.read_text().splitlines())
+    assert [row["kind"] for row in rows] == ["placeholder"]
 
 
 PO = 'msgid ""\nmsgstr "Language: en\\n"\n\nmsgid "Öffne %s"\nmsgstr "Open"\n'
@@ -145,8 +146,8 @@ def test_inputs_and_annotated_copies(name, text, systems, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("x.xlf", "<xliff"), ("x.tmx", '<!DOCTYPE x [<!ENTITY a "b">]><tmx/>'), ("x.csv", "a,b\n1,2\n"),
-     ("x.po", 'msgid "a\n')],
+    [("x.xlf", "<xliff"), ("x.tmx", '<!DOCTYPE x [<!ENTITY a "b">]><tmx/>'),
+     ("x.csv", "a,b\n1,2\n"), ("x.po", 'msgid "a\n')],
 )  # fmt: skip
 def test_bad_files_end_with_one_line(name, text, tmp_path, capsys):
     (tmp_path / name).write_text(text)

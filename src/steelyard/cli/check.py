@@ -59,8 +59,7 @@ class CheckOptions(Options):
     examples=(
         "steelyard check src.de new.en",
         "steelyard check texts.jsonl --src-lang de --tgt-lang en --fail-on high",
-        "steelyard check menu.po --glossary terms.csv --annotate checked.po",
-        "steelyard check app.xlf --out findings.sarif",
+        "steelyard check src.de new.en --out findings.sarif",
     ),
 )
 @click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
@@ -98,7 +97,8 @@ def check(inputs: tuple[str, ...], how: CheckOptions, output: OutputOptions) -> 
         files.write_text(output.out, result.sarif())
         wrote.append(str(output.out))
         output = replace(output, out=None)
-    then = None if how.fail_on else proposals.another("check", "--fail-on", "high", keep=_KEPT)
+    sure = None if how.min_confidence == "high" else ("--min-confidence", "high")
+    then = None if sure is None else proposals.another("check", *sure, keep=_KEPT)
     emit(result, [result.table()], output, shown=result.pieces(), wrote=wrote, then=then)
     if failed:
         click.get_current_context().exit(3)
