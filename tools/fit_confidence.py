@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from judged_again import again, read_verdicts
-from steelyard.kobe import confidence
+from steelyard.kobe import alarms as confidence
 from steelyard.kobe.alarms import SITUATIONS, Model, situation
 from steelyard.kobe.explaining import Evidence
 

@@ -90,9 +90,6 @@ def test_alarms_on_names_are_errors_that_experts_marked(printed):
     ]
     for system, output in named:
         assert any(system == who and output in text for who, text in marked)
-    shown = next(line for line in printed.splitlines() if line.startswith("    For"))
-    assert re.search(r"\[\[[^]]+\]\]", shown)
-    assert re.search(r"(?<!\[)\[[^][]+\](?!\])", shown)
 
 
 def test_the_folder_says_what_its_files_are(written):

@@ -12,7 +12,7 @@ import pytest
 import alarms_to_judge
 import fit_confidence
 import judged_again
-from steelyard.kobe import confidence
+from steelyard.kobe import alarms as confidence
 
 
 def judged(path: Path, n: int = 60) -> Path:

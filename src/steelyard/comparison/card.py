@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -50,9 +50,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.units import UnitEffect, Units, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.metaevaluation.data import curve_of_set
 from steelyard.stats.arrays import Counts, Floats, row_means
-from steelyard.stats.curves import CURVES, AgreementCurve
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
@@ -66,6 +64,9 @@ from steelyard.stats.permutation.corpus import (
 from steelyard.stats.permutation.pvalues import block_sums
 from steelyard.stats.resampling import bootstrap
 from steelyard.stats.strength.wins import win_counts
+
+if TYPE_CHECKING:
+    from steelyard.stats.curves import AgreementCurve
 
 _REGRESSIONS = 5  # segments that are listed, and of these on a terminal
 _SHOWN_REGRESSIONS = 3
@@ -688,6 +689,8 @@ def _worth(
     if two.table.kind == "human":
         return None
     human = human or (es.human[0] if len(es.human) == 1 else None)
+    from steelyard.metaevaluation.data import curve_of_set  # which loads SciPy
+
     curve = None if human in (None, two.score) else curve_of_set(es, str(human), two.score, rng)
     means = two.table.system_means()[two.rows]
     return curve or reference_worth(two.score, means, corpus=two.statistics is not None)
@@ -709,6 +712,8 @@ def reference_worth(score: str, scores: Floats, *, corpus: bool) -> AgreementCur
     >>> reference_worth("COMET", np.array([0.81, 0.83]), corpus=False) is None
     True
     """
+    from steelyard.stats.curves import CURVES, AgreementCurve  # which loads SciPy
+
     bare = _SEES.sub("", score).casefold()
     present = scores[~np.isnan(scores)]
     reference = tomllib.loads(files("steelyard.comparison").joinpath("worth.toml").read_text())
