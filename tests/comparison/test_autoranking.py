@@ -133,14 +133,6 @@ def test_who_has_no_number_and_why():
     assert any("all systems have the same m, o: there is no AutoRank" in t for t in same.warnings)
     flat = ranked(a_set({"m": M, "o": np.ones_like(O)}))
     assert any("the same o: counted as 0 for all" in text for text in flat.warnings)
-    steps = np.ones((4, 24))
-    steps[0] = 0
-    alone = ranked(a_set({"m": M[[1, 0, 2, 3]], "o": steps}))
-    assert not any("decides alone" in text for text in alone.warnings)  # Q25 lies below
-    five = np.ones((5, 24))
-    five[0] = 0
-    alone = ranked(a_set({"m": RNG.normal(size=(5, 24)), "o": five}))
-    assert any("it has no scale, and decides alone" in text for text in alone.warnings)
 
 
 def test_scores_of_systems_only_have_no_intervals(tmp_path, capsys):

@@ -158,22 +158,6 @@ def test_scores_report_and_figures(four):
     assert "Systems by corpus (paired permutation test)" in report.html
 
 
-def test_official_scores_that_are_no_means_are_said_not_to_be_used(four):
-    bare = replace(four["bleu"], statistics=None)
-    es = four.with_scores("bleu", replace(bare, system_scores=-bare.system_means()))
-    found = compare(es, "bleu", by="mean", n_bootstrap=20)
-    told = [w for w in found.warnings if "official scores of 'bleu'" in w]
-    assert "the places differ: s0 is 1, officially " in told[0]
-    card = decide(es, ("s0", "s3"), "bleu", n_bootstrap=20)
-    assert any("order the two the other way" in w for w in card.warnings)
-    same = replace(bare, system_scores=bare.values.mean(axis=1) * 2)
-    found = compare(four.with_scores("bleu", same), "bleu", by="mean", n_bootstrap=20)
-    assert any("the order is the same" in w for w in found.warnings)
-    plain = replace(bare, system_scores=bare.values.mean(axis=1).round(6))
-    found = compare(four.with_scores("bleu", plain), "bleu", by="mean", n_bootstrap=20)
-    assert not [w for w in found.warnings if "official" in w]
-
-
 def test_wmt23_compare_and_score_agree(shared, tmp_path, capsys):
     path = tmp_path / "de-en.text.jsonl"
     with gzip.open(shared / "wmt23-text" / "de-en.text.jsonl.gz", "rt", encoding="utf-8") as lines:

@@ -14,7 +14,7 @@ from steelyard.core.errors import UsageError
 from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 
-PARTS = ("unit", "tests", "tiers", "effects", "diagnosis", "notes", "warnings", "provenance")
+PARTS = ("unit", "tests", "tiers", "notes", "warnings", "provenance")
 
 
 def a_set(n=6, size=80):

@@ -30,18 +30,6 @@ def naive(a: np.ndarray, b: np.ndarray) -> list[float]:
     return [a.mean() - b.mean(), float(np.median(a) - np.median(b)), float(np.median(a - b))]
 
 
-@given(st.integers(0, 10_000), st.booleans())
-def test_readings_are_what_proposition_1_names(seed, better):
-    rng = np.random.default_rng(seed)
-    rows = rng.integers(0, 6, (3, 24)).astype(float)
-    rows[0, 3] = NAN
-    found = decide(make(rows, better=better), ("A", "B"), n_bootstrap=20).to_dict()["readings"]
-    values = [found[name]["value"] for name in list(found)[:3]]
-    assert values == pytest.approx(naive(rows[0], rows[1]))
-    signs = {np.sign(v) for v in values} - {0.0}
-    assert found["disagree"] == (len(signs) == 2)
-
-
 @given(st.integers(0, 10_000), st.integers(4, 60), st.sampled_from([0.0, 0.4, 1.0]))
 def test_interval_and_p_never_contradict_each_other(seed, n, lead):
     """In the card and in the comparison, of few segments and of many."""
