@@ -64,6 +64,7 @@ def test_the_macro_average_has_a_naive_twin(seed, per):
     assert (found.p < 0.05) == (found.low > 0 or found.high < 0)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("per", [1, 5])
 def test_the_macro_interval_covers(per):

@@ -86,7 +86,7 @@ def test_confidence_is_a_measured_precision():
     shares = [finding.precision for finding in result.findings]
     assert shares == sorted(shares, reverse=True)
     assert {f.confidence for f in result.at_least("high").findings} <= {"high"}
-    with pytest.raises(UsageError, match="min_confidence='sure'"):
+    with pytest.raises(UsageError, match="min confidence 'sure'"):
         sy.check(["a"], ["b"], src="de", tgt="en", min_confidence="sure")
 
 

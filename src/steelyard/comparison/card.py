@@ -41,7 +41,7 @@ from steelyard.core.display import (
     ranking,
 )
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.options import check_pair, keywords
+from steelyard.core.options import check_choice, check_pair, keywords
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng, generator
 from steelyard.core.table import Column, Table, interval_decimals, plain, shown_number
@@ -508,6 +508,7 @@ def decide(
     'Dolomite is better than Granite by 0.04...'
     """
     es = as_evalset(es, options.human, options.unit)
+    check_choice(es.scores, optional=True, human=options.human)
     two = Pair.of(es, pair, score, options.unit)
     stream, stats, sign, gap = generator(rng), two.statistics, two.sign, two.gap
     counts = bootstrap.segment_counts(

@@ -25,6 +25,7 @@ from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, s
 from steelyard.core.decision import FEWEST_UNITS, Decision, shown_interval
 from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import InputError, UsageError, printable
+from steelyard.core.options import as_tuple, check_instance, check_names, check_number
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.rng import Rng
 from steelyard.core.table import Column, Table
@@ -235,9 +236,9 @@ def gate(
     """
     if min_delta is not None and max_loss is not None:
         raise UsageError("min_delta and max_loss are two questions: choose one of them")
-    for name, value in (("min_delta", min_delta), ("max_loss", max_loss)):
-        if value is not None and not 0 <= value < math.inf:
-            raise UsageError(f"{name}: expected a number that is not below 0, got {value}")
+    check_number(0, optional=True, min_delta=min_delta, max_loss=max_loss)
+    check_names(slices=slices)
+    check_instance((str, Path), "a path", optional=True, record=record)
     margin = min_delta or 0.0 if max_loss is None else -max_loss
     es, first, second, alone = _two(baseline, candidate, unit, record)
     scores = _scores(es, score)
@@ -301,9 +302,9 @@ def _two(
     return merged, names[0], names[1], [warning] if alone else []
 
 
-def _scores(es: EvalSet, score: str | Sequence[str] | None) -> list[str]:
+def _scores(es: EvalSet, score: str | Sequence[str] | None) -> Sequence[str]:
     if score is not None:
-        return [score] if isinstance(score, str) else list(score)
+        return as_tuple(score=score)
     names = [name for name, table in es.scores.items() if table.has_segments]
     if len(names) != 1:
         raise UsageError(f"name the score (score=NAME); there are: {', '.join(names) or 'none'}")

@@ -199,6 +199,7 @@ def compare_battles(  # noqa: PLR0913 - every option has a default
     >>> result.ranking("bt"), result.aggregations["bt"].scores.round(3).tolist()
     (['A', 'C', 'B'], [0.442, 0.253, 0.305])
     """
+    check_instance(Mapping, "columns by role", optional=True, columns=columns)
     sides = dict(columns or {})
     check_named("role of a column", list(sides), ("left", "right", "outcome"))
     options = BattleOptions.of({**locals(), **sides, "where": selection(where)})

@@ -249,10 +249,3 @@ def level(precision: float) -> Level:
     ('high', 'medium', 'low')
     """
     return "high" if precision >= _HIGH else "medium" if precision >= _MEDIUM else "low"
-
-
-def check_level(**arguments: str | None) -> None:
-    """Refuse words that are no level."""
-    for name, value in arguments.items():
-        if value is not None and value not in LEVELS:
-            raise UsageError(f"{name}={value!r}, expected one of {', '.join(LEVELS)}")

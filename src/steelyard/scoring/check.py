@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from steelyard.core.display import Field, Layout, Record, Result, Statement, Summary, keys, one_line
 from steelyard.core.errors import SteelyardError, UsageError
-from steelyard.core.options import as_list, as_tuple
+from steelyard.core.options import as_list, as_tuple, check_choice, check_text
 from steelyard.core.provenance import InputFile, Provenance, installed_version
 from steelyard.core.table import Table
 from steelyard.core.text import listed, plural
@@ -118,9 +118,9 @@ class Check(Result):
 
     def at_least(self, confidence: str) -> Check:
         """Return the findings of this confidence or a higher one: low, medium or high."""
-        from steelyard.kobe.checks import LEVELS, check_level
+        from steelyard.kobe.checks import LEVELS
 
-        check_level(confidence=confidence)
+        check_choice(LEVELS, confidence=confidence)
         kept = LEVELS[LEVELS.index(confidence) :]
         return replace(self, findings=tuple(f for f in self.findings if f.confidence in kept))
 
@@ -189,10 +189,11 @@ def check(
     >>> [(finding.kind, finding.expected) for finding in result.findings]
     [('placeholder', '%s')]
     """
-    from steelyard.kobe.checks import candidates, check_level, level, precision_of
+    from steelyard.kobe.checks import LEVELS, candidates, level, precision_of
     from steelyard.kobe.linking.terms import TermPair
 
-    check_level(min_confidence=min_confidence)
+    check_choice(LEVELS, min_confidence=min_confidence)
+    check_text(optional=True, src=src, tgt=tgt)
     es, lines = _read(source, outputs)
     warnings: list[str] = []
     first, _, second = (es.language_pair or "").partition("-")
