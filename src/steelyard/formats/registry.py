@@ -27,7 +27,6 @@ from steelyard.formats import (
     plaintext,
     scoretables,
     submission,
-    swebench,
     tables,
 )
 from steelyard.formats import columns as roles
@@ -65,7 +64,7 @@ FORMATS: tuple[Format, ...] = (
     *arenas.FORMATS,
     *metricscores.FORMATS,
     *evallogs.FORMATS,
-    swebench.swebench_results,
+    evallogs.swebench_results,
     plaintext.FORMAT,
     errors.FORMAT,
     battles.RANKINGS,
