@@ -30,6 +30,66 @@ def naive(a: np.ndarray, b: np.ndarray) -> list[float]:
     return [a.mean() - b.mean(), float(np.median(a) - np.median(b)), float(np.median(a - b))]
 
 
+@given(st.integers(0, 10_000), st.booleans())
+def test_readings_are_what_proposition_1_names(seed, better):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(0, 6, (3, 24)).astype(float)
+    rows[0, 3] = NAN
+    found = decide(make(rows, better=better), ("A", "B"), n_bootstrap=20).to_dict()["readings"]
+    values = [found[name]["value"] for name in found]
+    assert values == pytest.approx(naive(rows[0], rows[1]))
+
+
+def test_figure_1_of_the_paper_in_the_card():
+    """A and B have one mean; the median prefers A, four segments of five prefer B."""
+    rows = [[1.0, 5, 11, 12, 17], [2.0, 6, 7, 13, 18]]
+    card = decide(make(rows), ("A", "B"), n_bootstrap=500)
+    values = [one.value for one in card.readings]
+    assert values == pytest.approx([0.0, 4.0, -1.0])
+    turned = decide(make(rows, better=False), ("A", "B"), n_bootstrap=500)
+    assert [one.value for one in turned.readings] == pytest.approx(values)
+    for one, other in zip(card.readings, turned.readings, strict=True):
+        assert one.ci == pytest.approx(other.ci)
+
+
+def test_the_first_reading_is_the_card_s_difference():
+    rng = np.random.default_rng(0)
+    card = decide(make(rng.normal(size=(2, 40))), ("A", "B"), n_bootstrap=50)
+    assert card.readings[0].value == card.difference
+    assert card.readings[0].ci == card.ci
+
+
+def test_one_unit_has_readings_without_intervals():
+    rows = np.random.default_rng(0).normal(size=(2, 20))
+    card = decide(make(rows, documents=("d",) * 20), ("A", "B"), unit="document", n_bootstrap=20)
+    assert all(np.isnan(one.ci).all() for one in card.readings)
+    assert not np.isnan([one.value for one in card.readings]).any()
+
+
+def test_medians_of_right_and_wrong_are_not_shown():
+    rows = np.random.default_rng(0).integers(0, 2, (4, 60)).astype(float)
+    card = decide(make(rows), ("A", "B"), n_bootstrap=20)
+    assert "median" not in card.table().text()
+    assert card.to_dict()["readings"]["median_of_differences"]["value"] is not None
+
+
+@pytest.mark.parametrize("blocks", [None, 4])
+def test_intervals_of_medians_cover(blocks):
+    rng = np.random.default_rng(1)
+    inside, n, sets = np.zeros(2), 120, 100
+    names = None if blocks is None else tuple(f"d{i // blocks}" for i in range(n))
+    for _ in range(sets):
+        easy = rng.normal(size=n)
+        shared = 0 if blocks is None else np.repeat(rng.normal(0, 0.5, n // blocks), blocks)
+        a = easy + 0.3 + shared + rng.normal(0, 1, n)
+        b = easy + rng.normal(0, 1, n)
+        card = decide(make([a, b], documents=names), ("A", "B"), n_bootstrap=400, rng=rng)
+        ends = np.array([reading.ci for reading in card.readings[1:]])
+        inside += (ends[:, 0] <= 0.3) & (ends[:, 1] >= 0.3)
+    assert (inside / sets > 0.90).all()
+    assert (inside / sets <= 1).all()
+
+
 @given(st.integers(0, 10_000), st.integers(4, 60), st.sampled_from([0.0, 0.4, 1.0]))
 def test_interval_and_p_never_contradict_each_other(seed, n, lead):
     """In the card and in the comparison, of few segments and of many."""

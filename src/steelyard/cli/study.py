@@ -364,7 +364,10 @@ STUDIES = {
         "LOG is a pearmut log of contrastive ESA, or any ratings with documents.",
         _ranking_rule,
         (from_fields(asked.RankingRuleOptions),),
-        ("steelyard study ranking-rule ratings.csv texts.jsonl",),
+        (
+            "steelyard study ranking-rule ratings.csv texts.jsonl",
+            "steelyard study ranking-rule ratings.csv texts.jsonl --draws 50",
+        ),
         shape=RATINGS,
         inputs="LOG...",
         plots=False,

@@ -22,6 +22,7 @@ from steelyard.comparison.results import (
     CORPUS,
     LEVEL,
     PROPORTION,
+    SENTENCES,
     Comparison,
     agreeing_ends,
     decision_words,
@@ -50,7 +51,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.units import UnitEffect, Units, units_of
 from steelyard.formats.load import Source, as_evalset
-from steelyard.stats.arrays import Counts, Floats, row_means
+from steelyard.stats.arrays import Counts, Floats, beyond_rounding, row_means
 from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import adjust_pairs
 from steelyard.stats.paired.power import MOST, permutation_needed
@@ -79,6 +80,9 @@ _SAME_IN_JSON = (
     "probability", "wins", "ties", "losses", "superiority", "power", "unit", "verdict",
     "warnings",
 )  # fmt: skip
+#: Three readings of one difference, of which none implies another (Peyrard et al., Proposition 1).
+_READINGS = ("difference_of_means", "difference_of_medians", "median_of_differences")
+_DRAWS, _CELLS = 2_000, 4_000_000  # resamples behind medians, cells of them held at a time
 _FOUR = ("both", "first", "second", "neither")  # cells of a table of right and wrong
 
 
@@ -207,6 +211,7 @@ class Card(Result):
     needed: int | None
     power: float
     unit: UnitEffect
+    readings: tuple[Reading, ...]  # of means, of medians, median of differences
     regressions: tuple[Regression, ...] = ()
     worth: AgreementCurve | None = None  # of differences by the score, to human raters
     warnings: tuple[str, ...] = ()
@@ -295,6 +300,7 @@ class Card(Result):
             "n_pairs": self.decision.n_pairs,
             "standardised_difference": self.effect,
             "segments_needed": self.needed,
+            "readings": {k: r._asdict() for k, r in zip(_READINGS, self.readings, strict=True)},
             "worth": None if self.worth is None else _worth_facts(self.worth, self.difference),
             "regressions": [regression._asdict() for regression in self.regressions],
             **origin(self.provenance),
@@ -354,6 +360,9 @@ class Card(Result):
     def _detail_rows(self, by: str) -> Iterator[tuple[str, str]]:
         a, b = self.pair
         if self.two_by_two is None:  # medians of scores that are 0 or 1 say nothing
+            of = f" ({SENTENCES})" if self.of == CORPUS else ""
+            yield f"difference of medians{of}", str(self.readings[1])
+            yield f"median of differences{of}", str(self.readings[2])
             wins = f"p of wins (sign{by})"
         else:
             yield f"1 by both, {a} alone, {b} alone, neither", ", ".join(map(str, self.two_by_two))
@@ -558,6 +567,7 @@ def decide(
         needed=needed,
         power=options.power,
         unit=two.units.effect(alone),
+        readings=(difference, *_medians(two, counts, level)),
         regressions=tuple(regressions(es, two, lead)),
         worth=worth,
         warnings=tuple(dict.fromkeys(warnings)),
@@ -633,6 +643,21 @@ def _inverted(two: Pair, added: Floats, lead: float, p: float) -> Reading:
     low, high = (end + shift for end in invert(added[None, :], two.blocks))
     low, high = agreeing(np.array([lead]), (low, high), np.array([p]))
     return two.reading(lead, float(low[0]), float(high[0]))
+
+
+def _medians(two: Pair, counts: Floats, level: float) -> Iterator[Reading]:
+    """Yield the difference of medians and the median of differences, from 2,000 resamples."""
+    rows = np.stack([*two.both, two.gap])
+    a, b, of_gap = bootstrap.row_medians(rows)
+    # Rounding prefers nobody.
+    values = beyond_rounding(np.array([a - b, of_gap]), float(np.abs(two.both).max()))
+    drawn = np.full((1, 3), _NAN)
+    if not math.isnan(level):
+        step, some = max(1, _CELLS // rows.shape[1]), counts[:_DRAWS]
+        parts = [some[k : k + step] for k in range(0, len(some), step)]
+        drawn = np.concatenate([bootstrap.bootstrap_medians(rows, part) for part in parts])
+    yield two.resampled(float(values[0]), drawn[:, 0] - drawn[:, 1], level)
+    yield two.resampled(float(values[1]), drawn[:, 2], level)
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:

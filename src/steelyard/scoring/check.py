@@ -99,7 +99,7 @@ class Check(Result):
             yield "settled", f"{text} of them are errors, by what such findings were elsewhere."
         if self.inconsistent:
             text = f"{plural(len(self.inconsistent), 'source')} translated in several ways"
-            yield "undecided", f"{text} (in --json)."
+            yield "undecided", f"{text} (in JSON)."
 
     def __repr__(self) -> str:
         return one_line(self, f"of {plural(self.segments, 'segment')}: {self.by_kind}")
@@ -112,7 +112,7 @@ class Check(Result):
                 if several or column.name not in ("system", "shared")]  # fmt: skip
         rows = tuple(tuple(row[j] for j in kept) for row in table.rows[:_SHOWN])
         more = len(table.rows) - len(rows)
-        notes = (f"{more:,} more: --out FILE.csv has all.",) if more > 0 else ()
+        notes = (f"{more:,} more in a table or JSON file.",) if more > 0 else ()
         columns = tuple(table.columns[j] for j in kept)
         return [replace(table, columns=columns, rows=rows, notes=notes)] if rows else []
 
