@@ -281,8 +281,9 @@ def test_the_fixture_passes_fails_and_skips(tmp_path):
         f"    folder = {str(tmp_path)!r} + '/' + name\n"
         "    assert steelyard_gate(folder + '/old.csv', folder + '/new.csv').passed\n"
     )
-    command = [sys.executable, "-m", "pytest", "-p", "steelyard.pytest_plugin", "-q",
-               "-p", "no:cacheprovider", str(tmp_path)]  # fmt: skip
+    plugin = ["-p", "no:steelyard", "-p", "steelyard.pytest_plugin"]  # installed or not
+    command = [sys.executable, "-m", "pytest", *plugin, "-q", "-p", "no:cacheprovider",
+               str(tmp_path)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert "1 failed, 1 passed, 1 skipped" in done.stdout, done.stdout
 

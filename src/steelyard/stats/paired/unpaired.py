@@ -181,7 +181,7 @@ def cluster_means_test(scores: Floats, units: Counts | None = None) -> ClusterMe
     freedom. With up to 12 documents, p is no less than that of swapping systems in documents.
 
     >>> scores = np.array([[80.0, 90, 70, np.nan, 85], [60.0, np.nan, 65, 50, 70]])
-    >>> cluster_means_test(scores).freedom[0, 1]
+    >>> float(cluster_means_test(scores).freedom[0, 1])
     3.0
     """
     known = ~np.isnan(scores)
