@@ -69,8 +69,8 @@ def test_unknown_figures_are_named(rated):
 def test_few_systems_are_bars_beside_the_source(look):
     bars = look.rows(recall.categories(SOURCE, KEPT), "category", "side", "n")
     assert {(b["category"], b["side"]): b["text"] for b in bars} == {
-        ("person", "source"): "80", ("person", "A"): "72 (90 %)", ("person", "B"): "60 (75 %)",
-        ("place", "source"): "40", ("place", "A"): "40 (100 %)", ("place", "B"): "10 (25 %)",
+        ("person", "source"): "80", ("person", "A"): "72 (90%)", ("person", "B"): "60 (75%)",
+        ("place", "source"): "40", ("place", "A"): "40 (100%)", ("place", "B"): "10 (25%)",
         ("event", "source"): "0", ("event", "A"): "0", ("event", "B"): "0",
     }  # fmt: skip
 

@@ -100,7 +100,7 @@ def board_of(
 
 
 def _by_mean(scores: Floats) -> Fewest:
-    """Count items that both systems have; nobody knows without a lead on these."""
+    """Count items that both systems have; None where the first does not lead on these."""
 
     def fewest(first: int, second: int) -> int | None:
         ahead = scores[first] - scores[second]

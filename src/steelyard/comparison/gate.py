@@ -22,7 +22,7 @@ import numpy as np
 
 from steelyard.comparison.card import Pair, Regression, decide, lacking, regressions
 from steelyard.comparison.suites import TASK, Part, Suite, by_part, item_noun, suites_of
-from steelyard.core.decision import FEWEST_UNITS, Decision, shown_interval
+from steelyard.core.decision import FEWEST_UNITS, shown_interval
 from steelyard.core.display import Result, Statement, Summary, one_line
 from steelyard.core.errors import InputError, UsageError, printable
 from steelyard.core.options import as_tuple, check_instance, check_names, check_number
@@ -319,13 +319,12 @@ def _lead(
     if TASK in suites:
         return suites[TASK].macro, suites
     card = decide(es, pair, score, unit=unit, rng=rng)
-    found: Decision = card.decision
-    value, low, high = found.difference, found.low, found.high
-    if found.leader != pair[0]:
+    decision = card.decision
+    value, low, high = decision.difference, decision.low, decision.high
+    if decision.leader != pair[0]:
         value, low, high = -value, -high, -low
-    scores = np.array(card.means)
-    lead = Part("all", card.n_segments, scores, value, low, high, card.p, n_units=found.n_units)
-    return lead, suites
+    means, n_units = np.array(card.means), decision.n_units
+    return Part("all", card.n_segments, means, value, low, high, card.p, n_units=n_units), suites
 
 
 def _judged(
@@ -389,5 +388,5 @@ def _keep(path: Path, sets: Sequence[EvalSet]) -> None:
         counts = {"gone": len(kept.keys() - now.keys()), "new": len(now.keys() - kept.keys())}
         counts["with other content"] = changed
         if any(counts.values()):
-            told = ", ".join(f"{plural(n, 'item')} {what}" for what, n in counts.items() if n)
-            raise InputError(f"the test set is not that of this record: {told}", path=path)
+            changes = ", ".join(f"{plural(n, 'item')} {what}" for what, n in counts.items() if n)
+            raise InputError(f"the test set differs from this record: {changes}", path=path)

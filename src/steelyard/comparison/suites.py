@@ -29,7 +29,7 @@ from steelyard.stats.paired.tests import FEW_UNITS, few_units_p, flip_interval, 
 
 TASK = "task"
 #: Formats of the logs of LLM evaluations, whose segments are called items.
-_LLM_LOGS = ("lm-eval", "inspect", "promptfoo", "deepeval", "openai")
+_LLM_LOGS = ("lm-eval", "inspect", "promptfoo", "swe-bench")
 
 
 def slice_column(segments: Segments, name: str) -> Texts:
@@ -125,10 +125,9 @@ class Suite:
         side = -1.0 if self.macro.lead < 0 else 1.0
         return sorted(self.parts, key=lambda part: (side * part.lead, part.name))
 
-    def decision(self, part: Part | None = None) -> Decision:
-        """Return the decision on the two systems: by the macro average, or by a part of it."""
-        part = self.macro if part is None else part
-        first, second = self.systems
+    def decision(self) -> Decision:
+        """Return the decision on the two systems by the macro average."""
+        part, (first, second) = self.macro, self.systems
         value, low, high = part.lead, part.low, part.high
         if value < 0:
             first, second, value, low, high = second, first, -value, -high, -low

@@ -15,8 +15,8 @@ TERMS: dict[str, str] = {
     "trueskill": "a rating from wins segment by segment, which grows surer with each of them",
     "tier": "systems in one tier are not told apart by the tests; tier 1 is the best",
     "rank": "place, best first; those that share a rank are not told apart by the tests",
-    "low": "lower end of the 95 % interval of the column before it",
-    "high": "upper end of the 95 % interval",
+    "low": "lower end of the 95% interval of the column before it",
+    "high": "upper end of the 95% interval",
     "spa": "soft pairwise accuracy: how well a metric's certainty about each pair of systems "
     "matches people's; 1 is perfect, 0.5 is guessing",
     "pa": "pairwise accuracy: share of the pairs of systems that a metric puts into the order that "

@@ -95,8 +95,8 @@ class Check(Result):
         else:
             kinds = listed([f"{kind} {n:,}" for kind, n in self.by_kind.items()])
             errors = sum(finding.precision for finding in self.findings)
-            text = f"{plural(len(self.findings), 'finding')} in {size}: {kinds}; about {errors:.0f}"
-            yield "settled", f"{text} of them are errors, by what such findings were elsewhere."
+            yield "settled", f"{plural(len(self.findings), 'finding')} in {size}: {kinds}."
+            yield "sureness", f"By their measured precision, about {errors:.0f} are errors."
         if self.inconsistent:
             text = f"{plural(len(self.inconsistent), 'source')} translated in several ways"
             yield "undecided", f"{text} (in JSON)."

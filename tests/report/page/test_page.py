@@ -296,7 +296,7 @@ def test_the_methods_name_every_setting(no_charts):
     es = small()
     found = make_report(es, "h", n_bootstrap=30, n_resamples=40, rng=7, alpha=0.01)
     paragraph, cited = summary.methods(es, found.comparison, found.meta)
-    for part in ("3 systems", "40 segments", "30 resamples", "1 %", "seed 7", "Holm", "spa",
+    for part in ("3 systems", "40 segments", "30 resamples", "1%", "seed 7", "Holm", "spa",
                  sy.__version__):  # fmt: skip
         assert part in paragraph
     assert any("Soft Pairwise Accuracy" in work for work in cited)

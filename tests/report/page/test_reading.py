@@ -74,7 +74,7 @@ def test_every_chart_speaks(browser, read_page):
         forest = next(chart for chart in charts if chart["id"] == "chart-forest")
         named = [tip for tip in forest["tips"] if tip.startswith("Alpha, mean: ")]
         assert len(named) == 1
-        assert "95 % interval" in named[0]
+        assert "95% interval" in named[0]
         assert ", tier 1" in named[0]
 
 

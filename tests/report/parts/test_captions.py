@@ -28,13 +28,13 @@ def test_captions_of_systems():
     assert (
         found["chart-forest"] == "The interval of C, the best by mean, lies apart from all others"
     )
-    assert found["chart-ranks"] == "C takes the first place in 100 % of the resampled test sets"
+    assert found["chart-ranks"] == "C takes the first place in 100% of the resampled test sets"
     values = es["h"].values
     shares = [np.mean([(values[i] > values[j]).mean() for j in range(3) if j != i])
               for i in range(3)]  # fmt: skip
     assert found["chart-wins"] == (
-        f"With ties as half, C wins {100 * shares[2]:.0f} % of its comparisons, A "
-        f"{100 * shares[0]:.0f} %"
+        f"With ties as half, C wins {100 * shares[2]:.0f}% of its comparisons, A "
+        f"{100 * shares[0]:.0f}%"
     )
 
 
@@ -52,12 +52,12 @@ def test_captions_of_metrics():
     pa = meta.values("pa")
     best = max(meta.values("spa"), key=meta.values("spa").__getitem__)
     assert found["chart-scatter"] == (
-        f"{best} orders {100 * pa[best]:.0f} % of the pairs of systems as h does"
+        f"{best} orders {100 * pa[best]:.0f}% of the pairs of systems as h does"
     )
     spa, acc = meta.values("spa"), meta.values("acc-eq")
     pairs = [("m1", "m2"), ("m1", "m3"), ("m2", "m3")]
     alike = [(1 + np.sign(spa[a] - spa[b]) * np.sign(acc[a] - acc[b])) / 2 for a, b in pairs]
-    share = f"{100 * np.mean(alike):.0f} %"
+    share = f"{100 * np.mean(alike):.0f}%"
     assert found["chart-metametrics"] == f"spa and acc-eq order {share} of 3 pairs of metrics alike"
     assert "does best, at" in found["chart-calibration"]
 

@@ -133,7 +133,7 @@ def marked() -> list[Mistake]:
 def test_entity_mistakes_are_counted_and_linked():
     html = part(make_report(made(), mistakes=marked(), n_bootstrap=20).html, "entities")
     assert "34 mistakes are marked, in 33 of 80 outputs of 2 systems" in html
-    assert "Outputs with a mistake: from 7.5 % (A) to 75.0 % (B); 1 of 1 pair of systems" in html
+    assert "Outputs with a mistake: from 7.5% (A) to 75.0% (B); 1 of 1 pair of systems" in html
     links = re.findall(r'<a href="([^"]*)">([^<]*)</a>', html)
     assert links[0] == ("#segments?a=B&amp;segment=s01", "s01")  # the surest comes first
     assert len(links) == 30

@@ -46,13 +46,11 @@ def test_ties_and_mass_points_are_seen():
     values = np.where(rng.random((3, 80)) < 0.4, 0.0, -np.round(rng.gamma(2, 3, (3, 80)), 2))
     told = distributions.sentences(values, ["A", "B", "C"], "s", higher=True)
     share = 100 * (values == 0).mean()
-    assert told[1].startswith(
-        f"{share:.0f} % of the scores are 0, the highest value there is: from"
-    )
+    assert told[1].startswith(f"{share:.0f}% of the scores are 0, the highest value there is: from")
     strips = distributions.pictures(values, ["A", "B", "C"], "s")
     assert strips.heads[-1] == "at 0"
     for (_, cells), row in zip(strips.rows, values, strict=True):
-        assert cells[-1].text == f"{100 * (row == 0).mean():.1f} %"
+        assert cells[-1].text == f"{100 * (row == 0).mean():.1f}%"
         assert cells[0].bars.count("M") > 5
         assert "half of them between" in cells[0].tip
 
@@ -68,11 +66,11 @@ def test_zero_and_one_are_a_share():
     strips = distributions.pictures(values, ["A", "B"], "ok")
     assert [cells[0].share for _, cells in strips.rows] == [75.0, 33.3]
     assert strips.heads == ("system", "scores", "share of 1")
-    assert [cells[1].text for _, cells in strips.rows] == ["75.0 %", "33.3 %"]
+    assert [cells[1].text for _, cells in strips.rows] == ["75.0%", "33.3%"]
     (told,) = distributions.sentences(values, ["A", "B"], "ok", higher=True)
-    assert told == "Every ok is 0 or 1; the share of 1 goes from 33.3 % (B) to 75.0 % (A)."
+    assert told == "Every ok is 0 or 1; the share of 1 goes from 33.3% (B) to 75.0% (A)."
     (same,) = distributions.sentences(values[:, :2], ["A", "A2"], "ok", higher=True)[:1]
-    assert "from 0.0 % (A2) to 50.0 % (A)" in same
+    assert "from 0.0% (A2) to 50.0% (A)" in same
 
 
 def test_one_value_tells_nothing():
@@ -87,7 +85,7 @@ def test_a_system_without_scores_has_none_and_no_number_is_made_up():
     values = np.array([[1.0, 2, 3, 4, 7], [np.nan] * 5])
     strips = distributions.pictures(values, ["A", "B"], "s")
     assert [cell.text for cell in strips.rows[1][1]] == ["no scores", "--", "--", "--"]
-    assert distributions.quantiles(values, ["A", "B"], "s").records()[1]["50 %"] is None
+    assert distributions.quantiles(values, ["A", "B"], "s").records()[1]["50%"] is None
 
 
 def test_where_systems_differ():

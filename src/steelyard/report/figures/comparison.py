@@ -112,7 +112,7 @@ def forest(found: RankedSystems) -> Chart:
             )
         )
     what = "points: scores"
-    what += "; lines: 95 % intervals" if any(r.low is not None for r in _all(found)) else ""
+    what += "; lines: 95% intervals" if any(r.low is not None for r in _all(found)) else ""
     what += f"; numbers and colours: tiers at {found.alpha:g}" if found.tiers else ""
     return finish(
         alt.hconcat(*panels, spacing=28),

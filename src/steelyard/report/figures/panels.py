@@ -148,7 +148,7 @@ class Matrix:
                     far = number((value - middle) / reach)
                     named = {"row": row, "column": column}
                     tip = self.tip.format(
-                        **named, text=text or shown(value), percent=f"{100 * value:.3g} %"
+                        **named, text=text or shown(value), percent=f"{100 * value:.3g}%"
                     )
                     cell = {**named, "value": value, "text": text, "far": far, "tip": tip}
                     found.append(cell)

@@ -15,7 +15,7 @@ from steelyard.report.figures.style import Chart, alt, finish, label, labels, li
 
 #: Names of the figures of ``human``; the first is drawn where none is named.
 FIGURES = ("ranking", "severity", "agreement")
-_NORMAL = 1.959964  # standard errors to each side of a 95 % interval
+_NORMAL = 1.959964  # standard errors to each side of a 95% interval
 
 
 def draw(name: str, found: HumanScores) -> Chart:
@@ -44,7 +44,7 @@ def ranking(found: HumanScores) -> Chart:
     drawn = Intervals(names, values, span, clusters)
     chart = interval_panel(drawn, axis=f"score ({label(found.score)})", width=380)
     by = "segment" if found.unit is None else found.unit.name
-    what = [] if error is None else [f"lines: 95 % intervals of means, by {by}"]
+    what = [] if error is None else [f"lines: 95% intervals of means, by {by}"]
     what += ["numbers and colours: clusters"] if any(clusters) else []
     more = limited(len(names), "systems")
     return finish(chart, "Systems as people rank them", ["; ".join(what), more])
@@ -89,7 +89,7 @@ def severity(raters: Mapping[str, Sequence[Any]]) -> Chart:
 
 
 def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
-    """Draw the coefficients of agreement between raters with their 95 % intervals."""
+    """Draw the coefficients of agreement between raters with their 95% intervals."""
     names, values, ends = [], [], []
     for name, one in defined_coefficients(found):
         names.append(name)
@@ -102,4 +102,4 @@ def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
     span = (low, high) if drawn else None
     shown = Intervals(labels(names, longest=56), np.array(values), span)
     chart = interval_panel(shown, axis="agreement (1 is perfect)", width=320)
-    return finish(chart, "Agreement of raters", ["lines: 95 % intervals" if drawn else ""])
+    return finish(chart, "Agreement of raters", ["lines: 95% intervals" if drawn else ""])

@@ -57,7 +57,7 @@ def _bars(
         for name, category in zip(names, order, strict=True):
             n, total = int(counts.get(category, 0)), int(source[category])
             share = _share(n, total)
-            text = str(n) if counts is source or np.isnan(share) else f"{n} ({100 * share:.0f} %)"
+            text = str(n) if counts is source or np.isnan(share) else f"{n} ({100 * share:.0f}%)"
             rows.append({"category": name, "side": side, "n": n, "text": text})
     colours = [style.GREY, *style.PALETTE[:6]][: len(sides)]
     scale = alt.Scale(domain=sides, range=colours)

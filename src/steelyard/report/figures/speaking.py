@@ -84,9 +84,9 @@ def interval(row: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> interval({"value": 0.5, "low": 0.4, "high": 0.6}), interval({"value": 2.0})
-    ('0.5 (95 % interval 0.4 to 0.6)', '2')
+    ('0.5 (95% interval 0.4 to 0.6)', '2')
     """
     low, high = row.get("low"), row.get("high")
     if low is None or high is None:
         return shown(row.get("value"))
-    return f"{shown(row.get('value'))} (95 % interval {shown(low)} to {shown(high)})"
+    return f"{shown(row.get('value'))} (95% interval {shown(low)} to {shown(high)})"

@@ -43,7 +43,7 @@ def draw(table: Table, title: str = "") -> Chart:
         for k, j in enumerate(drawn[:_PANELS])
     ]
     ends = any(column.name == "low" for column in table.columns)
-    told = ["lines: 95 % intervals" if ends else "", limited(len(names), "rows")]
+    told = ["lines: 95% intervals" if ends else "", limited(len(names), "rows")]
     return finish(alt.hconcat(*panels, spacing=28), title or table.title, told)
 
 

@@ -255,7 +255,7 @@ def wins(systems: Sequence[str], scores: Floats) -> Chart:
             end = start + (n / total if total else 0.0)
             text = f"{100 * n / total:.0f}" if total and n / total > 0.06 else ""
             place = {"from": number(start), "to": number(end), "middle": number((start + end) / 2)}
-            share = f"{100 * n / total:.1f} %" if total else "none"
+            share = f"{100 * n / total:.1f}%" if total else "none"
             tip = f"{name}: {int(n):,} {kind} ({share} of its comparisons)"
             told = {"n": int(n), "text": text, "tip": tip}
             rows.append({"system": name, "kind": kind, **place, **told})

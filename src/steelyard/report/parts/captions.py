@@ -20,7 +20,7 @@ def captions(found: Comparison | None, meta: MetaEvaluation | None) -> dict[str,
     >>> import steelyard as sy
     >>> found = sy.compare(sy.demo_set(), "learned-refA", n_bootstrap=100)
     >>> captions(found, None)["chart-ranks"]
-    'Dolomite takes the first place in 95 % of the resampled test sets, Kaolin in 5 %'
+    'Dolomite takes the first place in 95% of the resampled test sets, Kaolin in 5%'
     """
     told: dict[str, str] = {}
     if found is not None and len(found.systems) > 1:
@@ -74,7 +74,7 @@ def _ranks(found: Comparison) -> str:
         order = [i for i in np.argsort(-share, kind="stable") if share[i] >= 0.005][:3]
         if not order:
             return ""
-        first, *others = [(found.systems[i], f"{100 * share[i]:.0f} %") for i in order]
+        first, *others = [(found.systems[i], f"{100 * share[i]:.0f}%") for i in order]
         rest = "".join(f", {name} in {often}" for name, often in others)
         return f"{first[0]} takes the first place in {first[1]} of the resampled test sets{rest}"
     return ""
@@ -94,8 +94,8 @@ def _wins(found: Comparison) -> str:
     share[known] = np.nanmean(won[known], axis=1)
     best, worst = int(np.nanargmax(share)), int(np.nanargmin(share))
     return (
-        f"With ties as half, {found.systems[best]} wins {100 * share[best]:.0f} % of its "
-        f"comparisons, {found.systems[worst]} {100 * share[worst]:.0f} %"
+        f"With ties as half, {found.systems[best]} wins {100 * share[best]:.0f}% of its "
+        f"comparisons, {found.systems[worst]} {100 * share[worst]:.0f}%"
     )
 
 
@@ -121,7 +121,7 @@ def _scatter(meta: MetaEvaluation) -> str:
     pa = {r.metric: r for r in meta.results if r.by == "pa" and not np.isnan(r.value)}
     if not best or best[0].metric not in pa:
         return ""
-    share = f"{100 * pa[best[0].metric].value:.0f} %"
+    share = f"{100 * pa[best[0].metric].value:.0f}%"
     return f"{best[0].metric} orders {share} of the pairs of systems as {meta.human} does"
 
 
@@ -150,5 +150,5 @@ def _metametrics(meta: MetaEvaluation) -> str:
         signs = np.sign(x[i] - x[j]) * np.sign(y[i] - y[j])
         share = 100 * (1 + float(signs.mean())) / 2
         pair = all_of([names[0], other])
-        return f"{pair} order {share:.0f} % of {plural(len(i), 'pair')} of metrics alike"
+        return f"{pair} order {share:.0f}% of {plural(len(i), 'pair')} of metrics alike"
     return ""

@@ -55,7 +55,7 @@ def sentences(rows: Floats, systems: Sequence[str], score: str, *, higher: bool)
     --------
     >>> rows = np.array([[1.0, 1.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0]])
     >>> sentences(rows, ["A", "B"], "passed", higher=True)
-    ['Every passed is 0 or 1; the share of 1 goes from 25.0 % (B) to 75.0 % (A).']
+    ['Every passed is 0 or 1; the share of 1 goes from 25.0% (B) to 75.0% (A).']
     """
     known = rows[~np.isnan(rows)]
     values, counts = np.unique(known, return_counts=True)
@@ -65,15 +65,15 @@ def sentences(rows: Floats, systems: Sequence[str], score: str, *, higher: bool)
 
     def spread(shares: Floats) -> str:
         low, high = some[int(np.argmin(shares))], some[int(np.argmax(shares))]
-        ends = f"{100 * shares.min():.1f} % ({systems[low]})"
-        return f"from {ends} to {100 * shares.max():.1f} % ({systems[high]})"
+        ends = f"{100 * shares.min():.1f}% ({systems[low]})"
+        return f"from {ends} to {100 * shares.max():.1f}% ({systems[high]})"
 
     if len(values) == 2:
         share = np.array([np.nanmean(np.where(np.isnan(rows[k]), np.nan, rows[k] == values[1]))
                           for k in some])  # fmt: skip
         both = f"{values[0]:g} or {values[1]:g}"
         if share.min() == share.max():
-            told = f"the share of {values[1]:g} is {100 * share[0]:.1f} % for every system"
+            told = f"the share of {values[1]:g} is {100 * share[0]:.1f}% for every system"
             return [f"Every {score} is {both}; {told}."]
         return [f"Every {score} is {both}; the share of {values[1]:g} goes {spread(share)}."]
     low, middle, high = np.quantile(known, [0.05, 0.5, 0.95])
@@ -85,7 +85,7 @@ def sentences(rows: Floats, systems: Sequence[str], score: str, *, higher: bool)
             break
         share = np.array([(rows[k] == values[top]).sum() / (~np.isnan(rows[k])).sum()
                           for k in some])  # fmt: skip
-        text = f"{100 * counts[top] / known.size:.0f} % of the scores are {values[top]:g}"
+        text = f"{100 * counts[top] / known.size:.0f}% of the scores are {values[top]:g}"
         lines.append(f"{text}{place.get(int(top), '')}: {spread(share)}.")
     return lines + _where(rows[some], higher=higher)
 
@@ -162,7 +162,7 @@ def pictures(rows: Floats, systems: Sequence[str], score: str) -> Strips:
         top = float((own == values[-1]).mean())
         numbers = (float(own.mean()), float(middle))
         cells = [picture, *(StripCell(f"{x:.{digits}f}", number=True) for x in numbers)]
-        shown.append((name, [*cells, StripCell(f"{100 * top:.1f} %", number=True)]))
+        shown.append((name, [*cells, StripCell(f"{100 * top:.1f}%", number=True)]))
     beyond = scale.least > values[0] or scale.most < values[-1]
     ends = f"from {scale.least:.4g} (left) to {scale.most:.4g} (right)"
     caption = (
@@ -184,10 +184,10 @@ def _bars(rows: Floats, systems: Sequence[str], score: str, value: float) -> Str
             shown.append((name, [StripCell("no scores"), StripCell("--", number=True)]))
             continue
         share = 100 * float((own == value).mean())
-        tip = f"{name}: {share:.1f} % of {plural(own.size, 'score')} are {value:g}"
+        tip = f"{name}: {share:.1f}% of {plural(own.size, 'score')} are {value:g}"
         bar = StripCell("", printable(tip), share=round(share, 1))
-        shown.append((name, [bar, StripCell(f"{share:.1f} %", number=True)]))
-    caption = f"The share of outputs of each system with a {score} of {value:g}, from 0 to 100 %."
+        shown.append((name, [bar, StripCell(f"{share:.1f}%", number=True)]))
+    caption = f"The share of outputs of each system with a {score} of {value:g}, from 0 to 100%."
     heads = ("system", "scores", f"share of {value:g}")
     return Strips.of("How the scores of each system are spread", caption, heads, shown)
 
@@ -196,7 +196,7 @@ def quantiles(rows: Floats, systems: Sequence[str], score: str) -> Table:
     """Give a row of quantiles per system."""
     digits = decimals([float(x) for x in np.nanquantile(rows, [0.05, 0.95])])
     columns = (Column("system"), Column("scores"),
-               *(Column(name, digits=digits) for name in ("least", *(f"{q} %" for q in _SHARES),
+               *(Column(name, digits=digits) for name in ("least", *(f"{q}%" for q in _SHARES),
                                                           "most")))  # fmt: skip
     found: list[tuple[Cell, ...]] = []
     for name, row in zip(systems, rows, strict=True):

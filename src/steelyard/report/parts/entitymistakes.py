@@ -75,7 +75,7 @@ def sentences(
     if len(systems) < 2:
         return told
     share = 100 * hit.mean(axis=1)
-    fewest, worst = f"{share[0]:.1f} % ({systems[0]})", f"{share[-1]:.1f} % ({systems[-1]})"
+    fewest, worst = f"{share[0]:.1f}% ({systems[0]})", f"{share[-1]:.1f}% ({systems[-1]})"
     units = units_of(es.segments, AUTO, np.ones(es.n_segments, dtype=bool))
     blocks = np.arange(es.n_segments) if units.codes is None else units.codes
     p = adjust_pairs(t_test(hit, blocks).p, "holm", symmetric=True)
@@ -101,14 +101,14 @@ def strips(mistakes: Sequence[Mistake], systems: Sequence[str], hit: Floats) -> 
     rows = []
     for k, name in enumerate(systems):
         share = float(hit[k].mean())
-        ends = f"95 % interval {100 * low[k]:.1f} to {100 * high[k]:.1f} %"
-        tip = f"{name}: {int(hit[k].sum())} of {n} outputs with a mistake, {100 * share:.1f} %"
-        cell = StripCell(f"{100 * share:.1f} %", printable(f"{tip} ({ends})"), scale.at(share),
+        ends = f"95% interval {100 * low[k]:.1f} to {100 * high[k]:.1f}%"
+        tip = f"{name}: {int(hit[k].sum())} of {n} outputs with a mistake, {100 * share:.1f}%"
+        cell = StripCell(f"{100 * share:.1f}%", printable(f"{tip} ({ends})"), scale.at(share),
                          scale.at(float(low[k])), scale.at(float(high[k])))  # fmt: skip
         numbers = [totals[name], *(counts[name, kind] for kind in kinds)]
         rows.append((name, [cell, *(StripCell(f"{x:,}", number=True) for x in numbers)]))
     caption = (
-        "Outputs with a mistake, fewest first. A dot is their share, its line Wilson's 95 % "
+        "Outputs with a mistake, fewest first. A dot is their share, its line Wilson's 95% "
         "interval, all on one scale from 0; then how many mistakes there are, in all and of the "
         "kinds that occur most."
     )

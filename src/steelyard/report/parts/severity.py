@@ -143,7 +143,7 @@ def sentences(name: str, ratings: Ratings, found: Severity, alpha: float) -> lis
     else:
         worth = next(text for least, text in _WORTH.items() if agreed.value >= least)
         lines.append(
-            f"They agree at {agreed.value:.2f} (Krippendorff's alpha, 95 % interval "
+            f"They agree at {agreed.value:.2f} (Krippendorff's alpha, 95% interval "
             f"{agreed.low:.2f} to {agreed.high:.2f}; 1 is perfect, 0 is chance), {worth}."
         )
     sure = [k for k in range(len(found.p)) if found.p[k] < alpha]
@@ -153,7 +153,7 @@ def sentences(name: str, ratings: Ratings, found: Severity, alpha: float) -> lis
         if k is not None:
             lines.append(
                 f"{found.raters[k]} is the most {word}: {abs(found.bias[k]):.3g} points {side} the "
-                f"others on the same {plural(int(found.n[k]), 'output')} (95 % interval "
+                f"others on the same {plural(int(found.n[k]), 'output')} (95% interval "
                 f"{found.low[k]:.3g} to {found.high[k]:.3g})."
             )
     flat = [found.raters[k] for k in np.flatnonzero(use.high == use.low) if use.n[k] >= _ENOUGH]
@@ -186,7 +186,7 @@ def strips(name: str, ratings: Ratings, found: Severity) -> Strips:
             start, end = (scale.at(float(x)) for x in (found.low[k], found.high[k]))
             tip = f"{who}: {bias:+.3g} points from the others on {int(found.n[k])} outputs"
             if start is not None and end is not None:
-                tip += f" (95 % interval {found.low[k]:.3g} to {found.high[k]:.3g})"
+                tip += f" (95% interval {found.low[k]:.3g} to {found.high[k]:.3g})"
             else:
                 start = end = None
             cell = StripCell(f"{bias:+.2f}", printable(tip), scale.at(float(bias)), start, end)
@@ -196,7 +196,7 @@ def strips(name: str, ratings: Ratings, found: Severity) -> Strips:
     caption = (
         f"Severity of the raters of {name}, the most severe first: how far each is from the mean "
         "of the others on the same outputs (left: severe, right: lenient). A dot is the mean "
-        "difference, its line the 95 % interval."
+        "difference, its line the 95% interval."
     )
     heads = ("rater", "judgements", "mean", "shared outputs", "from the others", "r with others")
     more = len(order) - _MOST
