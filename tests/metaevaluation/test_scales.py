@@ -130,14 +130,3 @@ def test_means_that_are_equal_on_paper_are_ties(name):
             sy.meta_evaluate(es, "people", **options).results[0].value for es in _tenths(seed)
         )
         assert tenths == pytest.approx(whole, abs=1e-9, nan_ok=True), seed
-
-
-def test_two_systems_with_one_mean_on_paper():
-    # (2.7 - 2.8) / 2 and (1.2 - 1.3) / 2 are -0.05 both.
-    scores = {
-        "people": ScoreTable(np.array([[2.7, -2.8], [1.2, -1.3]]), kind="human"),
-        "metric": ScoreTable(np.ones((2, 2))),
-    }
-    es = EvalSet(("X", "Y"), Segments(("1", "2")), scores)
-    found = sy.meta_evaluate(es, "people", by=["spa", "pa"], intervals=None)
-    assert [result.value for result in found.results] == [1.0, 1.0]
