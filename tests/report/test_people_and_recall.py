@@ -76,7 +76,7 @@ def test_both_rankings_and_the_lines_that_survive():
     chart = people.draw("rankings", result).to_dict(validate=False)
     bars, lines = (layer["data"]["values"] for layer in chart["layer"])
     assert [(b["from"], b["to"]) for b in bars if b["rule"] == "ours"] == [
-        (first - 0.35, last + 0.35) for first, last in facts["ranges"]["ours"]
+        (first - 0.35, last + 0.35) for first, last in facts["our_ranges"]
     ]
     assert {(r["system"], r["line"] == "survives") for r in lines} == {
         (line["after"], line["survives"]) for line in facts["lines"]

@@ -377,10 +377,10 @@ def _beside_ours(
         "ours_only": int((ours & ~beats).sum()),
     }
     spans = plain.ordering.range or []
-    ranges = {"ours": [list(spans[k]) for k in at] if spans else []}
+    our_ranges = [list(spans[k]) for k in at] if spans else []
     if not preset.resamples:
         documents = plain.unit.n if plain.unit.name == DOCUMENT else None
-        return {"pairs": {**pairs, "documents": documents}, "ranges": ranges}
+        return {"pairs": {**pairs, "documents": documents}, "our_ranges": our_ranges}
     lines: list[dict[str, Any]] = []
     for k in range(1, len(order)):
         whole, locally = ([x[:k, k:].all(), x[k - 1, k]] for x in (beats, ours))
@@ -391,7 +391,7 @@ def _beside_ours(
     scores = averages.matrix(name)[order]
     segments = unpaired.cluster_means_test(scores).p < preset.alpha
     pairs["because_of_segments"] = int((beats & ~ours & segments).sum())
-    facts: dict[str, Any] = {"lines": lines, "pairs": pairs, "ranges": ranges}
+    facts: dict[str, Any] = {"lines": lines, "pairs": pairs, "our_ranges": our_ranges}
     if averages.documents is not None and None not in averages.documents:
         blocks = np.unique(np.array(averages.documents), return_inverse=True)[1]
         facts["false_separations"] = false_separations(scores, blocks, DRAWS, rng)

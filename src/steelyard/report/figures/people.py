@@ -109,13 +109,13 @@ def agreement(found: Mapping[str, Mapping[str, Any]]) -> Chart:
 def rankings(result: HumanScores) -> Chart:
     """Draw the ranges of ranks of the organisers and ours, and which of their lines survive."""
     facts = result.more.get("preset", {})
-    if not facts.get("ranges", {}).get("ours"):
+    if not facts.get("our_ranges"):
         raise UsageError("figure 'rankings': expected preset=NAME, and pairs that are tested")
     names = labels(row.system for row in result.systems)
     official = [(row.range_from, row.range_to) for row in result.systems]
     bars = [
         {"system": name, "rule": rule, "from": span[0] - 0.35, "to": span[1] + 0.35}
-        for rule, spans in ((facts["name"], official), ("ours", facts["ranges"]["ours"]))
+        for rule, spans in ((facts["name"], official), ("ours", facts["our_ranges"]))
         for name, span in zip(names, spans, strict=True)
         if span[0] is not None
     ]
