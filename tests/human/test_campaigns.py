@@ -90,7 +90,7 @@ def test_blank_categories_in_a_table_of_errors(tmp_path):
     path.write_text("system,seg,rater,category,severity\nA,1,r,,Major\nA,2,r,,\nB,1,r,x,Minor\n")
     result = human_scores(path, protocol="mqm", n_bootstrap=0)
     assert {s.system: s.score for s in result.systems} == {"A": -2.5, "B": -1}
-    assert result.more["errors"][0]["category"] == "(no category)"
+    assert result.to_dict()["profile"][1]["(no category)"] == 2.5
     path.write_text("system,seg,rater,category,severity\nA,1,r,x,\n")
     with pytest.raises(InputError, match=r"x\.csv:2: severity 'none' \(1 error\) has no weight"):
         human_scores(path, protocol="mqm")

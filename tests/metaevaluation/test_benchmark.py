@@ -437,3 +437,13 @@ def test_what_a_pooled_task_tests_is_what_it_shows():
     np.testing.assert_allclose(pooled.null.values, shown)
     whole = run_benchmark(benchmark(), sets=sets, common=True, **options)
     assert "fair-refA" in next(c for c in whole.columns if c.test == "all").names
+
+
+def test_options_without_a_part_in_a_protocol_are_named(tmp_path, capsys):
+    write_wmt23(tmp_path)
+    asked = ["meta", str(tmp_path), "--preset", "wmt23", "--json"]
+    assert run([*asked, "--by", "spa", "--epsilon", "0"]) == 0
+    told = "--by, --epsilon are ignored in a protocol"
+    assert told in json.loads(capsys.readouterr().out)["warnings"]
+    assert run(asked) == 0
+    assert not any("ignored" in text for text in json.loads(capsys.readouterr().out)["warnings"])
