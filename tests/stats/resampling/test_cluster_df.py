@@ -59,23 +59,13 @@ def test_levels_are_those_of_a_t_interval(sizes, level):
     assert level < expanded_level(level, sizes) < 1
 
 
-def test_equal_units_have_one_less_than_their_number():
+def test_equal_few_and_many_units():
     assert unit_freedom([7] * 11) == 10
     assert unit_freedom([7, 0, 7, 7]) == 2  # a unit without segments is none
-
-
-def test_one_unit_knows_nothing():
-    assert math.isnan(unit_freedom([5]))
-    assert math.isnan(unit_freedom([]))
-    assert math.isnan(expanded_level(0.95, unit_sizes(np.zeros(5, dtype=np.int64))))
-
-
-def test_units_without_number_make_no_difference():
-    many = np.repeat(np.arange(20_000), 3)
-    assert expanded_level(0.95, unit_sizes(many)) == pytest.approx(0.95, abs=1e-4)
-
-
-def test_levels_can_be_asked_for_whatever_the_units():
+    assert np.isnan([unit_freedom([5]), unit_freedom([]), expanded_level(0.95, [5.0])]).all()
+    many = unit_sizes(np.repeat(np.arange(20_000), 3))
+    assert expanded_level(0.95, many) == pytest.approx(0.95, abs=1e-4)
+    # Levels can be asked for whatever the units.
     assert expanded_level(0.95, [1, 1, 1000]) < 1
     bootstrap.interval(np.arange(9.0)[:, None], expanded_level(0.999, [1, 1]))
 
