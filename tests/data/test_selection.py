@@ -94,15 +94,6 @@ def test_metrics_are_left_out_by_pattern_and_human_scores_stay():
     assert with_metrics(es) is es
 
 
-def test_load_meta_and_the_report_take_them():
-    es = sy.demo_set()
-    part = sy.load(es, human="mqm", sees=["ref"], drop_metrics=["learned*"])
-    assert {name.rpartition("-")[2] for name in part.metrics} == {"refA"}
-    assert not any(name.startswith("learned") for name in part.metrics)
-    found = sy.meta_evaluate(es, "mqm", by="pa", metrics=["learned*"], intervals=None)
-    assert set(found.values("pa")) == {"learned-refA", "learned-twin-refA"}
-
-
 def test_the_reference_based_metrics_of_wmt23_by_one_option(shared):
     folder = shared / "wmt23-metrics"
     files = folder / "en-de.human.csv.gz", folder / "en-de.metrics.seg.csv.gz"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections import defaultdict
 
 import numpy as np
 import pytest
+from tests.stats.judged import realdata
+from tests.stats.naive import NAN
 
 import steelyard
 from steelyard.stats.arrays import Floats
@@ -17,14 +17,7 @@ from steelyard.stats.kendall.counting import KENDALL, count_columns, count_pairs
 from steelyard.stats.metametrics.accuracy import pairwise_accuracy, soft_agreement
 from steelyard.stats.permutation.pvalues import pairwise_pvalues
 
-NAN = float("nan")
 GOLDS = pytest.mark.parametrize("gold", ["mqm", "da_sqm"])
-
-
-def read(path):
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
 
 
 def number(cell):
@@ -36,7 +29,12 @@ def number(cell):
 
 @pytest.fixture(
     scope="module",
-    params=[("en-de", 1), ("zh-en", 5), pytest.param(("zh-en", 1), marks=pytest.mark.thorough)],
+    params=[
+        ("en-de", 3),
+        ("zh-en", 9),
+        pytest.param(("en-de", 1), marks=pytest.mark.thorough),
+        pytest.param(("zh-en", 1), marks=pytest.mark.thorough),
+    ],
     ids=lambda param: f"{param[0]}, every {param[1]}",
 )
 def wmt23(request, shared):
@@ -46,7 +44,7 @@ def wmt23(request, shared):
     parts = ("human.csv.gz", "metrics.seg.csv.gz", "metrics.sys.csv")
     scores = steelyard.load(*(folder / f"{lp}.{part}" for part in parts), human="mqm")
     scores = scores.drop(systems=["refA", "synthetic_ref"])
-    return scores, read(folder / f"{lp}.expected.csv"), every
+    return scores, realdata.rows(folder / f"{lp}.expected.csv"), every
 
 
 def check(wmt23, gold, compute, *, segments=True, **tolerance):
@@ -180,15 +178,6 @@ def test_wmt23_soft_pairwise_accuracy_without_sampling(wmt23, gold):
     check(wmt23, gold, soft("exact", "spa_20000perm"), rel=0, abs=0.003)
 
 
-def test_wmt23_no_column_is_left_out(wmt23):
-    scores, expected, _ = wmt23
-    some = scores["mqm"], scores["chrF-refA"]
-    found = {"spa_1000perm", "spa_20000perm"}
-    for compute in (at_system_level, over_all_cells, by_item, by_system, calibrated):
-        found |= set(compute(*some))
-    assert found == {name for name in expected[0] if name.startswith(("sys_", "seg_", "spa_"))}
-
-
 # ---------------------------------------------------------------- WMT20
 
 
@@ -200,7 +189,7 @@ def wmt20(shared):
 @pytest.fixture(scope="module")
 def outliers(wmt20):
     found = defaultdict(set)
-    for row in read(wmt20 / "outliers.csv"):
+    for row in realdata.rows(wmt20 / "outliers.csv"):
         found[row["lp"]].add(row["system"])
     return found
 
@@ -211,10 +200,10 @@ def is_human(row):
 
 def test_wmt20_at_system_level(wmt20, outliers):
     tables = defaultdict(list)
-    for row in read(wmt20 / "sys-scores.csv.gz"):
+    for row in realdata.rows(wmt20 / "sys-scores.csv.gz"):
         if not is_human(row):
             tables[row["lp"].replace("-", "")].append(row)
-    official = read(wmt20 / "sys-correlations.official.csv")
+    official = realdata.rows(wmt20 / "sys-correlations.official.csv")
     assert len(official) > 1700
     for line in official:
         rows = tables[line["table"]]
@@ -239,7 +228,7 @@ def test_wmt20_at_system_level(wmt20, outliers):
     ("lp", "n_metrics"), [("de-en", 5), ("ru-en", 6), ("en-de", 7), ("cs-en", 5), ("zh-en", 8)]
 )
 def test_wmt20_relative_ranking_from_direct_assessment(wmt20, outliers, lp, n_metrics):
-    rows = [row for row in read(wmt20 / "segments" / f"{lp}.csv.gz") if not is_human(row)]
+    rows = [row for row in realdata.rows(wmt20 / "segments" / f"{lp}.csv.gz") if not is_human(row)]
     systems = {name: i for i, name in enumerate(sorted({row["system"] for row in rows}))}
     lines = {name: i for i, name in enumerate(sorted({row["line"] for row in rows}))}
 
@@ -253,7 +242,7 @@ def test_wmt20_relative_ranking_from_direct_assessment(wmt20, outliers, lp, n_me
     inliers = np.array([name not in outliers[lp] for name in systems])
     official = [
         line
-        for line in read(wmt20 / "darr-kendall.official.csv")
+        for line in realdata.rows(wmt20 / "darr-kendall.official.csv")
         if line["lp"] == lp and line["metric"] in rows[0]
     ]
     assert len(official) == 2 * n_metrics
@@ -273,9 +262,9 @@ def test_wmt20_relative_ranking_from_direct_assessment(wmt20, outliers, lp, n_me
 def toship(shared):
     """The significance of every pair of systems, whether each metric agrees, and the table."""
     folder = shared / "toship21"
-    systems = {row["system"]: row for row in read(folder / "systems.csv.gz")}
-    pairs = read(folder / "expected-pairs.csv.gz")
-    expected = read(folder / "expected-pairwise-accuracy.csv")
+    systems = {row["system"]: row for row in realdata.rows(folder / "systems.csv.gz")}
+    pairs = realdata.rows(folder / "expected-pairs.csv.gz")
+    expected = realdata.rows(folder / "expected-pairwise-accuracy.csv")
     agreements = {}
     for name in sorted({cell["metric"] for cell in expected}):
         # Each pair is a campaign of two systems: the human difference stands against 0.

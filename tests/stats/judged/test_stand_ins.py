@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
-from tests.stats.judged import realdata
 
-from steelyard.stats.agreement import label_counts, vote
 from steelyard.stats.judged.agreement import drift, label_ceiling, score_ceiling, self_agreement
 from steelyard.stats.judged.alt_test import alternative_annotator
 
@@ -77,15 +72,6 @@ def test_one_rater_has_no_ceiling() -> None:
     assert not numbers.people.known
 
 
-def test_the_ceiling_of_numbers_is_a_correlation_with_the_others() -> None:
-    rng = np.random.default_rng(0)
-    truth = rng.normal(size=80)
-    raters = truth + rng.normal(size=(3, 80))
-    found = score_ceiling(raters, truth)
-    each = [np.corrcoef(raters[j], np.delete(raters, j, axis=0).mean(0))[0, 1] for j in range(3)]
-    assert found.people.value == pytest.approx(np.mean(each))
-
-
 def naive_alt(said, judge, scoring, epsilon):
     """Row by row, with the scores of the paper and SciPy's t test."""
     p, advantage = [], []
@@ -124,31 +110,6 @@ def test_the_alternative_annotator_test(seed: int, scoring: str) -> None:
     assert found.winning_rate == pytest.approx((beaten[-1] + 1) / 3 if len(beaten) else 0)
 
 
-def test_too_few_rows_for_the_test() -> None:
-    found = alternative_annotator(np.ones((2, 20)), np.ones(20))
-    assert np.isnan(found.winning_rate)
-    assert "30 rows" in found.why
-
-
-def test_a_jury_can_be_worse_than_its_best_member(shared: Path) -> None:
-    """Verdicts that are the same in both orders, of five judges; a split jury is half right."""
-    folder = shared / "judges/llmbar"
-    gold = {(r["subset"], r["item"]): r["gold"] for r in realdata.rows(folder / "items.csv.gz")}
-    said: dict[str, dict[tuple[str, str], str]] = defaultdict(dict)
-    for row in realdata.rows(folder / "verdicts.csv.gz"):
-        if row["prompt"] == "Vanilla" and row["judge"] != "ChatGPT-0301":
-            verdict = row["winner_12"] if row["winner_12"] == row["winner_21"] else ""
-            said[row["judge"]][row["subset"], row["item"]] = verdict
-    assert len(said) == 5
-    for natural, voted in ((True, 0.940), (False, 0.538)):
-        keys = [key for key in gold if (key[0] == "Natural") == natural]
-        right = np.array([int(gold[key]) - 1 for key in keys])
-        labels = np.array([[int(own[key] or 0) - 1 for key in keys] for own in said.values()])
-        jury = vote(label_counts(list(labels), 2))
-        share = np.where(jury < 0, 0.5, jury == right).mean()
-        assert share == pytest.approx(voted, abs=0.0005)
-
-
 @given(st.integers(0, 5000))
 def test_self_agreement_counts_pairs_of_runs(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -178,7 +139,3 @@ def test_drift() -> None:
     assert found.changed.n == 7
     nothing = drift(human, np.full(8, -1), new)
     assert not nothing.changed.known
-
-
-def test_a_jury_that_says_nothing() -> None:
-    assert vote(label_counts([np.full(4, -1)] * 3, 2)).tolist() == [-1] * 4

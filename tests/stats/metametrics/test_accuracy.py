@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.stats import kendalltau
@@ -57,7 +57,6 @@ SCORES = st.tuples(st.integers(1, 4), st.integers(1, 9)).flatmap(
 )
 
 
-@settings(max_examples=40)
 @given(SCORES, SEEDS)
 def test_spa_is_equation_1_and_its_binary_form_equation_3(data, seed):
     human, metric = (with_gaps(x, absent) for x, absent in zip(data[:2], data[2:], strict=True))

@@ -14,7 +14,6 @@ from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
     labels_for_kappa,
     labels_to_pass,
-    labels_to_separate,
     next_probabilities,
     worth_of_labels,
 )
@@ -37,14 +36,6 @@ def test_fewest_labels_for_a_half_width(spread: float, rho: float, half: float) 
               for n in range(2, 501)]  # fmt: skip
     enough = [n for n, width in zip(range(2, 501), widths, strict=True) if width <= half]
     assert found == (enough[0] if enough else None)
-
-
-def test_a_judge_saves_labels_of_differences() -> None:
-    alone = labels_to_separate(0.1, 0.5, 0.0, 2000)
-    judged = labels_to_separate(0.1, 0.5, 0.6, 2000)
-    assert alone is not None
-    assert judged is not None
-    assert judged < alone
 
 
 def test_kappa() -> None:

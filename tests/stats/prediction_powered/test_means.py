@@ -77,13 +77,6 @@ def test_rows_that_share_a_unit() -> None:
     assert twice.estimate.se == pytest.approx(once.estimate.se * math.sqrt(200 / 199))
 
 
-def test_a_population_that_is_known_whole_is_less_unsure() -> None:
-    human, judge, _ = drawn(3, 100, 100)
-    anybody, fixed = (corrected_mean(human, judge, population=p) for p in ("any", "fixed"))
-    assert fixed.estimate.value == anybody.estimate.value
-    assert fixed.estimate.se < anybody.estimate.se
-
-
 def test_edges_say_why() -> None:
     human, judge, _ = drawn(0, 30, 30)
     nothing = corrected_mean(np.full(60, np.nan), judge)

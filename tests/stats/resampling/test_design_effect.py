@@ -138,15 +138,18 @@ def coverage(kind, n_units, share, sets, rng):
     return covered / sets
 
 
-def test_interval_covers():
-    assert 0.91 <= coverage("short", 170, 0.3, 300, np.random.default_rng(0)) <= 0.99
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["short", "as in WMT24"])
-@pytest.mark.parametrize("share", [0.05, 0.3, 0.6])
-def test_interval_covers_at_any_strength(kind, share):
-    for n_units in (50, 170):
-        found = coverage(kind, n_units, share, 1500, np.random.default_rng(n_units))
-        assert 0.93 <= found <= 0.98, (n_units, found)
+@pytest.mark.parametrize(
+    ("kind", "n_units", "share", "sets"),
+    [
+        ("short", 170, 0.3, 200),
+        *(
+            pytest.param(kind, n, share, 1500, marks=pytest.mark.thorough)
+            for kind in ("short", "as in WMT24")
+            for share in (0.05, 0.3, 0.6)
+            for n in (50, 170)
+        ),
+    ],
+)
+def test_interval_covers(kind, n_units, share, sets):
+    covered = coverage(kind, n_units, share, sets, np.random.default_rng(n_units))
+    assert 0.93 - (sets < 1500) * 0.03 <= covered <= 0.98 + (sets < 1500) * 0.015

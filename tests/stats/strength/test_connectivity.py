@@ -72,36 +72,6 @@ def test_many_graphs_at_once(graphs, n):
     assert all_connected(stack).tolist() == expected
 
 
-def test_chain_cycle_islands_by_hand():
-    chain = np.array([[0.0, 1, 0], [0, 0, 1], [0, 0, 0]])
-    found = find(chain)
-    assert found.members == ((0,), (1,), (2,))
-    assert found.above.tolist() == [0, 1, 2]
-    assert found.main == 0  # of equally large ones the best
-    ring = chain + np.array([[0.0, 0, 0], [0, 0, 0], [1, 0, 0]])
-    assert find(ring).members == ((0, 1, 2),)
-    islands = np.kron(np.eye(2), [[0, 1], [1, 0]])
-    found = find(islands)
-    assert found.members == ((0, 1), (2, 3))
-    assert np.isnan(found.above).all()
-    assert found.main is None
-    bigger = np.zeros((5, 5))
-    bigger[:4, :4] = islands
-    bigger[3, 4] = bigger[4, 2] = 1
-    assert find(bigger).main == 1  # the only one with three
-    fork = np.array([[0.0, 1, 1], [0, 0, 0], [0, 0, 0]])
-    assert find(fork).above.tolist() == pytest.approx([0, np.nan, np.nan], nan_ok=True)
-    assert find(np.zeros((0, 0))).members == ()
-    assert find(np.zeros((1, 1))).main == 0
-
-
-def test_ties_connect_where_a_model_explains_them():
-    wins = np.array([[0.0, 3, 2], [1, 0, 0], [0, 0, 0]])
-    ties = np.array([[0.0, 0, 1], [0, 0, 0], [1, 0, 0]])
-    assert find(wins, ties).members == ((0, 1, 2),)
-    assert find(wins).members == ((0, 1), (2,))
-
-
 def feasible(wins, ties):
     """Search for levels with wins of at least one level and ties of at most one, by brute force.
 
