@@ -168,6 +168,7 @@ def test_changes_between_revisions(load):
     ]
 
 
+@pytest.mark.thorough
 def test_a_run_writes_both_files(load, tmp_path, capsys):
     bench = load("bench")
     bench.main(["--small", "--quick", "--only", "load", "--out", str(tmp_path / "out")])
@@ -177,6 +178,7 @@ def test_a_run_writes_both_files(load, tmp_path, capsys):
     assert (tmp_path / "out" / "table.md").read_text().startswith("| work | peer |")
 
 
+@pytest.mark.thorough
 def test_against_another_revision(load, tmp_path, monkeypatch, capsys):
     bench = load("bench")
     tree = tmp_path / "repository"

@@ -67,6 +67,7 @@ def test_three_ratings_of_each_output(shared):
     assert mine == pytest.approx(segments, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_who_found_the_planted_errors(shared, capsys):
     path = shared / "mqm-sxs23" / "ende.tsv.gz"
     with gzip.open(path, "rt", newline="") as stream:

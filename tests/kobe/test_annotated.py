@@ -481,6 +481,7 @@ def test_linkers_that_misbehave(own_linker, name, words, tmp_path: Path, capsys)
     assert error.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_the_sample_of_the_authors(shared: Path, tmp_path: Path, capsys) -> None:
     """From annotations by two commands to the correlation that their script prints."""
     folder = shared / "wmt19-metrics"

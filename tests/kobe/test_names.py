@@ -100,6 +100,7 @@ def test_marks_belong_to_words(text: str, lang: str, words: list[str]):
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_names_of_the_base_are_found_in_their_languages(embedded: DictionaryLinker):
     """Scripts with marks, without blanks, with particles, prefixes and apostrophes."""
     langs = "am ar as bn bo cs de dz el fi gu he hi hu hy ja ka km kn ko lo ml mr my ne or pa ru sa"

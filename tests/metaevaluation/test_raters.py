@@ -133,6 +133,7 @@ def coverage(runs):
     return held / runs
 
 
+@pytest.mark.thorough
 def test_intervals_hold_what_many_raters_would_give():
     assert coverage(60) > 0.68
 
@@ -165,6 +166,7 @@ def rejections(runs, unit):
     return low / runs
 
 
+@pytest.mark.thorough
 def test_human_p_values_by_rater_keep_their_level():
     """By segment, raters who bend systems each their own way are taken for a difference."""
     assert rejections(150, "segment") > 0.2

@@ -165,8 +165,8 @@ def fewer() -> Iterator[None]:
     study = simulate(rng=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(peyrard2021, "simulate", lambda **_: study)
-        patch.setattr(peyrard2021, "DRAWS", 50)
-        patch.setattr(peyrard2021, "TEST_DRAWS", 120)
+        patch.setattr(peyrard2021, "DRAWS", 20)
+        patch.setattr(peyrard2021, "TEST_DRAWS", 60)
         yield
 
 
@@ -201,6 +201,7 @@ def test_all_figures_of_the_authors_code(paper):
     assert {row.verdict for row in found} == {"equal"}
 
 
+@pytest.mark.thorough
 def test_tables_without_the_last_digits_say_so(shared, tmp_path, fewer):
     """In the tables that are cut to 8 and 15 digits, ties are decided by what is not there."""
     (tmp_path / "bt-eval").symlink_to(shared / "bt-eval")
@@ -280,6 +281,7 @@ def test_figure_6(paper):
     assert [row.what[-8:] for row in tac if row.note] == ["wilcoxon"]
 
 
+@pytest.mark.thorough
 def test_identical_systems_count_as_not_different(sets):
     """35,475 of 56,719 pairs of TAC by Wilcoxon's test; 52 pairs are of identical systems."""
     pairs = found = identical = 0
@@ -385,6 +387,7 @@ def test_without_data_nothing_is_skipped_in_silence(tmp_path, capsys, paper):
             assert row["note"]
 
 
+@pytest.mark.thorough
 def test_the_command_finds_the_data_and_gives_the_same_bytes(
     shared, paper, capsys, monkeypatch, tmp_path
 ):

@@ -17,6 +17,9 @@ from make_base.tables import table
 from steelyard.core.errors import InputError
 from steelyard.kobe.base.codec import Flag, Name
 
+# Dictionaries of thirty languages are loaded for the first of them.
+pytestmark = pytest.mark.thorough
+
 # -- names of people, organisations, products and works
 
 
