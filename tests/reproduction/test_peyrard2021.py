@@ -165,8 +165,8 @@ def fewer() -> Iterator[None]:
     study = simulate(rng=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(peyrard2021, "simulate", lambda **_: study)
-        patch.setattr(peyrard2021, "DRAWS", 20)
-        patch.setattr(peyrard2021, "TEST_DRAWS", 60)
+        patch.setattr(peyrard2021, "DRAWS", 50)
+        patch.setattr(peyrard2021, "TEST_DRAWS", 120)
         yield
 
 
