@@ -54,11 +54,11 @@ def test_what_stands_for_nothing_is_an_error_that_names_the_known(asked):
 @given(st.lists(st.text("ab-*", min_size=1, max_size=3), unique=True, min_size=1, max_size=6),
        st.text("ab-*?", min_size=1, max_size=3))  # fmt: skip
 def test_matching_is_what_shells_do(names, asked):
-    found = matching(asked, names)
+    result = matching(asked, names)
     if asked in names:
-        assert found == [asked]
+        assert result == [asked]
     elif "*" in asked or "?" in asked:
-        assert found == sorted(name for name in names if fnmatchcase(name, asked))
+        assert result == sorted(name for name in names if fnmatchcase(name, asked))
 
 
 @pytest.mark.parametrize(

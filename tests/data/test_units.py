@@ -122,12 +122,12 @@ def naive(rows) -> dict[tuple[int, int], frozenset[int]]:
 
 @given(RATED)
 def test_groups_are_unions_of_teams(rows):
-    found = rater_groups(rated(rows), [*"0123"], [*"0123"])
+    result = rater_groups(rated(rows), [*"0123"], [*"0123"])
     expected = naive(rows)
-    assert (found >= 0).sum() == len(expected)
+    assert (result >= 0).sum() == len(expected)
     for one, people in expected.items():
         for other, others in expected.items():
-            assert (found[one] == found[other]) == (people == others)
+            assert (result[one] == result[other]) == (people == others)
 
 
 def test_what_does_not_count():

@@ -30,9 +30,9 @@ def facts(values):
 
 @given(matrices, st.floats(0, 1))
 def test_quantile_and_median_against_numpy(values, q):
-    for row, found in zip(values, quantile(values, q)[:, 0], strict=True):
+    for row, result in zip(values, quantile(values, q)[:, 0], strict=True):
         known = row[~np.isnan(row)]
-        assert found == pytest.approx(np.quantile(known, q) if known.size else NAN, nan_ok=True)
+        assert result == pytest.approx(np.quantile(known, q) if known.size else NAN, nan_ok=True)
     known = values[~np.isnan(values)]
     assert median(values) == pytest.approx(np.median(known) if known.size else NAN, nan_ok=True)
 

@@ -26,19 +26,19 @@ def by_hand(means: np.ndarray, form: str) -> list[float]:
 @pytest.mark.parametrize("form", ["wmt25", "wmt24"])
 def test_the_formula(form, metrics, systems, seed):
     means = np.random.default_rng(seed).normal(size=(metrics, systems)) * 10
-    found = autorank(means, form)
-    np.testing.assert_allclose(found.ranks, by_hand(means, form), atol=1e-9)
-    assert found.scaled.shape == means.shape
+    result = autorank(means, form)
+    np.testing.assert_allclose(result.ranks, by_hand(means, form), atol=1e-9)
+    assert result.scaled.shape == means.shape
     if form == "wmt25":
-        assert (found.ranks.min(), found.ranks.max()) == pytest.approx((1, systems))
+        assert (result.ranks.min(), result.ranks.max()) == pytest.approx((1, systems))
 
 
 def test_a_system_that_lacks_a_metric_takes_no_part():
     means = np.array([[5.0, 4, 3, 100], [1.0, 2, 9, NAN]])
     for form in ("wmt25", "wmt24"):
-        found = autorank(means, form)
-        assert np.isnan(found.ranks[3])
-        assert found.ranks[:3].tolist() == autorank(means[:, :3], form).ranks.tolist()
+        result = autorank(means, form)
+        assert np.isnan(result.ranks[3])
+        assert result.ranks[:3].tolist() == autorank(means[:, :3], form).ranks.tolist()
 
 
 @pytest.mark.parametrize("form", ["wmt25", "wmt24"])
@@ -55,12 +55,12 @@ def test_resamples_are_autoranks_of_resampled_segments(seed, blocked):
     scores = rng.normal(size=(2, 4, 30))
     scores[0, 1, 3] = NAN
     blocks = np.repeat(np.arange(10), 3) if blocked else None
-    found = bootstrap_autorank(
+    result = bootstrap_autorank(
         scores, n_resamples=5, rng=np.random.default_rng(seed), blocks=blocks
     )
     n = 10 if blocked else 30
     drawn = np.random.default_rng(seed).integers(0, n, size=(5, n))
-    for row, own in zip(found, drawn, strict=True):
+    for row, own in zip(result, drawn, strict=True):
         at = (own[:, None] * 3 + np.arange(3)).ravel() if blocked else own
         np.testing.assert_allclose(row, by_hand(np.nanmean(scores[:, :, at], axis=2), "wmt25"))
 
@@ -91,6 +91,6 @@ def test_the_table_of_wmt24(shared, pair):
         return np.array([float(row[name]) for row in table])
 
     costs = np.stack([column("metricx"), column("cometkiwi")])  # both: less is better here
-    found = autorank(-costs, "wmt24", worst=len(table) + 1)
-    np.testing.assert_allclose(found.scaled, [column("rank_metricx"), column("rank_cometkiwi")])
-    np.testing.assert_allclose(found.ranks, column("AutoRank"), atol=1e-9)
+    result = autorank(-costs, "wmt24", worst=len(table) + 1)
+    np.testing.assert_allclose(result.scaled, [column("rank_metricx"), column("rank_cometkiwi")])
+    np.testing.assert_allclose(result.ranks, column("AutoRank"), atol=1e-9)

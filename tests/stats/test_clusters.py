@@ -37,9 +37,9 @@ def wmt22(request, shared):
 def test_wmt22_ranking(wmt22):
     p, systems = wmt22
     assert clusters.wins(p).tolist() == [int(row["wins"]) for row in systems]
-    found = clusters.wmt_clusters(p)
-    assert found == [(int(row["rank_from"]), int(row["rank_to"])) for row in systems]
-    ends = [last == place for place, (_, last) in enumerate(found, 1)]
+    result = clusters.wmt_clusters(p)
+    assert result == [(int(row["rank_from"]), int(row["rank_to"])) for row in systems]
+    ends = [last == place for place, (_, last) in enumerate(result, 1)]
     assert ends == [row["end_of_cluster"] == "True" for row in systems]
 
 
@@ -51,16 +51,16 @@ def significant(p, i, j, alpha=ALPHA):
 
 
 def naive_greedy(p):
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     current: list[int] = []
     for i in range(len(p)):
         if any(p[x, i] <= ALPHA for x in current):
             current = []
         if not current:
-            found.append([])
+            result.append([])
         current.append(i)
-        found[-1].append(i)
-    return [rank for rank, members in enumerate(found, 1) for _ in members]
+        result[-1].append(i)
+    return [rank for rank, members in enumerate(result, 1) for _ in members]
 
 
 def naive_never_split(p):
@@ -126,12 +126,12 @@ def naive_wins(p):
 
 
 def naive_wmt(p):
-    n, won, start, found = len(p), naive_wins(p), 1, []
+    n, won, start, result = len(p), naive_wins(p), 1, []
     for k in range(1, n + 1):
         if won[k - 1] == n - k or k == n:
-            found += [(start, k)] * (k - start + 1)
+            result += [(start, k)] * (k - start + 1)
             start = k + 1
-    return found
+    return result
 
 
 def naive_ranges(p):
@@ -171,11 +171,11 @@ def test_walked_ranges_stop_at_the_first_significant_neighbour(n, seed):
         while last < n - 1 and not p[i, last + 1] < 0.05:
             last += 1
         expected.append((first + 1, last + 1))
-    found = clusters.walked_ranges(p)
-    assert found == expected
+    result = clusters.walked_ranges(p)
+    assert result == expected
     lines = [
         k for k in range(1, n)
-        if all(end <= k for _, end in found[:k]) and all(start > k for start, _ in found[k:])
+        if all(end <= k for _, end in result[:k]) and all(start > k for start, _ in result[k:])
     ]  # fmt: skip
-    cut = clusters.range_clusters(found)
+    cut = clusters.range_clusters(result)
     assert cut.tolist() == [1 + sum(k <= i for k in lines) for i in range(n)]

@@ -196,7 +196,7 @@ def test_golden_table(grouping):
     at_least_1 = count_pairs(human, metric, threshold=1)
     near = count_pairs(human, metric, epsilon=0.1)
     all_ties_wrong = TieMatrix(metric_tie=-1, human_tie=-1, both_tie=-1)
-    found = {
+    result = {
         "pearson": np.nanmean(pearson(human, metric)),
         "spearman": np.nanmean(spearman(human, metric)),
         "tau-b": np.nanmean(kendall_b(counts)),
@@ -210,5 +210,5 @@ def test_golden_table(grouping):
         "calibrated tau-eq": calibrate(human, metric, KENDALL["tau-eq"]).value,
         "pdp": pdp(human, metric),
     }
-    assert found == pytest.approx(GOLDEN[grouping], abs=5e-7)
+    assert result == pytest.approx(GOLDEN[grouping], abs=5e-7)
     assert calibrate(human, metric).epsilon == pytest.approx(0.1)

@@ -104,7 +104,7 @@ def test_the_fit_is_the_best_of_all_scales(seed, intercept):
     n = rng.integers(1, 9, 12).astype(float)
     h = rng.binomial(n.astype(int), ndtr(rng.random() * np.log1p(x))).astype(float)
     curve = fit_smooth(x, n[None], h[None], intercept=intercept)
-    found, middle = likelihood(curve, x, n, h)
+    result, middle = likelihood(curve, x, n, h)
 
     def lost(t, s, fade):
         return -likelihood(smooth(t[0], s, t[1] if intercept else 0.0, fade), x, n, h)[0]
@@ -116,7 +116,7 @@ def test_the_fit_is_the_best_of_all_scales(seed, intercept):
                   options={"xatol": 1e-7, "fatol": 1e-9, "maxiter": 2000}).fun
         for s, fade in shapes
     )  # fmt: skip
-    assert found >= best - 2e-3  # the likelihood is flat towards a step
+    assert result >= best - 2e-3  # the likelihood is flat towards a step
     assert (curve.c == 0).all() if not intercept else (curve.fade == 0).all()
 
 
@@ -224,7 +224,7 @@ def truth(x):
 def covered(sizes, by, trials, draws=200):
     """Share of sets whose 95 % band holds the truth at four differences."""
     rng, x = np.random.default_rng(1), np.array([0.3, 1.0, 2.0, 3.0])
-    found = np.zeros(4)
+    result = np.zeros(4)
     for _ in range(trials):
         sets, first, second, metric, human = simulated(rng, sizes)
         cells, y = Cells.of(np.abs(metric)), agreements(metric, human)
@@ -232,22 +232,20 @@ def covered(sizes, by, trials, draws=200):
         units = np.bincount(sets) if by == "sets" else np.ones(sum(sizes))
         low, high = interval(fit_smooth(cells.x, *cells.sums(drawn, y)).at(x),
                              expanded_level(0.95, units))  # fmt: skip
-        found += (low <= truth(x)) & (truth(x) <= high)
-    return found / trials
+        result += (low <= truth(x)) & (truth(x) <= high)
+    return result / trials
 
 
 @pytest.mark.parametrize(
-    ("sizes", "by"), [([12], "systems"), ([8] * 5, "systems"), ([4] * 30, "sets")]
+    ("sizes", "by", "least", "trials"),
+    [
+        ([12], "systems", 0.75, 25),
+        ([4] * 30, "sets", 0.75, 25),
+        pytest.param([8], "systems", 0.9, 500, marks=pytest.mark.thorough),
+        pytest.param([24], "systems", 0.87, 500, marks=pytest.mark.thorough),
+        pytest.param([8] * 5, "systems", 0.92, 500, marks=pytest.mark.thorough),
+        pytest.param([3] * 100, "sets", 0.82, 500, marks=pytest.mark.thorough),
+    ],
 )
-def test_the_band_covers(sizes, by):
-    assert (covered(sizes, by, 25, draws=100) >= 0.75).all()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("sizes", "by", "least"),
-    [([8], "systems", 0.9), ([24], "systems", 0.87), ([8] * 5, "systems", 0.92),
-     ([4] * 30, "sets", 0.88), ([3] * 100, "sets", 0.82)],
-)  # fmt: skip
-def test_the_band_covers_in_many_sets(sizes, by, least):
-    assert (covered(sizes, by, 500) >= least).all()
+def test_the_band_covers(sizes, by, least, trials):
+    assert (covered(sizes, by, trials, draws=100 if trials < 500 else 200) >= least).all()

@@ -35,9 +35,9 @@ def naive(values, cutoff=2.5):
 
 @given(scores, st.sampled_from([0.5, 2.5, 3.0]))
 def test_against_the_formula(values, cutoff):
-    found, expected = robust_deviations(values, cutoff), naive(values, cutoff)
-    assert (found.undefined is None) == (expected is not None)
-    assert found.flags.tolist() == (expected or [False] * len(values))
+    result, expected = robust_deviations(values, cutoff), naive(values, cutoff)
+    assert (result.undefined is None) == (expected is not None)
+    assert result.flags.tolist() == (expected or [False] * len(values))
 
 
 @given(scores, st.floats(0.1, 10), st.floats(-5, 5), st.randoms())
@@ -66,10 +66,10 @@ def test_scale_origin_and_order_do_not_matter(values, factor, shift, rng):
     ],
 )
 def test_undefined_has_a_reason(values, why):
-    found = robust_deviations(values)
-    assert found.undefined == why
-    assert np.isnan(found.deviations).all()
-    assert not found.flags.any()
+    result = robust_deviations(values)
+    assert result.undefined == why
+    assert np.isnan(result.deviations).all()
+    assert not result.flags.any()
     assert LEAST == 5
 
 
@@ -115,10 +115,10 @@ def test_official_outliers_of_wmt20(wmt20):
     differ = {}
     for name, systems in tables.items():
         flags = robust_deviations([float(row["human_z"]) for row in systems]).flags
-        found = {row["system"] for row, out in zip(systems, flags, strict=True) if out}
+        result = {row["system"] for row, out in zip(systems, flags, strict=True) if out}
         wanted = official[systems[0]["lp"]]
-        if found != wanted:
-            differ[name] = {f"+{s}" for s in found - wanted} | {f"-{s}" for s in wanted - found}
+        if result != wanted:
+            differ[name] = {f"+{s}" for s in result - wanted} | {f"-{s}" for s in wanted - result}
     assert len(tables) == 19
     assert differ == UNLIKE
 

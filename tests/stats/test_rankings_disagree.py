@@ -25,19 +25,19 @@ HOLES = arrays(np.float64, (4, 6), elements=st.sampled_from([NAN, 0.0, 1.0, 2.0,
 
 @given(first=FULL, second=FULL)
 def test_order_is_rescaled_tau_b(first, second):
-    found = order_disagreement(first, second)
+    result = order_disagreement(first, second)
     for k in range(4):
         if np.ptp(first[k]) == 0 or np.ptp(second[k]) == 0:
-            assert np.isnan(found[k])
+            assert np.isnan(result[k])
         else:
             tau = reference.kendalltau(first[k], second[k]).statistic
-            assert found[k] == pytest.approx(1 - (tau + 1) / 2, abs=1e-12)
+            assert result[k] == pytest.approx(1 - (tau + 1) / 2, abs=1e-12)
 
 
 @given(scores=HOLES, n=st.integers(1, 4))
 def test_top_by_counting_who_is_above(scores, n):
-    found = top_systems(scores, n)
-    for row, own in zip(scores, found, strict=True):
+    result = top_systems(scores, n)
+    for row, own in zip(scores, result, strict=True):
         for i in range(6):
             above = sum(other > row[i] for other in row)
             assert own[i] == (not np.isnan(row[i]) and above < n)
@@ -46,10 +46,10 @@ def test_top_by_counting_who_is_above(scores, n):
 @given(first=HOLES, second=HOLES)
 def test_sets(first, second):
     one, two = top_systems(first, 2), top_systems(second, 2)
-    for k, found in enumerate(sets_differ(one, two)):
+    for k, result in enumerate(sets_differ(one, two)):
         a, b = (set(np.flatnonzero(top[k])) for top in (one, two))
         expected = NAN if not a or not b else float(a != b)
-        assert found == pytest.approx(expected, nan_ok=True)
+        assert result == pytest.approx(expected, nan_ok=True)
 
 
 def test_rounding_makes_no_order():
@@ -60,12 +60,12 @@ def test_rounding_makes_no_order():
 
 
 @given(arrays(np.bool_, (3, 12)))
-def test_joint_shares_by_counting(found):
-    shares = joint_shares(found)
+def test_joint_shares_by_counting(result):
+    shares = joint_shares(result)
     for i, j in itertools.product(range(3), repeat=2):
         if i == j:
-            assert shares[i, i] == pytest.approx(found[i].mean())
-        elif not found[i].any():
+            assert shares[i, i] == pytest.approx(result[i].mean())
+        elif not result[i].any():
             assert np.isnan(shares[i, j])
         else:
-            assert shares[i, j] == pytest.approx(found[j][found[i]].mean())
+            assert shares[i, j] == pytest.approx(result[j][result[i]].mean())

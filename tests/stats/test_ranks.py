@@ -41,10 +41,10 @@ def naive(row):
 
 @given(rows)
 def test_against_joining_what_is_close(x):
-    found = ranks(x)
+    result = ranks(x)
     expected = [naive(row) for row in np.atleast_2d(x)]
     np.testing.assert_array_equal(
-        np.atleast_2d(found), np.reshape(expected, np.atleast_2d(x).shape)
+        np.atleast_2d(result), np.reshape(expected, np.atleast_2d(x).shape)
     )
 
 
@@ -100,11 +100,11 @@ def as_set(rows, name="m", **kinds):
 @pytest.mark.parametrize("by", ["mean", "median", "bt"])
 def test_a_comparison_ranks_and_resamples_alike(by):
     # Bradley-Terry takes every difference for a win: there, the two differ by the tolerance.
-    found = sy.compare(as_set(almost_equal()), by=by, tolerance=1e-9, n_bootstrap=200)
-    own = found.to_dict()["aggregations"][by]
+    result = sy.compare(as_set(almost_equal()), by=by, tolerance=1e-9, n_bootstrap=200)
+    own = result.to_dict()["aggregations"][by]
     assert (own["ranks"]["A"], own["ranks"]["B"]) == (1, 1)
     assert own["rank_ci"]["A"] == own["rank_ci"]["B"] == [1, 1]
-    shares = found.aggregations[by].rank_shares
+    shares = result.aggregations[by].rank_shares
     assert shares is not None
     assert shares[0].tolist() == shares[1].tolist()
 
@@ -136,8 +136,8 @@ def human_and_metrics():
 
 @pytest.mark.parametrize("by", ["spa", "pa", "pearson", "acc-eq", "kendall-b"])
 def test_metrics_that_are_equal_share_places(by):
-    found = meta_evaluate(human_and_metrics(), "mqm", by=by, intervals="segment", n_bootstrap=100)
-    place = {r.metric: r.rank_ci for r in found.results}
+    result = meta_evaluate(human_and_metrics(), "mqm", by=by, intervals="segment", n_bootstrap=100)
+    place = {r.metric: r.rank_ci for r in result.results}
     assert place["a"] == place["b"]
     # Rounding does not put b before a.
-    assert [r.metric for r in found.results][:2] == ["a", "b"]
+    assert [r.metric for r in result.results][:2] == ["a", "b"]

@@ -40,11 +40,11 @@ def evaluation(values: Any, names: Any = NAMES) -> sy.EvalSet:
 def ranking(by: str, values: Any, names: Any = NAMES) -> dict[str, tuple[float, float]]:
     """Score and rank of each system."""
     made = {"elo": sy.elo(orders=100), "trueskill": sy.trueskill(orders=100)}
-    found = sy.compare(evaluation(values, names), by=made.get(by, by), tests="t", intervals=None)
-    own = found.aggregations[by]
+    ours = sy.compare(evaluation(values, names), by=made.get(by, by), tests="t", intervals=None)
+    own = ours.aggregations[by]
     return {
         name: (float(score), float(rank))
-        for name, score, rank in zip(found.systems, own.scores, own.ranks, strict=True)
+        for name, score, rank in zip(ours.systems, own.scores, own.ranks, strict=True)
     }
 
 
@@ -89,12 +89,12 @@ def test_what_rankings_do_not_depend_on(by):
 def pvalues(test: str, values: Any, names: Any = NAMES, **options: Any) -> dict[str, float]:
     """p-values of all pairs, by name."""
     n = 1000 if test == "bootstrap" else 10
-    found = sy.compare(evaluation(values, names), by="mean", tests=[test], n_bootstrap=n, **options)
-    p = found.tests[test].p
+    ours = sy.compare(evaluation(values, names), by="mean", tests=[test], n_bootstrap=n, **options)
+    p = ours.tests[test].p
     return {
         a + b: float(p[i, j])
-        for i, a in enumerate(found.systems)
-        for j, b in enumerate(found.systems)
+        for i, a in enumerate(ours.systems)
+        for j, b in enumerate(ours.systems)
         if i != j
     }
 
@@ -124,12 +124,12 @@ def test_what_tests_do_not_depend_on(test):
 
 @every_test
 def test_two_sided_tests_treat_both_sides_alike(test):
-    found = pvalues(test, scores_of(test))
-    assert all(0 <= p <= 1 for p in found.values())
-    assert found == {pair[::-1]: p for pair, p in found.items()}
+    ours = pvalues(test, scores_of(test))
+    assert all(0 <= p <= 1 for p in ours.values())
+    assert ours == {pair[::-1]: p for pair, p in ours.items()}
     if test not in ("mood", "median"):  # what is at the median counts as not above it
         turned = pvalues(test, 1 - BINARY if TESTS[test].binary else -SCORES)
-        assert turned == pytest.approx(found, abs=slack(test))
+        assert turned == pytest.approx(ours, abs=slack(test))
 
 
 @every_test

@@ -29,13 +29,13 @@ def test_thresholds_against_loops(values, share):
     counts = SizeCounts.of(gap, np.zeros(len(gap), dtype=int), 1)
     one = np.ones((1, 1))
     sizes = np.abs(gap)
-    found = counts.thresholds(one, share)[0]
-    assert found == pytest.approx(naive_threshold(sizes.tolist(), share), nan_ok=True)
+    result = counts.thresholds(one, share)[0]
+    assert result == pytest.approx(naive_threshold(sizes.tolist(), share), nan_ok=True)
     for t in (0.0, 1.0, 4.0):
         expected = ((sizes >= t) & (sizes > 0)).mean()
         assert counts.at_least(one, t)[0] == pytest.approx(expected)
-    if not np.isnan(found):
-        assert counts.at_least(one, float(found))[0] <= share + 1e-9
+    if not np.isnan(result):
+        assert counts.at_least(one, float(result))[0] <= share + 1e-9
 
 
 @given(st.integers(0, 10_000))
@@ -66,6 +66,6 @@ def test_thresholds_of_a_resample_are_sizes_that_it_has(seed, share):
     gap = rng.integers(-4, 5, 8).astype(float)
     drawn = rng.multinomial(8, np.full(8, 1 / 8))
     counts = SizeCounts.of(gap, np.arange(8), 8)
-    found = counts.thresholds(drawn[None].astype(float), share).item()
+    result = counts.thresholds(drawn[None].astype(float), share).item()
     expected = naive_threshold(np.repeat(np.abs(gap), drawn), share)
-    assert found == pytest.approx(expected, nan_ok=True)
+    assert result == pytest.approx(expected, nan_ok=True)

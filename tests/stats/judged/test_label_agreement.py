@@ -113,22 +113,22 @@ def test_errors_are_those_of_leaving_out_units() -> None:
     ac1, alpha = (partial(pooled_agreement, coefficient=name) for name in ("ac1", "alpha"))
     coefficients: tuple[Callable[..., Estimate], ...] = (kappa, ac1, alpha)
     for coefficient in coefficients:
-        found = coefficient(a, b, 3, unit=prompt).se
+        result = coefficient(a, b, 3, unit=prompt).se
         left = [coefficient(a[prompt != g], b[prompt != g], 3).value for g in range(60)]
         jackknife = math.sqrt(59 / 60 * ((np.array(left) - np.mean(left)) ** 2).sum())
-        assert found == pytest.approx(jackknife, rel=0.03)
-        assert found > coefficient(a, b, 3).se
+        assert result == pytest.approx(jackknife, rel=0.03)
+        assert result > coefficient(a, b, 3).se
 
 
 def test_one_category_is_undefined_and_said() -> None:
     same = np.ones(5, dtype=int)
-    found = label_agreement(same, same, 3, ordered=True)
-    assert found.accuracy.value == 1
-    assert not found.kappa.known
-    assert "one category" in found.kappa.why
-    assert not found.alpha.known
-    assert found.ac1.value == 1
-    assert found.majority == 1
+    result = label_agreement(same, same, 3, ordered=True)
+    assert result.accuracy.value == 1
+    assert not result.kappa.known
+    assert "one category" in result.kappa.why
+    assert not result.alpha.known
+    assert result.ac1.value == 1
+    assert result.majority == 1
 
 
 def test_what_is_not_understood_is_wrong_or_left_out() -> None:
@@ -162,10 +162,10 @@ def test_numbers() -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=200)
     y = x + rng.normal(size=200)
-    found = correlation(x, y)
-    assert found.value == pytest.approx(np.corrcoef(x, y)[0, 1])
+    result = correlation(x, y)
+    assert result.value == pytest.approx(np.corrcoef(x, y)[0, 1])
     left = [np.corrcoef(np.delete(x, i), np.delete(y, i))[0, 1] for i in range(200)]
-    assert found.se == pytest.approx(
+    assert result.se == pytest.approx(
         math.sqrt(199 / 200 * ((left - np.mean(left)) ** 2).sum()), rel=0.05
     )
     assert not correlation(np.ones(9), y[:9]).known
@@ -185,9 +185,9 @@ def test_coverage_of_kappa_and_accuracy() -> None:
     hits = np.zeros(2)
     for _ in range(500):
         cells = rng.choice(4, 80, p=p.ravel())
-        found = label_agreement(cells // 2, cells % 2, 2)
-        hits += [found.kappa.low <= truth <= found.kappa.high,
-                 found.accuracy.low <= 0.75 <= found.accuracy.high]  # fmt: skip
+        result = label_agreement(cells // 2, cells % 2, 2)
+        hits += [result.kappa.low <= truth <= result.kappa.high,
+                 result.accuracy.low <= 0.75 <= result.accuracy.high]  # fmt: skip
     assert (hits / 500 > 0.92).all()
     assert (hits / 500 < 0.98).all()
 
@@ -205,8 +205,8 @@ def test_pandalm(shared: Path) -> None:
         ((2, 3), 0.861661, 0.014557, 0.883298),
     ):
         a, b = (labels(f"annotator{k}") for k in pair)
-        found = label_agreement(a, b, 3)
-        ours = (found.kappa.value, found.kappa.se, found.ac1.value)
+        result = label_agreement(a, b, 3)
+        ours = (result.kappa.value, result.kappa.se, result.ac1.value)
         assert ours == pytest.approx((value, se, ac1), abs=6e-7)
     first = pooled_agreement(labels("annotator1"), labels("annotator2"), 3, "ac1")
     assert first.se == pytest.approx(0.012714, abs=6e-7)
@@ -214,15 +214,21 @@ def test_pandalm(shared: Path) -> None:
         ("pandalm-7b", 0.6677, (0.435355, 0.024055, 0.529109, 0.021796, 0.435567)),
         ("gpt-3.5-turbo", 0.7156, (0.492865, 0.023749, 0.605150, 0.020775, 0.491943)),
     ):
-        found = label_agreement(people, labels(judge), 3, unparsed="drop")
-        assert found.accuracy.value == pytest.approx(accuracy, abs=5e-5)
-        five = (found.kappa.value, found.kappa.se, found.ac1.value, found.ac1.se, found.alpha.value)
+        result = label_agreement(people, labels(judge), 3, unparsed="drop")
+        assert result.accuracy.value == pytest.approx(accuracy, abs=5e-5)
+        five = (
+            result.kappa.value,
+            result.kappa.se,
+            result.ac1.value,
+            result.ac1.se,
+            result.alpha.value,
+        )
         assert five == pytest.approx(numbers, abs=6e-7)
     counts = label_agreement(people, labels("pandalm-7b"), 3).counts
     order = [2, 0, 1]  # left, right, tie
     wanted = [[298, 84, 40], [100, 337, 35], [35, 38, 32]]
     assert counts[np.ix_(order, order)].tolist() == wanted
-    assert found.unparsed == 25
+    assert result.unparsed == 25
 
 
 def test_weighted_kappa_of_summeval(shared: Path) -> None:
@@ -244,18 +250,18 @@ def test_weighted_kappa_of_summeval(shared: Path) -> None:
         ("linear", 0.219120198693, 0.005847543349),
         ("quadratic", 0.366784405414, 0.007845255468),
     ):
-        found = kappa(a, b, 5, weights=weights)
-        assert (found.value, found.se) == pytest.approx((value, se), abs=1e-11)
+        result = kappa(a, b, 5, weights=weights)
+        assert (result.value, result.se) == pytest.approx((value, se), abs=1e-11)
 
 
 @pytest.mark.parametrize("n", [4, 30, 400])
 def test_agreement_on_all_rows_is_no_certainty(n):
     """Wilson's interval of all in n, carried over: a gate must not open on two labels."""
     labels = np.tile([0, 1], n // 2)
-    found = label_agreement(labels, labels, 2)
+    result = label_agreement(labels, labels, 2)
     share = wilson(n, n).low
-    assert found.accuracy.low == pytest.approx(share)
-    for own in (found.kappa, found.ac1, found.alpha):
+    assert result.accuracy.low == pytest.approx(share)
+    for own in (result.kappa, result.ac1, result.alpha):
         assert (own.value, own.high) == (1, 1)
         assert own.low == pytest.approx(1 - 2 * (1 - share))
     constant = label_agreement(labels, np.zeros(n, dtype=int), 2).kappa

@@ -113,9 +113,9 @@ def over_groups(name, groups):
         h, m = np.array(gaps).T if gaps else (np.zeros(0), np.zeros(0))
         size = np.sqrt((h * h).sum() * (m * m).sum())
         return (h * m).sum() / size if size else NAN
-    found = np.array([value(name, g) for g in groups])
-    found = found[~np.isnan(found)]
-    return found.mean() if len(found) else NAN
+    result = np.array([value(name, g) for g in groups])
+    result = result[~np.isnan(result)]
+    return result.mean() if len(result) else NAN
 
 
 def copied(counts):
@@ -133,8 +133,8 @@ def known(cells):
     return [c for c in cells if not np.isnan(c.human + c.metric)]
 
 
-def check(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+def check(result, expected):
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", LOCAL)
@@ -143,11 +143,11 @@ def test_system_scores_against_copies(name, n, seed, one_row):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (1 if one_row else 5, n))
     systems = bootstrap.draw_counts(5, n, rng)
-    found = STATISTICS[name].rows(human, metric, systems)
+    result = STATISTICS[name].rows(human, metric, systems)
     for b, counts in enumerate(systems):
         row = 0 if one_row else b
         cells = [Cell(i, 0, c, human[row, i], metric[row, i]) for i, c in copied(counts)]
-        check(found[b], value(name, known(cells)))
+        check(result[b], value(name, known(cells)))
 
 
 @pytest.mark.parametrize("name", sorted(STATISTICS))
@@ -157,14 +157,14 @@ def test_items_against_copies(name, n, s, seed, both):
     human, metric = scores(rng, (n, s))
     systems = bootstrap.draw_counts(4, n, rng)
     segments = bootstrap.draw_counts(4, s, rng) if both else None
-    found = STATISTICS[name].items(human, metric, systems, segments)
+    result = STATISTICS[name].items(human, metric, systems, segments)
     for b, counts in enumerate(systems):
         drawn = copied(np.ones(s) if segments is None else segments[b])
         groups = [
             known([Cell(i, t, c, human[i, t], metric[i, t]) for i, c in copied(counts)])
             for t, _ in drawn
         ]
-        check(found[b], over_groups(name, groups))
+        check(result[b], over_groups(name, groups))
 
 
 @pytest.mark.parametrize("by_system", [False, True])
@@ -205,9 +205,9 @@ def test_a_constant_part_far_from_the_rest_is_constant():
     """Sums of squares cancel to rounding, not to zero: that must not become a correlation."""
     human, metric = np.array([[0.1, 0.1, 0.1, 7.0]]), np.array([[0.3, 0.7, 0.2, 1e6]])
     segments = np.array([[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
-    found = STATISTICS["pearson"].cells(human, metric, by_system=False, segments=segments)
-    assert np.isnan(found[0])
-    assert found[1] == pytest.approx(1)
+    result = STATISTICS["pearson"].cells(human, metric, by_system=False, segments=segments)
+    assert np.isnan(result[0])
+    assert result[1] == pytest.approx(1)
 
 
 def test_means_that_differ_by_rounding_are_ties():

@@ -304,8 +304,8 @@ def test_domains_that_say_nothing():
     assert math.isnan(stouffer(np.array([0.01, NAN])))
     # Neither way: counted with z = 0. Undefined: not counted.
     z = -stats.norm.ppf(0.005)
-    found = directed_stouffer(np.array([0.01, 1.0]), np.array([1.0, 0.0]))
-    assert found == pytest.approx(stats.norm.sf(z / 2**0.5))
+    result = directed_stouffer(np.array([0.01, 1.0]), np.array([1.0, 0.0]))
+    assert result == pytest.approx(stats.norm.sf(z / 2**0.5))
     assert directed_stouffer(np.array([0.01, NAN]), np.array([1.0, NAN])) == pytest.approx(0.005)
     assert math.isnan(directed_stouffer(np.array([NAN]), np.array([NAN])))
 

@@ -27,12 +27,12 @@ def test_t_power_is_how_often_a_t_test_finds_it(effect, n):
 
 @pytest.mark.parametrize(("win", "n"), [(0.7, 40), (0.9, 7), (0.5, 3)])
 def test_sign_power_by_enumeration(win, n):
-    found = sum(
+    result = sum(
         reference.binom.pmf(k, n, win)
         for k in range(n + 1)
         if reference.binomtest(k, n, 0.5).pvalue <= 0.05
     )
-    assert sign_power(win, n) == pytest.approx(found, abs=1e-12)
+    assert sign_power(win, n) == pytest.approx(result, abs=1e-12)
 
 
 def test_needed_is_the_least():

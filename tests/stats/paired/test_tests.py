@@ -271,8 +271,8 @@ def test_satterthwaite_of_a_whole_matrix(diagonal, factors, inner):
     inner += np.swapaxes(inner, 1, 2).copy()
     whole = np.diag(diagonal[0]) + factors[0] @ inner[0] @ factors[0].T
     if (squares := (whole * whole).sum()) > 1e-3:
-        found = satterthwaite(diagonal, factors, inner)[0]
-        assert found == pytest.approx(np.trace(whole) ** 2 / squares, rel=1e-6, abs=1e-9)
+        result = satterthwaite(diagonal, factors, inner)[0]
+        assert result == pytest.approx(np.trace(whole) ** 2 / squares, rel=1e-6, abs=1e-9)
 
 
 @SIDES
@@ -296,8 +296,8 @@ def test_t_equals_scipy(alternative):
     scores = np.random.default_rng(0).normal(size=(3, 9))
     for i, j in itertools.permutations(range(3), 2):
         expected = reference.ttest_rel(scores[i], scores[j], alternative=alternative).pvalue
-        found = t_test(scores, alternative=alternative).p[i, j]
-        assert found == pytest.approx(expected, abs=1e-12)
+        result = t_test(scores, alternative=alternative).p[i, j]
+        assert result == pytest.approx(expected, abs=1e-12)
     with pytest.raises(UsageError, match="unknown alternative 'more'"):
         t_test(scores, alternative="more")
 
@@ -315,10 +315,10 @@ def test_codes_of_crossed_units_and_units_that_pairs_share():
     np.testing.assert_array_equal(both[:, None] == both, same)
     present = rng.random((4, 40)) < 0.2
     for units in (one, None):
-        found = paired.shared_units(present, units)
+        result = paired.shared_units(present, units)
         for i, j in itertools.product(range(4), repeat=2):
             codes = np.arange(40) if units is None else units
-            assert found[i, j] == len(set(codes[present[i] & present[j]].tolist()))
+            assert result[i, j] == len(set(codes[present[i] & present[j]].tolist()))
 
 
 # ---------------------------------------------------------------- by resamples

@@ -50,9 +50,9 @@ def test_exact_rank_sums_are_those_of_scipy():
     rng = np.random.default_rng(0)
     for n, m in ((20, 20), (3, 100), (100, 3), (1, 400)):
         x, y = rng.normal(0.3, 1, n), rng.normal(0, 1, m)
-        found = rank_sum_test([x, y])[0, 1]
+        result = rank_sum_test([x, y])[0, 1]
         expected = reference.mannwhitneyu(x, y, alternative="greater", method="exact").pvalue
-        assert found == pytest.approx(expected, abs=1e-12)
+        assert result == pytest.approx(expected, abs=1e-12)
 
 
 @given(large, large)
@@ -62,9 +62,9 @@ def test_rank_sum_against_scipy(a, b):
     if len({*a, *b}) == 1:
         assert p[0, 1] == p[1, 0] == 1
         return
-    for one, other, found in ((x, y, p[0, 1]), (y, x, p[1, 0])):
+    for one, other, result in ((x, y, p[0, 1]), (y, x, p[1, 0])):
         expected = reference.mannwhitneyu(one, other, alternative="greater", method="asymptotic")
-        assert found == pytest.approx(expected.pvalue, abs=1e-12)
+        assert result == pytest.approx(expected.pvalue, abs=1e-12)
 
 
 def columns(sample):
@@ -166,8 +166,8 @@ def test_means_are_the_formula(ways, samples):
 def test_the_same_segments_with_equal_units_are_the_paired_test():
     rng = np.random.default_rng(3)
     scores, blocks = rng.normal(size=(3, 60)), np.arange(60) // 6
-    found = unpaired_means_test(list(scores), [blocks] * 3)
-    np.testing.assert_allclose(found, t_test(scores, blocks, alternative="greater").p, atol=1e-12)
+    result = unpaired_means_test(list(scores), [blocks] * 3)
+    np.testing.assert_allclose(result, t_test(scores, blocks, alternative="greater").p, atol=1e-12)
 
 
 def test_degenerate_samples():
@@ -248,10 +248,10 @@ def test_cluster_means_are_the_formula(n_documents):
         documents = np.r_[np.arange(n_documents), rng.integers(0, n_documents, 50)]
         scores = rng.normal(size=(3, len(documents))) + rng.normal(size=(3, 1))
         scores[rng.random(scores.shape) < 0.5] = NAN
-        found = cluster_means_test(scores, documents)
+        result = cluster_means_test(scores, documents)
         for i, j in itertools.permutations(range(3), 2):
             expected = naive_cluster_p(scores[i], scores[j], documents)
-            assert found.p[i, j] == pytest.approx(expected, abs=1e-9)
+            assert result.p[i, j] == pytest.approx(expected, abs=1e-9)
             known = ~np.isnan(scores[[i, j]])
             assert share_few(scores)[i, j] == (2 * known.all(axis=0).sum() < 0.8 * known.sum())
     assert np.isnan(cluster_means_test(np.array([[1.0, NAN], [NAN, 2.0]])).p).all()

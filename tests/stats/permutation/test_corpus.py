@@ -111,8 +111,8 @@ def with_gaps(whole, absent):
 @given(counts, ABSENT, st.sampled_from(FORMULAS))
 def test_corpus_scores_add_up_what_is_known(whole, absent, formula):
     values = with_gaps(whole, absent)
-    found = CorpusStatistics(values, formula).corpus_scores()
-    np.testing.assert_allclose(found, naive_scores(values, formula), rtol=1e-12)
+    ours = CorpusStatistics(values, formula).corpus_scores()
+    np.testing.assert_allclose(ours, naive_scores(values, formula), rtol=1e-12)
 
 
 @given(counts, ABSENT, st.integers(0, 99))
@@ -167,9 +167,9 @@ def test_shapes_that_do_not_fit_are_refused(build):
 def test_pseudo_values_have_the_corpus_score_as_their_mean(whole, absent):
     values = with_gaps(whole, absent)
     stats = CorpusStatistics(values, Bent())
-    found = pseudo_values(stats)
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(values[:, :, 0]))
-    for row, score in zip(found, naive_scores(values, Bent()), strict=True):
+    ours = pseudo_values(stats)
+    np.testing.assert_array_equal(np.isnan(ours), np.isnan(values[:, :, 0]))
+    for row, score in zip(ours, naive_scores(values, Bent()), strict=True):
         if not np.isnan(score):
             assert np.nanmean(row) == pytest.approx(score, abs=1e-9)
 
@@ -177,7 +177,7 @@ def test_pseudo_values_have_the_corpus_score_as_their_mean(whole, absent):
 def test_pseudo_values_are_slopes_in_the_weight_of_a_segment():
     values = systems(2, 9, np.random.default_rng(1))
     values[1, 4] = NAN
-    found = pseudo_values(CorpusStatistics(values, Bent()))
+    ours = pseudo_values(CorpusStatistics(values, Bent()))
     for i, s in product(range(2), range(9)):
         known = ~np.isnan(values[i, :, 0])
         if not known[s]:
@@ -190,7 +190,7 @@ def test_pseudo_values_are_slopes_in_the_weight_of_a_segment():
             score.append(Bent()(weight[known] @ values[i][known]))
         middle = Bent()(values[i][known].sum(axis=0))
         slope = (score[0] - score[1]) / (2 * h)
-        assert found[i, s] == pytest.approx(middle + n * slope, abs=1e-6)
+        assert ours[i, s] == pytest.approx(middle + n * slope, abs=1e-6)
 
 
 # ---------------------------------------------------------------- swaps
@@ -212,9 +212,9 @@ def test_every_swap_is_counted(whole, absent, formula, tail, higher, codes):
     np.testing.assert_allclose(result.p, expected, atol=1e-12)
     assert (result.how, result.error) == ("enumeration", 0)
     blocks = np.array(codes[: values.shape[1]], dtype=np.int64)
-    found = corpus_pvalues(stats, tail=tail, blocks=blocks)
+    ours = corpus_pvalues(stats, tail=tail, blocks=blocks)
     expected = naive_pvalues(values, formula, tail, blocks=blocks, higher=higher)
-    np.testing.assert_allclose(found.p, expected, atol=1e-12)
+    np.testing.assert_allclose(ours.p, expected, atol=1e-12)
 
 
 def test_ten_thousand_swaps_are_good_to_half_a_percent():

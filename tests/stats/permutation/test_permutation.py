@@ -67,11 +67,11 @@ def test_exact_against_all_signs_on_lattices(whole, absent, scale, tail):
         ((truth / scale).astype(np.float32), None),
         (published, 1 / scale),
     ):
-        found = pairwise_pvalues(scores, tail=tail, step=step)
-        np.testing.assert_allclose(found.p, pvalues(truth, tail), atol=1e-9)
-        assert found.how == "lattice"
+        ours = pairwise_pvalues(scores, tail=tail, step=step)
+        np.testing.assert_allclose(ours.p, pvalues(truth, tail), atol=1e-9)
+        assert ours.how == "lattice"
     common = (~np.isnan(truth)).astype(int) @ (~np.isnan(truth)).astype(int).T
-    np.testing.assert_array_equal(found.n, common - np.diag(np.diag(common)))
+    np.testing.assert_array_equal(ours.n, common - np.diag(np.diag(common)))
 
 
 @given(
@@ -146,9 +146,9 @@ def test_lattice_against_convolution(n, top):
     gaps[3] = np.abs(gaps[3])  # the largest sum there is, far beyond the window
     gaps[4] = -gaps[3]
     gaps[5] += rng.integers(0, 2, n)
-    found = lattice_tails(gaps)
-    assert found is not None
-    above, at, error = found
+    ours = lattice_tails(gaps)
+    assert ours is not None
+    above, at, error = ours
     truth = np.array([convolved_tails(gap) for gap in gaps])
     assert error < 1e-11
     np.testing.assert_allclose(above, truth[:, 0], atol=1e-11)
@@ -159,11 +159,11 @@ def test_steps_of_a_pair_beyond_doubt_do_not_overflow():
     gaps = np.ones((2, 100))
     gaps[0] *= 2.0**40  # far beyond Z deviations
     gaps[1, ::2] = -1
-    found = lattice_tails(gaps)
-    assert found is not None
+    ours = lattice_tails(gaps)
+    assert ours is not None
     truth = convolved_tails(gaps[1])
-    np.testing.assert_allclose(found[0], [0, truth[0]], atol=1e-11)
-    np.testing.assert_allclose(found[1], [0, truth[1]], atol=1e-11)
+    np.testing.assert_allclose(ours[0], [0, truth[0]], atol=1e-11)
+    np.testing.assert_allclose(ours[1], [0, truth[1]], atol=1e-11)
 
 
 @given(st.lists(st.integers(-9, 9), max_size=11))
@@ -211,10 +211,10 @@ def test_the_error_is_a_bound_for_hard_differences(kind, n):
             tied = 0.0
         else:
             above, at, tied = tails[0][0], tails[1][0], tails[1][0] / 2
-    found = pairwise_pvalues(np.stack([x, np.zeros(n)]))
-    assert abs(found.p[0, 1] - above - at / 2) <= found.error + tied + 1e-11
+    ours = pairwise_pvalues(np.stack([x, np.zeros(n)]))
+    assert abs(ours.p[0, 1] - above - at / 2) <= ours.error + tied + 1e-11
     if n < 40 and not tied:
-        assert found.error <= 2 * SURE
+        assert ours.error <= 2 * SURE
 
 
 def test_half_precision_in_print_is_nearly_a_lattice():
@@ -222,10 +222,10 @@ def test_half_precision_in_print_is_nearly_a_lattice():
     rng = np.random.default_rng(0)
     eighths = rng.integers(-9, 9, (2, 300)) * 341
     printed = np.round(eighths / 1024, 7)
-    found = pairwise_pvalues(printed)
+    ours = pairwise_pvalues(printed)
     above, at = convolved_tails((eighths[0] - eighths[1]) // 341)
-    assert found.p[0, 1] == pytest.approx(above + at / 2, abs=1e-9)
-    assert found.error == pytest.approx(at / 2, abs=1e-9)
+    assert ours.p[0, 1] == pytest.approx(above + at / 2, abs=1e-9)
+    assert ours.error == pytest.approx(at / 2, abs=1e-9)
 
 
 @pytest.mark.parametrize("tail", TAILS)
@@ -235,10 +235,10 @@ def test_exact_is_exact_on_lattices_of_any_step(top, factor, tail):
     # Averages over seven raters, three decimals, z-scores of a few levels: all are lattices.
     rng = np.random.default_rng(top)
     whole = rng.integers(0, top + 1, (3, 60)).astype(float)
-    found = pairwise_pvalues(whole * factor, tail=tail)
+    ours = pairwise_pvalues(whole * factor, tail=tail)
     truth = pvalues(whole, tail, convolved_tails)
-    assert np.abs(found.p - truth).max() <= found.error + 1e-12
-    np.testing.assert_allclose(found.p, truth, atol=1e-9)
+    assert np.abs(ours.p - truth).max() <= ours.error + 1e-12
+    np.testing.assert_allclose(ours.p, truth, atol=1e-9)
 
 
 # ---------------------------------------------------------------- many segments: series
@@ -272,10 +272,10 @@ KINDS = {
 def test_exact_on_many_segments_is_within_its_error(kind, n):
     rng = np.random.default_rng(n)
     scores = KINDS[kind](rng, (5, n)) + rng.normal(0, 0.05, (5, 1)) + rng.normal(size=n)
-    found = pairwise_pvalues(scores)
-    assert found.how == "characteristic"
-    assert found.error <= 5e-7
-    assert np.abs(found.p - by_product(scores)).max() <= found.error
+    ours = pairwise_pvalues(scores)
+    assert ours.how == "characteristic"
+    assert ours.error <= 5e-7
+    assert np.abs(ours.p - by_product(scores)).max() <= ours.error
 
 
 def test_a_series_serves_the_pairs_that_it_is_sure_of():
@@ -284,12 +284,12 @@ def test_a_series_serves_the_pairs_that_it_is_sure_of():
     scores[1] = scores[0]
     scores[1, :40] += rng.normal(0, 1, 40)  # 40 differences only: not enough of them
     scores[3] = scores[2]  # none at all
-    found = pairwise_pvalues(scores)
+    ours = pairwise_pvalues(scores)
     truth = by_product(scores[:3])
     off = ~np.eye(3, dtype=bool)
-    assert np.abs(found.p[:3, :3] - truth)[off].max() <= found.error
-    assert found.p[2, 3] == 0.5
-    assert found.n[0, 1] == 1000
+    assert np.abs(ours.p[:3, :3] - truth)[off].max() <= ours.error
+    assert ours.p[2, 3] == 0.5
+    assert ours.n[0, 1] == 1000
 
 
 def test_segments_that_nobody_has_change_nothing():
@@ -388,15 +388,15 @@ def test_pairs_without_a_common_segment_are_undefined(method, scores):
 def test_blocks_equal_sums_per_block(whole, absent, codes, tail):
     scores = with_gaps(whole, absent) / 10
     blocks = codes[: scores.shape[1]]
-    found = pairwise_pvalues(scores, blocks=blocks, tail=tail)
+    ours = pairwise_pvalues(scores, blocks=blocks, tail=tail)
     for i, j in combinations(range(len(scores)), 2):
         gap = scores[i] - scores[j]
         units = [code for code in sorted(set(blocks)) if not np.isnan(gap[blocks == code]).all()]
-        assert found.n[i, j] == found.n[j, i] == len(units)
+        assert ours.n[i, j] == ours.n[j, i] == len(units)
         sums = np.array([np.nansum(gap[blocks == code]) for code in sorted(set(blocks))])
         alone = pairwise_pvalues(np.stack([sums, np.zeros(len(sums))]), tail=tail)
         expected = alone.p[0, 1] if units else NAN
-        np.testing.assert_allclose(found.p[i, j], expected, atol=1e-9)
+        np.testing.assert_allclose(ours.p[i, j], expected, atol=1e-9)
 
 
 # ---------------------------------------------------------------- approximations

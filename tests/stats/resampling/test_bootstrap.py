@@ -49,12 +49,12 @@ def test_exact_sums_are_the_same_in_any_order(s, rows, seed, size):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(rows, s)) * 10.0**size
     counts = bootstrap.draw_counts(5, s, rng)
-    found = bootstrap.exact_sums(counts, values)
+    result = bootstrap.exact_sums(counts, values)
     order = rng.permutation(s)
-    np.testing.assert_array_equal(found, bootstrap.exact_sums(counts[:, order], values[:, order]))
+    np.testing.assert_array_equal(result, bootstrap.exact_sums(counts[:, order], values[:, order]))
     close = 1e-12 * np.abs(values).max() * s
     np.testing.assert_allclose(
-        found, [copies(values, c).sum(axis=1) for c in counts], rtol=0, atol=close
+        result, [copies(values, c).sum(axis=1) for c in counts], rtol=0, atol=close
     )
     assert not bootstrap.exact_sums(counts, np.zeros((rows, s))).any()
 
@@ -79,27 +79,27 @@ for n, s in ((12, 460), (33, 300)):
 
 
 def test_replicates_do_not_depend_on_the_number_of_threads():
-    found = []
+    result = []
     for n in "12":
         threads = {"OPENBLAS_NUM_THREADS": n, "MKL_NUM_THREADS": n, "OMP_NUM_THREADS": n}
         asked = [sys.executable, "-c", _INTERVALS]
         run = subprocess.run(asked, env={**os.environ, **threads}, capture_output=True, check=True)
-        found.append(run.stdout)
-    assert found[0] == found[1]
-    assert len(found[0].split()) == 6
+        result.append(run.stdout)
+    assert result[0] == result[1]
+    assert len(result[0].split()) == 6
 
 
 def test_spa_over_systems_against_copies():
     human, metrics = quality(5, 60, 2)
     rng = np.random.default_rng(2)
     weights = bootstrap.pair_weights(bootstrap.draw_counts(50, 5, rng))
-    found = bootstrap.bootstrap_spa(human, metrics, pairs=weights)
+    result = bootstrap.bootstrap_spa(human, metrics, pairs=weights)
     i, j = pair_index(5)
     p_human = pairwise_pvalues(human).p[i, j]
     for m, metric in enumerate(metrics):
         terms = 1 - np.abs(pairwise_pvalues(metric).p[i, j] - p_human)
         expected = (weights @ terms) / weights.sum(axis=1)
-        np.testing.assert_allclose(found[:, m], expected, atol=2e-3)
+        np.testing.assert_allclose(result[:, m], expected, atol=2e-3)
 
 
 @given(st.integers(1, 5), st.integers(1, 8), SEEDS)
@@ -189,14 +189,14 @@ def test_metrics_together_are_what_each_is_alone(blocks):
 
 def copied_medians(scores, counts):
     """Copy the segments, and take the median of what is known."""
-    found = np.full((len(counts), len(scores)), NAN)
+    result = np.full((len(counts), len(scores)), NAN)
     for b, own in enumerate(counts.astype(int)):
         for r, row in enumerate(scores):
             known = copies(row, own)
             known = known[~np.isnan(known)]
             if known.size:
-                found[b, r] = np.median(known)
-    return found
+                result[b, r] = np.median(known)
+    return result
 
 
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 3), SEEDS, st.booleans())

@@ -119,7 +119,7 @@ def test_points_rank_as_bradley_terry(scores, tolerance, ties_as):
 @pytest.mark.parametrize("ties_as", ["half", "second"])
 @given(scores=SCORES, tolerance=st.sampled_from([0.0, 1.0]))
 def test_points_are_counted_one_by_one(scores, tolerance, ties_as):
-    found = segment_points(scores, ties_as=ties_as, tolerance=tolerance)
+    result = segment_points(scores, ties_as=ties_as, tolerance=tolerance)
     for i, own in enumerate(scores):
         for s, value in enumerate(own):
             expected = 0.0
@@ -128,4 +128,4 @@ def test_points_are_counted_one_by_one(scores, tolerance, ties_as):
                     expected += 1
                 elif i != j and abs(value - rival) <= tolerance:
                     expected += 0.5 if ties_as == "half" else float(j < i)
-            assert found[i, s] == expected
+            assert result[i, s] == expected

@@ -99,9 +99,9 @@ def maximum(wins, ties, ties_as):
         return -log_likelihood(theta, wins, ties, ties_as, parameter)
 
     start = np.zeros(n - 1 + model)
-    found = minimize(loss, start, method="BFGS", options={"gtol": 1e-7})
-    theta = np.append(found.x[: n - 1], 0.0)
-    return theta - theta.mean(), (low + math.exp(found.x[-1]) if model else NAN), -found.fun
+    ours = minimize(loss, start, method="BFGS", options={"gtol": 1e-7})
+    theta = np.append(ours.x[: n - 1], 0.0)
+    return theta - theta.mean(), (low + math.exp(ours.x[-1]) if model else NAN), -ours.fun
 
 
 # ---------------------------------------------------------------- against others

@@ -36,28 +36,28 @@ def test_two_systems_by_hand():
     share = 6 / 9
     u = np.array([3, 1, 2]) - 3 * share
     error = math.sqrt((u**2).sum() * 3 / 2) / 9 / (share * (1 - share))
-    found = bt_by_block(x, blocks)
-    assert found.errors[0, 1] == pytest.approx(error)
+    result = bt_by_block(x, blocks)
+    assert result.errors[0, 1] == pytest.approx(error)
     t = math.log(2) / error
-    assert bt_gap_test(found)[0, 1] == pytest.approx(2 * stats.t.sf(t, 2))
-    assert bt_gap_test(found, alternative="greater")[0, 1] == pytest.approx(stats.t.sf(t, 2))
-    assert bt_gap_test(found, alternative="less")[1, 0] == pytest.approx(stats.t.sf(t, 2))
+    assert bt_gap_test(result)[0, 1] == pytest.approx(2 * stats.t.sf(t, 2))
+    assert bt_gap_test(result, alternative="greater")[0, 1] == pytest.approx(stats.t.sf(t, 2))
+    assert bt_gap_test(result, alternative="less")[1, 0] == pytest.approx(stats.t.sf(t, 2))
 
 
 def test_one_unit_has_no_error():
     x = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
-    found = bt_by_block(x, np.zeros(3, dtype=int))
-    assert not np.isnan(found.fit.strength).any()
-    assert np.isnan(found.covariance).all()
-    assert math.isnan(found.freedom)
-    assert np.isnan(bt_gap_test(found)).all()
+    result = bt_by_block(x, np.zeros(3, dtype=int))
+    assert not np.isnan(result.fit.strength).any()
+    assert np.isnan(result.covariance).all()
+    assert math.isnan(result.freedom)
+    assert np.isnan(bt_gap_test(result)).all()
 
 
 def test_all_ties_are_equal():
-    found = bt_by_block(np.ones((3, 6)), np.arange(6) // 2)
-    p = bt_gap_test(found)
+    result = bt_by_block(np.ones((3, 6)), np.arange(6) // 2)
+    p = bt_gap_test(result)
     assert p[np.triu_indices(3, 1)].tolist() == [1, 1, 1]
-    assert bt_gap_test(found, alternative="greater")[0, 1] == 0.5
+    assert bt_gap_test(result, alternative="greater")[0, 1] == 0.5
     assert np.isnan(bt_gap_test(bt_by_block(np.ones((3, 6)), ties_as="drop"))).all()
 
 
@@ -69,27 +69,27 @@ def test_models_of_ties_are_refused():
 def test_errors_are_those_of_resampled_documents(esa):
     scores, blocks = esa("en-cs")
     scores = scores[:6]
-    found = bt_by_block(scores, blocks).errors
+    result = bt_by_block(scores, blocks).errors
     counts = segment_counts(600, len(blocks), np.random.default_rng(0), blocks)
     drawn = bradley_terry_batch(resampled_wins(scores, counts)).log_strength
     i, j = np.triu_indices(6, 1)
-    ratio = found[i, j] / (drawn[:, i] - drawn[:, j]).std(axis=0)
+    ratio = result[i, j] / (drawn[:, i] - drawn[:, j]).std(axis=0)
     assert abs(np.median(ratio) - 1) < 0.04
     assert (abs(ratio - 1) < 0.12).all()
     alone = bt_by_block(scores, None).errors[i, j]
-    assert np.median(found[i, j] / alone) > 1.7  # what documents share
+    assert np.median(result[i, j] / alone) > 1.7  # what documents share
 
 
 def swapped(scores, blocks, sets, rng):
     """Share of sets with p < 0.05 where two of three systems are swapped by document at random."""
     codes = np.unique(blocks, return_inverse=True)[1]
-    found = 0
+    result = 0
     for _ in range(sets):
         flip = (rng.random(codes.max() + 1) < 0.5)[codes]
         x = scores.copy()
         x[:2, flip] = x[1::-1, flip]
-        found += bt_gap_test(bt_by_block(x, blocks))[0, 1] < 0.05
-    return found / sets
+        result += bt_gap_test(bt_by_block(x, blocks))[0, 1] < 0.05
+    return result / sets
 
 
 def test_equal_systems_are_seldom_called_different(esa):
@@ -129,21 +129,21 @@ def chance(theta, a, b):
 
 def information_of(theta, log: Log):
     """What the battles know: minus the second derivative of the log-likelihood."""
-    found = np.zeros((len(theta), len(theta)))
+    result = np.zeros((len(theta), len(theta)))
     for a, b, _, _ in log:
         p = chance(theta, a, b)
         for row, column, sign in ((a, a, 1), (b, b, 1), (a, b, -1), (b, a, -1)):
-            found[row, column] += sign * p * (1 - p)
-    return found
+            result[row, column] += sign * p * (1 - p)
+    return result
 
 
 def score(theta, battle):
     """How a battle pulls at the strengths: what left won beyond what was expected."""
     a, b, won, _ = battle
-    found = np.zeros(len(theta))
-    found[a] += won - chance(theta, a, b)
-    found[b] -= won - chance(theta, a, b)
-    return found
+    result = np.zeros(len(theta))
+    result[a] += won - chance(theta, a, b)
+    result[b] -= won - chance(theta, a, b)
+    return result
 
 
 def sandwich(theta, x, blocks, ties_as, prior):
@@ -178,10 +178,10 @@ def sandwich(theta, x, blocks, ties_as, prior):
 def test_covariance_is_that_of_loops(ties_as, prior, holes):
     x, blocks = sample(5)
     x[0, :holes] = NAN
-    found = bt_by_block(x, blocks, ties_as=ties_as, prior=prior)
-    assert found.fit.connected
-    expected = sandwich(found.fit.log_strength, x, blocks, ties_as, prior)
-    np.testing.assert_allclose(found.covariance, expected, rtol=1e-6, atol=1e-9)
+    result = bt_by_block(x, blocks, ties_as=ties_as, prior=prior)
+    assert result.fit.connected
+    expected = sandwich(result.fit.log_strength, x, blocks, ties_as, prior)
+    np.testing.assert_allclose(result.covariance, expected, rtol=1e-6, atol=1e-9)
 
 
 def fitted(log: Log, n: int):
@@ -259,22 +259,22 @@ def test_it_is_that_of_loops(made, level):
     inner = inside(log, n)
     sizes = np.bincount([u for *_, u in inner], minlength=1)
     assume(all(v > 1e-9 for v in values))  # units whose battles cancel out: below
-    found = strength_effect(counted(log, n), level=level)
-    assert found.n_pairs == len(values)
+    result = strength_effect(counted(log, n), level=level)
+    assert result.n_pairs == len(values)
     if not values:
-        assert math.isnan(found.value)
+        assert math.isnan(result.value)
         return
-    assert (found.n_units, found.n_segments) == (len(sizes), len(inner))
-    assert found.value == pytest.approx(np.median(values), rel=1e-6)
+    assert (result.n_units, result.n_segments) == (len(sizes), len(inner))
+    assert result.value == pytest.approx(np.median(values), rel=1e-6)
     unknown = any(np.isnan(own).all() for own in zip(*without, strict=True))
     if unknown or min(np.nanmedian(own) for own in zip(*without, strict=True)) < 1e-9:
         return
     if unit_freedom(sizes**2) < FEWEST_FREE:
-        assert math.isnan(found.low)
+        assert math.isnan(result.low)
         return
-    expected = interval(found.value, without, sizes, level)
-    assert (found.low, found.high) == pytest.approx(expected, rel=1e-5)
-    assert found.low <= found.value <= found.high
+    expected = interval(result.value, without, sizes, level)
+    assert (result.low, result.high) == pytest.approx(expected, rel=1e-5)
+    assert result.low <= result.value <= result.high
 
 
 def random_log(rng, n, sizes):
@@ -294,15 +294,15 @@ def random_log(rng, n, sizes):
 def test_copies_of_battles_know_nothing_more(k):
     """G battles that stand there k times: k, but for the factor of few units."""
     log = random_log(np.random.default_rng(1), 4, [1] * 80)
-    found = strength_effect(counted([own for own in log for _ in range(k)], 4))
-    assert found.value == pytest.approx((80 * k - 1) / 79)
-    assert found.value == pytest.approx(k, rel=0.02)
-    assert (found.low, found.high) == pytest.approx((found.value, found.value))
-    assert found.effective == pytest.approx(80, rel=0.02)
+    result = strength_effect(counted([own for own in log for _ in range(k)], 4))
+    assert result.value == pytest.approx((80 * k - 1) / 79)
+    assert result.value == pytest.approx(k, rel=0.02)
+    assert (result.low, result.high) == pytest.approx((result.value, result.value))
+    assert result.effective == pytest.approx(80, rel=0.02)
 
 
-def undefined(found: DesignEffect) -> bool:
-    return all(map(math.isnan, (found.value, found.low, found.high))) and found.n_pairs == 0
+def undefined(result: DesignEffect) -> bool:
+    return all(map(math.isnan, (result.value, result.low, result.high))) and result.n_pairs == 0
 
 
 def test_where_there_is_none():
@@ -321,9 +321,9 @@ def test_where_there_is_none():
 
 def test_a_unit_that_alone_knows_something_warns_of_nothing():
     inner: Log = [(0, 1, 1, 0), (0, 1, 0, 0), (0, 1, 1, 0), (1, 2, 1, 0), (2, 1, 1, 0)]
-    found = strength_effect(counted([*inner, (1, 2, 0.5, 0), (3, 0, 1, 1)], 4))
-    assert not found.value > 1e-9
-    assert math.isnan(found.low) or found.low == found.high
+    result = strength_effect(counted([*inner, (1, 2, 0.5, 0), (3, 0, 1, 1)], 4))
+    assert not result.value > 1e-9
+    assert math.isnan(result.low) or result.low == result.high
 
 
 def alike(rng, n, n_units, size, common):
@@ -343,10 +343,10 @@ def alike(rng, n, n_units, size, common):
 
 @pytest.mark.parametrize("common", [0.0, 0.8])
 def test_an_effect_that_is_known(common):
-    found = strength_effect(alike(np.random.default_rng(8), 5, 3000, 5, common))
-    assert found.value == pytest.approx(1 + 4 * common**2, rel=0.07)
-    assert found.low <= found.value <= found.high
-    assert found.high / found.low < 1.2
+    result = strength_effect(alike(np.random.default_rng(8), 5, 3000, 5, common))
+    assert result.value == pytest.approx(1 + 4 * common**2, rel=0.07)
+    assert result.low <= result.value <= result.high
+    assert result.high / result.low < 1.2
 
 
 def test_the_interval_covers():

@@ -44,22 +44,22 @@ def test_components_against_the_closure(table):
     wins = hollow(table)
     n = len(wins)
     reach = closure(wins)
-    found = find(wins)
-    assert sorted(k for members in found.members for k in members) == list(range(n))
-    for c, members in enumerate(found.members):
+    ours = find(wins)
+    assert sorted(k for members in ours.members for k in members) == list(range(n))
+    for c, members in enumerate(ours.members):
         first = members[0]
         assert list(members) == np.flatnonzero(reach[first] & reach[:, first]).tolist()
         ahead = reach[:, first] & ~reach[first]
         comparable = (reach[first] | reach[:, first]).all()
-        assert found.above[c] == (ahead.sum() if comparable else pytest.approx(np.nan, nan_ok=True))
+        assert ours.above[c] == (ahead.sum() if comparable else pytest.approx(np.nan, nan_ok=True))
         # Best first: nothing later in the list is above.
-        assert not any(reach[later[0], first] for later in found.members[c + 1 :])
-    sizes = [len(members) for members in found.members]
+        assert not any(reach[later[0], first] for later in ours.members[c + 1 :])
+    sizes = [len(members) for members in ours.members]
     largest = [c for c, size in enumerate(sizes) if size == max(sizes)]
     above_the_others = [
-        c for c in largest if all(reach[found.members[c][0], found.members[d][0]] for d in largest)
+        c for c in largest if all(reach[ours.members[c][0], ours.members[d][0]] for d in largest)
     ]
-    assert found.main == (above_the_others[0] if above_the_others else None)
+    assert ours.main == (above_the_others[0] if above_the_others else None)
 
 
 @given(st.lists(tables.map(hollow), min_size=1, max_size=4), st.integers(1, 7))

@@ -63,8 +63,8 @@ def fitted(counts: WinCounts, ties_as: str = "half", method: str = "newton") -> 
 def in_orders(counts: WinCounts, rating: Any) -> Floats:
     battles = log(counts)
     order = sequences(len(battles), ORDERS, np.random.default_rng(0))
-    found = battles_in_orders(rating, battles, order)
-    return np.asarray((found.scores).mean(axis=0))
+    result = battles_in_orders(rating, battles, order)
+    return np.asarray((result.scores).mean(axis=0))
 
 
 def one_of_many(counts: WinCounts) -> Floats:
