@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.core.text import plural
+from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import Ratings
 from steelyard.formats import columns as roles
@@ -38,6 +40,7 @@ from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.scoretables import LONG, WIDE
 from steelyard.formats.view import FileView
 
+_FILE_ROLES = ("task", "epoch")  # that files can have by columns={"task": "file"}
 _JSON = re.compile(r'\s*(\[\s*)?\{\s*"')  # as no table begins
 
 
@@ -153,7 +156,9 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     parts: list[_Part] = []
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
-    by_file = _by_file([part for part in parts if isinstance(part, _Decided)])
+    decided = [part for part in parts if isinstance(part, _Decided)]
+    by_file = _by_file(decided)
+    role, stacked_files = _files_with_role(decided, reading)
     families: dict[str, list[_Unfolded]] = {}
     for part in parts:
         if isinstance(part, _Unfolded):
@@ -165,8 +170,10 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
         elif isinstance(part, _Unfolded):  # where the first of its family stands
             family = families.pop(part.form.name, None)
             reads += [] if family is None else [_read_family(family, reading)]
-        elif not any(part is other for other in by_file):
+        elif not any(part is other for other in (*by_file, *stacked_files)):
             reads.append(_read_decided(part))
+    if stacked_files:
+        reads.append(_read_stacked(stacked_files, role))
     if by_file:
         reads.append(_read_by_file([part.table for part in by_file], reads, reading))
     return reads
@@ -372,6 +379,73 @@ def _finished(
 def _notes_of(value: Any) -> tuple[str, ...]:
     """Give what was left out of annotations, whose notes no set takes along."""
     return value.notes if isinstance(value, EntityAnnotations) else ()
+
+
+# A file for each task or run.
+
+
+def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, list[_Decided]]:
+    """Give the role that files have, and the long tables of the same systems and scores with it.
+
+    Files are tasks where these number their items apart, and parts of one table where their names
+    say so. Where both tasks and repeated runs are possible, the user is asked.
+    """
+    long = [part for part in parts if part.form is LONG and part.table.files()]
+    tables = [part.table for part in long]
+    asked = [role for role, name in reading.columns if name == "file" and role in _FILE_ROLES]
+    if len(long) < 2 or asked:
+        return asked[0] if asked else "", long if len(long) > 1 else []
+    described = any(name in table for table in tables for name in (*roles.TASK, *roles.EPOCH))
+    scores = [set(roles.measured(table)) for table in tables]
+    systems = [set(table.labels(roles.SYSTEM[0])) for table in tables]
+    same = all(each == kinds[0] for kinds in (scores, systems) for each in kinds)
+    if described or not same:
+        return "", []
+    items = [table.labels(roles.segment_column(table) or "") for table in tables]
+    ids = [set(labels) for labels in items]
+    if sum(map(len, ids)) == len(set().union(*ids)):
+        paths = [path for table in tables for path in table.files()]
+        return "" if registry.are_parts(paths) else "task", long
+    cells: dict[tuple[str, str], tuple[RawTable, tuple[float, ...]]] = {}
+    for table, labels in zip(tables, items, strict=True):
+        values = np.transpose([roles.values(table, name) for name in sorted(scores[0])]).tolist()
+        keys = zip(table.labels(roles.SYSTEM[0]), labels, strict=True)
+        for key, row in zip(keys, values, strict=True):
+            other, others = cells.setdefault(key, (table, row))
+            if any(abs(a - b) > 0 for a, b in zip(row, others, strict=True)):  # never of NaN
+                if _count_apart(ids):
+                    return "task", long
+                raise UsageError(
+                    f"{other.place} and {table.place} have different scores of system '{key[0]}' "
+                    f'and segment \'{key[1]}\': columns={{"task": "file"}} if each file is a '
+                    'task, columns={"epoch": "file"} if they are repeated runs'
+                )
+    return "", []
+
+
+def _count_apart(ids: Sequence[set[str]]) -> bool:
+    """Tell whether each file counts its items from 0 or 1, and to another number."""
+    counted = all(
+        any(labels == {str(k + first) for k in range(len(labels))} for first in (0, 1))
+        for labels in ids
+    )
+    return counted and len({len(labels) for labels in ids}) == len(ids)
+
+
+def _read_stacked(parts: Sequence[_Decided], role: str) -> Read:
+    """Read long tables under each other; their files are tasks or runs, if they have a ``role``."""
+    names = _names_of([part.table for part in parts])
+    tables = []
+    for part, name in zip(parts, names, strict=True):
+        column = {role: [name] * part.table.n_rows} if role else {}
+        in_file = {**part.table.given, role: "file"}
+        columns = {**part.table.columns, **column}
+        tables.append(replace(part.table, columns=columns, given=in_file))
+    whole = stacked(tables)
+    if role == "task":
+        whole = whole.noted(f"each file is a task: {listed(names, 8)}")
+    columns_read = frozenset(("file",)).union(*(part.columns for part in parts))
+    return _read_decided(replace(parts[0], table=whole, columns=columns_read))
 
 
 # A file for each system.

@@ -26,7 +26,6 @@ from steelyard.formats import (
     metricscores,
     plaintext,
     scoretables,
-    submission,
     tables,
 )
 from steelyard.formats import columns as roles
@@ -74,7 +73,6 @@ FORMATS: tuple[Format, ...] = (
     scoretables.WIDE,
     scoretables.SYSTEM_TABLE,
     scoretables.TEXT,
-    submission.FORMAT,
 )
 
 _DEPTH = 5  # folders in folders that are looked into

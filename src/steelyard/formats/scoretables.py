@@ -155,9 +155,9 @@ def read_long(table: RawTable) -> EvalSet:
 
 def _already(table: RawTable, segment: str, first: int, second: int) -> str:
     """Say where a system and segment stand already, and which column tells the rows apart."""
-    for name, column in table.columns.items():
-        described = roles.is_text(name) or name in table.metadata
-        if not described or isinstance(column, np.ndarray) or name in (SYSTEM[0], segment):
+    for name in table.columns:
+        described = roles.is_text(name) or name in table.metadata or roles.is_whole(table, name)
+        if not described or name in (SYSTEM[0], segment):
             continue
         keys = zip(*(map(str, table.columns[n]) for n in (SYSTEM[0], segment, name)), strict=True)
         if len(set(keys)) == table.n_rows:
