@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 import zlib
@@ -89,37 +90,25 @@ def _stream(path: Path) -> Any:
 def _copy(path: Path) -> Path:
     import tempfile
 
+    is_stdin = str(path) == STDIN
+    if is_stdin and sys.stdin is None:
+        raise InputError("there is no standard input", path=path)
     try:
         folder = tempfile.TemporaryDirectory(prefix="steelyard-")
     except OSError as error:
-        _no_room(path, error)
+        message = f"no room for a copy of the stream in {tempfile.gettempdir()} ({error.strerror})"
+        raise InputError(f"{message}; TMPDIR names another folder", path=path) from error
     _folders.append(folder)
-    copy = Path(folder.name) / ("stdin" if str(path) == STDIN else path.name)
-    if str(path) == STDIN and sys.stdin is None:
-        raise InputError("there is no standard input", path=path)
+    copy = Path(folder.name) / ("stdin" if is_stdin else path.name)
     with readable(path), ExitStack() as stack:
-        is_stdin = str(path) == STDIN
         source = sys.stdin.buffer if is_stdin else stack.enter_context(path.open("rb"))
         block = source.read(_BLOCK)
         if block.startswith(b"PAR1"):  # which readers know by the name
             copy = copy.with_name(f"{copy.name}.parquet")
-        with copy.open("wb") as target:
-            while block:
-                try:
-                    target.write(block)
-                    target.flush()
-                except OSError as error:
-                    _no_room(path, error)
-                block = source.read(_BLOCK)
+        target = stack.enter_context(copy.open("wb"))
+        target.write(block)
+        shutil.copyfileobj(source, target, _BLOCK)
     return copy
-
-
-def _no_room(path: Path, error: OSError) -> NoReturn:
-    import tempfile
-
-    room = f"no room for a copy of the stream in {tempfile.gettempdir()}"
-    reason = f"{room} ({error.strerror or error}); TMPDIR names another folder"
-    raise InputError(reason, path=path) from error
 
 
 # Bytes and texts.
