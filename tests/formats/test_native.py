@@ -198,14 +198,6 @@ def test_integers_that_no_double_holds(tmp_path: Path, refusal: Refusal, value: 
     assert "2^53" in message
 
 
-@pytest.mark.parametrize("kind", [pl.Int32, pl.UInt8, pl.String, pl.Categorical])
-def test_types_of_names(tmp_path: Path, kind: Any) -> None:
-    path = tmp_path / "x.parquet"
-    names = pl.Series(["7", "10"]).cast(kind)
-    pl.DataFrame({"system": ["A", "A"], "segment": names, "x": [0.5, 0.25]}).write_parquet(path)
-    assert load(path).segments.ids == ("7", "10")
-
-
 @pytest.mark.parametrize(
     "text", ["", "x", "5", "{}", "[]", "[1, 2, 3]", '["a"]', '["system", "segment", "system"]',
              '["system", "segment", ""]', "[" * 50_000],
