@@ -210,7 +210,7 @@ def has_role(name: str) -> bool:
 def _is_measure(name: str) -> bool:
     """Tell from its name that a column holds what was measured, and is no system."""
     parts = words(name)
-    if re.match("rank|.*rank$", name.casefold()):
+    if re.search("^rank|(?<![a-z])rank$", name.casefold()):
         return True
     return bool(parts) and (
         not _MEASURES.isdisjoint((parts[0], parts[-1], "_".join(parts)))

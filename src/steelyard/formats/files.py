@@ -523,3 +523,33 @@ def stem(path: Path) -> str:
         return "stdin"
     name = path.name.removesuffix(".gz")
     return name.rpartition(".")[0] or name
+
+
+def is_nameless(path: Path) -> bool:
+    """Tell whether a path is what a shell opened, ``<(zcat a.gz)``: its name is a number."""
+    return re.fullmatch(r"/(dev|proc/[^/]+)/fd/[0-9]+", str(path)) is not None
+
+
+def names_of(paths: Sequence[Path], what: str) -> list[str]:
+    """Name systems or references (``what``) by the stems of their files, which all differ.
+
+    Where the stems are the same the folders name them; what has no name goes by its place.
+
+    Examples
+    --------
+    >>> names_of([Path("a.en"), Path("/dev/fd/63")], "system")
+    ['a', 'system-2']
+    """
+    pairs = list(enumerate(paths, 1))
+    stems = [f"{what}-{number}" if is_nameless(path) else stem(path) for number, path in pairs]
+    for name, path in zip(stems, paths, strict=True):
+        if not name.strip():
+            raise InputError(f"its stem names a {what}, and is blank; rename the file", path=path)
+    for names in (stems, [path.resolve().parent.name for path in paths]):
+        if len(set(names)) == len(names) and all(names):
+            return names
+    again = next(k for k, name in enumerate(stems) if name in stems[:k])
+    other = paths[stems.index(stems[again])]
+    twice = "the same file" if other == paths[again] else str(other)
+    message = f"{what} '{stems[again]}' is named by its file's stem, and so is {twice}"
+    raise InputError(message, path=paths[again])

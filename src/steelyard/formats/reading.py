@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from steelyard.core.errors import InputError, UsageError
+from steelyard.core.errors import UsageError
 from steelyard.core.provenance import InputFile
 from steelyard.core.text import listed, plural
 from steelyard.data.evalset import EvalSet
@@ -35,7 +35,6 @@ from steelyard.formats.format import (
     TableFormat,
 )
 from steelyard.formats.judged import sheets
-from steelyard.formats.plaintext import named as names_of
 from steelyard.formats.rawtable import RawTable, stacked
 from steelyard.formats.scoretables import LONG, WIDE
 from steelyard.formats.view import FileView
@@ -251,10 +250,9 @@ def _claims(source: Any, reading: Reading) -> bool:
     form, view = registry.named(reading.form), FileView(Path(source))
     if files.is_folder(view.path):
         return form.folder or bool(registry.logs_in(view.path, form))
-    if isinstance(form, FileFormat):
-        return not form.folder and form.sees(view)
-    assert isinstance(form, MarkedFormat)
-    return registry.of_file(view) is None and form.marked_by(roles.of_names(view.names))
+    assert isinstance(form, (FileFormat, MarkedFormat))
+    other = isinstance(form, MarkedFormat) and registry.of_file(view) is not None
+    return not form.folder and not other and form.sees(view)
 
 
 def _read_set(form: SetFormat, view: FileView, reading: Reading) -> Read:
@@ -511,20 +509,10 @@ def _systems_of(
 
 
 def _names_of(parts: Sequence[RawTable]) -> list[str]:
-    """Name systems by the stems of their files, or by their folders where these are the same."""
     paths = [path for table in parts for path in table.files()]
     if len(paths) < len(parts):
         return [f"system {k}" for k in range(1, len(parts) + 1)]
-    stems = [files.stem(path) for path in paths]
-    if len(set(stems)) == len(stems):
-        return names_of(paths, "system")
-    folders = [path.resolve().parent.name for path in paths]
-    if len(set(folders)) == len(folders) and all(folders):
-        return folders
-    raise InputError(
-        f"two files are called '{stems[0]}': each names a system by its stem, so rename one",
-        path=paths[-1],
-    )
+    return files.names_of(paths, "system")
 
 
 def _keyed(parts: Sequence[RawTable]) -> list[RawTable]:
