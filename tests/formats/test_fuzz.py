@@ -1,11 +1,7 @@
-"""Damaged inputs: a one-line refusal or a set, nothing else, and no undamaged cell ever changes.
-
-The numbers of examples add up to 2,000: 1,400 damaged tables and 600 damaged folders.
-"""
+"""Damaged folders and lines: a one-line refusal or a set in which no undamaged cell changed."""
 
 from __future__ import annotations
 
-import gzip
 import json
 import struct
 import time
@@ -19,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mtme_folders import write_mtme
-from steelyard import EvalSet, Ratings, ScoreTable, Segments, load, save
+from steelyard import EvalSet, Ratings, ScoreTable, Segments, load
 from steelyard.core.errors import SteelyardError
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats import tables
@@ -74,40 +70,6 @@ class Files(dict[str, bytes]):
     def __repr__(self) -> str:
         return f"<{len(self)} files>"
 
-
-@pytest.fixture(scope="module")
-def seeds(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, bytes]:
-    """Valid files by name."""
-    folder, es = tmp_path_factory.mktemp("seeds"), made()
-    forms = {
-        "long.csv": "long", "long.tsv": "long", "long.jsonl": "long", "long.csv.gz": "long",
-        "long.parquet": "long", "native.parquet": "native", "text.jsonl": "text",
-        "text.jsonl.gz": "text", "system.csv": "system",
-    }  # fmt: skip
-    for name, form in forms.items():
-        save(es, folder / name, to=form)
-    systems = dict(zip(es.systems, es["mqm"].values, strict=True))
-    tables.write(folder / "wide.csv", {"segment": es.segments.ids, **systems})
-    twins = {"x": np.array([1.0]), "X": np.array([2.0])}  # DuckDB takes no notice of case
-    tables.write(folder / "case.parquet", {"system": ["A"], "segment": ["1"], **twins})
-    files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    return Files(files | {name: text.encode() for name, text in JUDGEMENTS.items()})
-
-
-JUDGEMENTS = {
-    "da.csv": "worker,hit,system,type,sid,raw\nw1,h,A,SYSTEM,1,50\nw2,h,B,REPEAT,2,7.5\n",
-    "packed.csv": "system,segments,scores\nA,1 2 3,50 60 70\nB,1,0\n",
-    "rankings.csv": "segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n"
-    "1,j,A,1,B,2\n2,j,A,-1,,\n",
-    "battles.csv": "left,right,outcome,weight,unit\nA,B,left,1,7\nB,C,0.25,0.5,8\nA,C,tie,1,8\n",
-    "errors.jsonl": '{"rater":"r","system":"A","seg":1,"errors":[{"start":0,"end":2,'
-    '"category":"c","severity":"major","score":5}],"value":66.5}\n'
-    '{"rater":"r","system":"B","seg":1,"errors":[],"value":1}\n',
-    "errors.csv": "system,seg_id,rater,target,category,severity\n"
-    "A,1,r,a <v>b</v> c,Accuracy,Major\nA,2,r,x,No-error,No-error\n",
-    "entities.jsonl": '{"system":"A","line":1,"sentence":"s","entities":[[0,1,"Q1"]]}\n'
-    '{"system":"B","line":1,"sentence":"s","entities":[]}\n',
-}
 
 OPERATIONS = ["flip", "insert", "delete", "cut", "repeat line", "swap lines", "swap cells", "junk",
               "splice", "zero"]  # fmt: skip
@@ -176,27 +138,6 @@ def outcome(*sources: Path, **options: Any) -> EvalSet | None:
     assert not any(np.isinf(table.values).any() for table in es.scores.values())
     assert all(type(name) is str and name for name in (*es.systems, *es.segments.ids, *es.scores))
     return es
-
-
-def fuzz_table(fresh: Fresh, name: str, data: bytes) -> None:
-    path = fresh() / name
-    path.write_bytes(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_FAST_FROM", 0 if len(data) % 2 else 1 << 60)
-        outcome(path)
-
-
-@settings(max_examples=1400)
-@given(index=numbers, plan=plans, inside=st.booleans())
-def test_damaged_files(
-    fresh: Fresh, seeds: Mapping[str, bytes], index: int, plan: Any, inside: bool
-) -> None:
-    name = sorted(seeds)[index % len(seeds)]
-    if name.endswith(".gz") and inside:
-        data = gzip.compress(damage(gzip.decompress(seeds[name]), plan))
-    else:
-        data = damage(seeds[name], plan)
-    fuzz_table(fresh, name, data)
 
 
 # Folders.
