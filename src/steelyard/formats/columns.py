@@ -415,7 +415,6 @@ def _labels(table: RawTable, name: str) -> list[Any]:
 
 
 def _n_distinct(table: RawTable, *names: str) -> int:
-    """Count the different cells of a column, or combinations of cells of several."""
     columns = [_labels(table, name) for name in names]
     return len(set(columns[0] if len(names) == 1 else zip(*columns, strict=True)))
 
@@ -437,7 +436,6 @@ def _is_words(table: RawTable, name: str) -> bool:
 
 
 def _is_numbers(table: RawTable, name: str) -> bool:
-    """Tell whether a column holds numbers alone, and some."""
     values = cells.numbers_of(table.columns[name])
     return values is not None and not np.isnan(values).all()
 
@@ -483,7 +481,6 @@ def are_battles(table: RawTable) -> bool:
 
 
 def _rater(table: RawTable) -> str | None:
-    """Find the column that names raters."""
     usual = next((name for name in RATER if name in table), None)
     also = (n for n in table.columns if key(n) in (*RATER, *_RATER_ALSO))
     return usual or next((n for n in also if _is_words(table, n) or is_whole(table, n)), None)
@@ -572,7 +569,6 @@ def names_a_system(table: RawTable) -> bool:
 
 
 def _with_system(table: RawTable, named: Named) -> RawTable:
-    """Call the column that names the systems ``system``."""
     if SYSTEM[0] in table or (named.systems is not None and named.systems <= set(table.columns)):
         return table
     system = _system_by_name(table) or _system_by_numbers(table) or _system_by_values(table)

@@ -32,7 +32,6 @@ SCORE = "score"  # what numbers without a name are called
 
 
 def _guessed(paths: Sequence[Path], names: Sequence[str], what: str) -> tuple[str, ...]:
-    """Note what was named by its position."""
     pairs = zip(paths, names, strict=True)
     shown = [f"{path} as '{name}'" for path, name in pairs if files.is_nameless(path)]
     if not shown:

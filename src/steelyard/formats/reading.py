@@ -156,8 +156,10 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
     for source, claims in zip(sources, claimed, strict=True):
         parts += _opened(source, reading if claims or not any(claimed) else plain)
     decided = [part for part in parts if isinstance(part, _Decided)]
-    by_file = _by_file(decided)
     role, stacked_files = _files_with_role(decided, reading)
+    taken = {id(part) for part in stacked_files}
+    by_file = _by_file([part for part in decided if id(part) not in taken])
+    taken |= {id(part) for part in by_file}
     families: dict[str, list[_Unfolded]] = {}
     for part in parts:
         if isinstance(part, _Unfolded):
@@ -169,7 +171,7 @@ def read_all(sources: Sequence[Any], reading: Reading | None = None) -> list[Rea
         elif isinstance(part, _Unfolded):  # where the first of its family stands
             family = families.pop(part.form.name, None)
             reads += [] if family is None else [_read_family(family, reading)]
-        elif not any(part is other for other in (*by_file, *stacked_files)):
+        elif id(part) not in taken:
             reads.append(_read_decided(part))
     if stacked_files:
         reads.append(_read_stacked(stacked_files, role))
@@ -286,7 +288,6 @@ def _of_table(table: RawTable, form: Format | None, reading: Reading) -> _Unfold
 
 
 def _read_decided(part: _Decided) -> Read:
-    """Read a table as what it was decided to be."""
     form, table, reading = part.form, part.table, part.reading
     if form.of_scores:
         wide = not part.sure and roles.SYSTEM[0] not in table
@@ -388,9 +389,10 @@ def _files_with_role(parts: Sequence[_Decided], reading: Reading) -> tuple[str, 
     Files are tasks where these number their items apart, and parts of one table where their names
     say so. Where both tasks and repeated runs are possible, the user is asked.
     """
-    long = [part for part in parts if part.form is LONG and part.table.files()]
-    tables = [part.table for part in long]
     asked = [role for role, name in reading.columns if name == "file" and role in _FILE_ROLES]
+    forms = (LONG, WIDE) if asked else (LONG,)
+    long = [part for part in parts if part.form in forms and part.table.files()]
+    tables = [part.table for part in long]
     if len(long) < 2 or asked:
         return asked[0] if asked else "", long if len(long) > 1 else []
     described = any(name in table for table in tables for name in (*roles.TASK, *roles.EPOCH))
@@ -464,7 +466,6 @@ def _by_file(parts: Sequence[_Decided]) -> list[_Decided]:
 
 
 def _shared(parts: Sequence[RawTable]) -> list[str]:
-    """Give the columns of scores that all tables have."""
     names = [roles.measured(table) for table in parts]
     return [name for name in names[0] if all(name in others for others in names)]
 

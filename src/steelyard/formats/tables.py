@@ -288,7 +288,6 @@ def check_header(path: Path, names: Sequence[str], line: int = 1) -> list[str]:
 
 
 def _counts_rows(column: Sequence[Any]) -> bool:
-    """Tell whether a column is 0, 1, 2, ..., as pandas writes the numbers of rows."""
     return all(parse_number(cell) == row for row, cell in enumerate(column))
 
 

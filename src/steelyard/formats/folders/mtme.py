@@ -75,8 +75,6 @@ class _ScoreFile(NamedTuple):
 
 
 class _Reader:
-    """One language pair that is being read."""
-
     def __init__(self, folder: Path, lp: str) -> None:
         self.folder, self.lp = folder, lp
         self.pattern = re.sub(r"([*?[])", r"[\1]", lp)  # matches itself alone in a glob
@@ -302,7 +300,6 @@ def _fields(row: str) -> list[str]:
 
 
 def _columns(text: str, width: int, path: Path) -> list[Sequence[str]]:
-    """Split lines into columns; every line must have ``width`` fields."""
     rows = files.lines(text)
     delimiter = "\t" if "\t" in text else " "
     if not rows:
