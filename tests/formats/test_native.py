@@ -211,12 +211,3 @@ def test_a_list_of_columns_that_is_none(tmp_path: Path, text: str) -> None:
         assert str(error).startswith(str(path))  # noqa: PT017
     else:
         assert es["x"].values.tolist() == [[0.5], [0.25]]
-
-
-def test_parquet_without_rows_or_columns(tmp_path: Path, refusal: Refusal) -> None:
-    path = tmp_path / "x.parquet"
-    pl.DataFrame({name: [] for name in ROWS}).write_parquet(path)
-    assert "no rows" in refusal(path)
-    assert "no such file" in refusal(tmp_path / "y.parquet")
-    (tmp_path / "z.parquet").mkdir()
-    refusal(tmp_path / "z.parquet")
