@@ -237,7 +237,7 @@ def _load(
     forms = {each.format for each in es.inputs}
     pair = None
     if len(inputs) == es.n_systems == 2 and forms <= {plaintext.TEXTS, plaintext.SCORES}:
-        pair = tuple(plaintext.named([Path(path) for path in inputs], "system"))
+        pair = tuple(files.names_of([Path(path) for path in inputs], "system"))
     if texts.asks or (es.outputs and not es.scores):
         scored = texts.score(es, options, links)
         es = scored.evalset.select(scores=scored.metrics)

@@ -581,11 +581,11 @@ class TextOptions(Options):
     @property
     def reference_names(self) -> tuple[str, ...] | None:
         """Names of the references, of files those in the order given; None if none is named."""
-        from steelyard.formats.plaintext import named
+        from steelyard.formats.files import names_of
 
         texts = [reference for reference in self.ref if not _is_file(reference)]
         chosen = tuple(name for text in texts for name in split_names(text))
-        return chosen or tuple(named(self.reference_files, "reference")) or None
+        return chosen or tuple(names_of(self.reference_files, "reference")) or None
 
     @property
     def plain(self) -> bool:

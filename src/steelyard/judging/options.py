@@ -78,7 +78,7 @@ class ReadOptions(Options):
     ) -> Verdicts:
         """Read verdicts from files or frames, or take them as they are."""
         from steelyard.data.verdicts import Verdicts
-        from steelyard.formats.load import selection
+        from steelyard.formats.options import selection
         from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
 
         if len(sources) == 1 and isinstance(sources[0], Verdicts):
@@ -131,7 +131,7 @@ class FamilyOptions(ReadOptions):
 
     def families(self, verdicts: Verdicts) -> dict[str, str]:
         """Return the patterns of systems by judge, after checking that the judges exist."""
-        from steelyard.formats.load import selection
+        from steelyard.formats.options import selection
 
         expected = "judges and patterns of systems, as {'gpt-4': 'gpt-*'}"
         patterns = dict(selection(self.own, "own", expected))
