@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import steelyard as sy
 from steelyard import human_scores
 from steelyard.cli.main import run
 from steelyard.core.errors import InputError, UsageError
@@ -174,18 +173,6 @@ def test_the_command_ranks_two_waves(shared, tmp_path, capsys):
 
 
 # Samples.
-
-
-def test_samples_are_scored(tmp_path):
-    result = human_scores(SAMPLES / "made-up.da.csv", protocol="da", n_bootstrap=0)
-    assert [s.n_segments for s in result.systems] == [5, 5]
-    path = SAMPLES / "made-up.mqm.csv"
-    with pytest.raises(InputError, match=r"mqm\.csv:10: severity 'undecided' \(1 error\) has no"):
-        human_scores(path, protocol="mqm")
-    weights = tmp_path / "own.toml"
-    weights.write_text("[severity]\nmajor = 5\nminor = 1\nundecided = 0\n")
-    result = human_scores(path, protocol=sy.mqm(weights=weights), n_bootstrap=0)
-    assert {s.system: s.score for s in result.systems} == {"sysA": -1 / 6, "sysB": -6 / 5}
 
 
 # Traps, one by one.

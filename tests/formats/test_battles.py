@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from steelyard import BattleLog, save
 from steelyard.data.judgements import encode
 from steelyard.formats import tables
-from steelyard.formats.judged import battle_counts, battles
+from steelyard.formats.judged import battle_counts
 from steelyard.formats.judged.battles import LogColumns
 from steelyard.formats.reading import read_any
 
@@ -26,14 +26,6 @@ Fresh = Callable[[], Path]
 def written(path: Path, text: str) -> Path:
     path.write_bytes(text.encode())
     return path
-
-
-def with_another(path: Path) -> list[Path]:
-    """Put a log beside one in Parquet: both go through DuckDB, however short they are."""
-    other = path.with_name("other.parquet")
-    columns = {"left": ["A"], "right": ["B"], "outcome": ["left"], "weight": ["1"]}
-    tables.write(other, columns | {"prompt": ["p"]})
-    return [path, other]
 
 
 def read(path: Path) -> BattleLog:
@@ -159,7 +151,6 @@ BAD = [
 @pytest.mark.parametrize(("bad", "words"), BAD)
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "jsonl"])
 def test_bad_battles(tmp_path: Path, refusal: Refusal, suffix: str, bad: str, words: str) -> None:
-    """Short logs and those that DuckDB reads are refused in the same words."""
     header = ["left", "right", "outcome", "weight", "prompt"]
     rows = [line.split(",") for line in ("A,B,tie,1,p", "B,C,0.25,2,p", bad, "A,C,left,1,q")]
     path = tmp_path / f"x.{suffix}"
@@ -172,7 +163,7 @@ def test_bad_battles(tmp_path: Path, refusal: Refusal, suffix: str, bad: str, wo
     message = refusal(read_any, path)
     assert message.startswith(f"{path}:{3 if suffix == 'jsonl' else 4}: ")
     assert words in message
-    assert refusal(battle_counts.read_counts, with_another(path)) == message
+    assert refusal(battle_counts.read_counts, path) == message
 
 
 @pytest.mark.parametrize("cell", ["true", "false", "[1]", '{"a": 1}', "null", '"x"'])
@@ -206,16 +197,6 @@ def test_bad_battles_in_parquet(
     message = refusal(battle_counts.read_counts, path)
     assert message.startswith(f"{path}:{line}: ")
     assert message == refusal(read_any, path)
-
-
-def test_columns_can_be_named(tmp_path: Path, refusal: Refusal) -> None:
-    table = tables.read(written(tmp_path / "x.csv", "one,two,vote\nA,B,tie\n"))
-    log = battles.read(table, LogColumns("one", "two", "vote"))
-    assert log.outcome.tolist() == [0.5]
-    message = refusal(battles.read, table, LogColumns("on", "two", "vote"))
-    assert "did you mean 'one'?" in message
-    both = written(tmp_path / "y.csv", "left,model_a,right,outcome\nA,A,B,tie\n")
-    assert "left and model_a" in refusal(read_any, both)
 
 
 names = st.sampled_from(["A", "b c", "007", "1", "模型", "a,b", "a\nb", "NaN"])

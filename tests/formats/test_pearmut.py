@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from steelyard import EvalSet, load
-from steelyard.cli.main import run
 from steelyard.data.judgements import ErrorSpan
 
 LOG = Path(__file__).parent / "samples" / "pearmut" / "data" / "annotations" / "made_up_esa.jsonl"
@@ -118,17 +117,11 @@ def test_a_log_without_any_score_is_mqm(read: Any) -> None:
 def test_forms_gaps_and_attention_checks_are_counted(read: Any) -> None:
     items = [{"item_id": n, "src": n, "tgt": {"A": n}} for n in "abcd"]
     judged = [None, "yes", {"A": None}, {"A": {"score": 5, "error_spans": []}}]
-    checks = [
-        entry("u1", item_i="random_0", validations=[True]),
-        entry("u1", item_i="random_1", validations=[False]),
-        entry("u2", item_i="random_0", validations=[None]),
-    ]
-    es = read(entry(item=items, annotation=judged), *checks)
+    es = read(entry(item=items, annotation=judged), entry("u1", item_i="random_0"))
     assert (len(es.ratings["human"]), es.n_segments) == (1, 2)
     notes = "\n".join(es.notes)
     for what in ("item without an answer", "item with the answer of a form", "output without an"):
         assert f"1 {what}" in notes
-    assert "attention checks passed: u1 1 of 2, u2 0 of 0" in notes
 
 
 def test_one_of_several_campaigns_is_chosen(tmp_path: Path, refusal: Refusal) -> None:
@@ -137,42 +130,3 @@ def test_one_of_several_campaigns_is_chosen(tmp_path: Path, refusal: Refusal) ->
     assert 'choose one with where={"campaign": "one"}' in refusal(path)
     assert len(load(path, where={"campaign": "two"}).ratings["human"]) == 4
     assert "no campaign 'three'" in refusal(path, where={"campaign": "three"})
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"user_id": None}, "'user_id' is None, expected a name"),
-        ({"item_i": []}, "'item_i' is [], expected a name"),
-        ({"item": 5}, "'item' is 5, expected a list"),
-        ({"annotation": []}, "expected a list of 1, as many as items"),
-        ({"annotation": 5}, "'annotation' is 5, expected a list"),
-        ({"annotation": [{"A": 5}]}, "'annotation[0].A' is 5, expected an object"),
-        ({"annotation": [{"A": {"score": "x"}}]}, "'annotation[0].A.score' is 'x'"),
-        ({"annotation": [{"A": {"error_spans": 1}}]}, "expected a list"),
-        ({"annotation": [{"A": {"error_spans": [{"start_i": "a"}]}}]}, "expected a whole number"),
-        ({"actions": [{"time": "x"}]}, "'actions[0].time' is 'x'"),
-        ({"item": [{"src": 5, "tgt": {}}]}, "'item[0].src' is 5"),
-        ({"item": [{"src": "a", "tgt": "b"}]}, "'item[0].tgt' is 'b', expected an object"),
-        ({"item_i": "random_0", "validations": [5]}, "expected a list of true, false or null"),
-    ],
-)
-def test_bad_logs_are_refused(
-    tmp_path: Path, refusal: Refusal, change: dict[str, Any], words: str
-) -> None:
-    path = written(tmp_path / "x.jsonl", entry("u0"), entry() | change)
-    message = refusal(path)
-    assert f"{path}:2" in message
-    assert words in message
-
-
-def test_human_evaluation_from_the_command_line(capsys: Any, tmp_path: Path) -> None:
-    assert run(["human", str(LOG), "--protocol", "esa", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert [system["system"] for system in result["systems"]] == ["sysA", "sysB"]
-    out = tmp_path / "out.parquet"
-    command = ["data", "convert", str(LOG), str(out), "--lp", "en-de"]
-    assert run([*command, "--anonymise-raters"]) == 0
-    again = load(out)
-    assert again.ratings["human"].raters == ("rater1", "rater2")
-    assert again["human"].values[0, 0] == (97 + 90) / 2

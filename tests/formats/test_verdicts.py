@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
@@ -60,16 +59,6 @@ PAIRS = {
     "human": ["left", "tie", "", "right"],
     "gpt": ["left", "left", "tie", "right"],
 }
-
-
-def test_wide_pairs():
-    verdicts = read(PAIRS)
-    assert (verdicts.kind, verdicts.systems) == ("pairs", ("X", "Y", "Z"))
-    assert verdicts.left is not None
-    assert [verdicts.systems[code] for code in verdicts.left] == ["X", "Y", "X", "Z"]
-    assert same(values(verdicts, "human"), [1, 0.5, NAN, 0])
-    assert labels(verdicts, "gpt") == ["left", "left", "tie", "right"]
-    assert verdicts.labelled.tolist() == [True, True, False, True]
 
 
 @pytest.mark.parametrize(
@@ -391,15 +380,6 @@ def test_the_order_of_rows_and_tables_changes_nothing(order, swap):
         assert labels(got, name) == labels(expected, name)
 
 
-def test_frames_and_files_are_the_same(tmp_path):
-    path = tmp_path / "battles.csv"
-    pl.DataFrame(PAIRS).write_csv(path)
-    for source in (path, pl.DataFrame(PAIRS), pd.DataFrame(PAIRS)):
-        verdicts = read_verdicts([source], VerdictReading(human=["human"]))
-        assert same(values(verdicts, "human"), values(read(PAIRS), "human"))
-        assert verdicts.items == ("1", "2", "3", "4")
-
-
 def written(path: Path, text: str) -> Path:
     path.write_text(text, encoding="utf-8")
     return path
@@ -479,17 +459,6 @@ def test_tables_that_do_not_belong_together(tmp_path, refusal: Refusal):
     first, second = (written(tmp_path / n, f"{n[0]}\n1\n2\n") for n in ("gpt.csv", "human.csv"))
     message = refusal(lambda: read(first, second, human=["h"], judges=["g"]))
     assert "no column names the items" in message
-
-
-def test_what_is_no_table(tmp_path, refusal: Refusal):
-    document = written(tmp_path / "x.json", '{"a": {"b": 1}}')
-    (tmp_path / "empty").mkdir()
-    for sources, message in (
-        ([], "nothing to read"), ([7], "expected a file or a frame, got a int"),
-        (["/nowhere/x.csv"], "o such file"), ([document], "JSON document"),
-        ([tmp_path / "empty"], "log"),
-    ):  # fmt: skip
-        assert message in refusal(lambda own=sources: read_verdicts(own, VerdictReading()))
 
 
 def test_odd_cells_and_names(tmp_path):

@@ -64,7 +64,6 @@ FORMATS: tuple[Format, ...] = (
     *arenas.FORMATS,
     *metricscores.FORMATS,
     *evallogs.FORMATS,
-    evallogs.swebench_results,
     plaintext.FORMAT,
     errors.FORMAT,
     battles.RANKINGS,

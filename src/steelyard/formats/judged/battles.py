@@ -87,11 +87,6 @@ class LogColumns:
         also = (LOSER, *_OUTCOMES_ALSO, *(side for pair in judges.SIDES for side in pair))
         return name in (*self.named, *selects, *also) or roles.is_log_text(name)
 
-    def wants(self, name: str) -> bool:
-        """Tell whether a column is read at all."""
-        others = (*roles.WEIGHT, *roles.TIME, _TIE, *judges.ORDER_COLUMNS)
-        return name in others or self.is_text(name) or roles.is_rank(name)
-
     def selected(self, table: RawTable) -> RawTable:
         """Keep the rows and columns that are left."""
         for column, value in self.where:
@@ -154,7 +149,6 @@ class LogColumns:
     def _with_others(
         self, table: RawTable, left: str, right: str, outcome: str | None
     ) -> BattleColumns:
-        """Add the columns that a log may have."""
         others = table.without([left, right, *([] if outcome is None else [outcome])])
         if self.unit is None or (self.unit in _PROMPTS and self.unit not in others):
             shared = one_of(others, roles.UNIT, "unit")  # whatever a log calls them
@@ -227,7 +221,6 @@ def _points(
     table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]],
     outcomes: Outcomes | None,
 ) -> Floats:  # fmt: skip
-    """Return the points of the left side; what is no outcome is an error with its line."""
     cells = _usable(judges.cells_of(table, column))
     if outcomes is None:
         outcomes = columns.outcomes(distinct := set(cells) - {None}, column, table.place)
@@ -258,7 +251,6 @@ def _mirrored(table: RawTable, lefts: Sequence[str], rights: Sequence[str]) -> B
 
 
 def _items(table: RawTable) -> list[str]:
-    """Name what battles are about, as far as the log does."""
     item = next((name for name in judges.ITEM if name in table), None)
     return [""] * table.n_rows if item is None else [str(label(c)) for c in table.columns[item]]
 

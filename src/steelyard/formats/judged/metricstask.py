@@ -23,7 +23,6 @@ _METRIC = "metric"
 
 
 def _read(view: FileView, lp: str | None, _where: tuple[tuple[str, str], ...]) -> EvalSet:
-    """Read texts, predicted spans as ratings, and scores."""
     view = view.known_as("WMT26 metrics task")
     items = list(records(view))
     scored = [item for item in items if not item.name("item_id").startswith(_CHALLENGE)]

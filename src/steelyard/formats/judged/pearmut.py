@@ -27,8 +27,7 @@ from steelyard.formats.judged.builder import HUMAN, Builder, Rating
 from steelyard.formats.view import FileView, Record, records, within
 
 _RESET = "__RESET__"
-_CHECK = "random_"  # attention checks
-_NO_DATA = ("welcome_", "tutorial", _CHECK, "goodbye_")  # how the numbers of such screens begin
+_NO_DATA = ("welcome_", "tutorial", "random_", "goodbye_")  # how the numbers of such screens begin
 _NO_ITEM = re.compile("attention_check_|.*_#_tutorial_#_")  # ... and the ids of their items
 _FAULT = "instructions fault"
 _DOWNLOAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[\s*\{')
@@ -36,7 +35,6 @@ _MARKS = ("_###_", "_#_")  # between the parts of an item's id
 
 
 def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
-    """Read what counts of a log: texts, ratings with their spans, and the mean of the scores."""
     view = view.known_as("pearmut log")
     reader = _Reader(view)
     entries = _since_reset(_entries(view, dict(where).get("campaign")))
@@ -47,7 +45,6 @@ def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) ->
 
 
 def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
-    """Yield all entries: the lines of a log, or those of one campaign of a download."""
     if not _is_download(view):
         if campaign not in (None, view.stem):
             view.fail(f"no campaign '{campaign}'; the log is of '{view.stem}'")
@@ -66,7 +63,6 @@ def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
 
 
 def _since_reset(entries: Iterator[Record]) -> list[Record]:
-    """Return the entries of every person since the last reset, in the order of the log."""
     kept: dict[str, list[tuple[int, Record]]] = {}
     for number, entry in enumerate(entries):
         person = entry.name("user_id")
@@ -85,7 +81,6 @@ class _Reader:
         self.ratings: dict[tuple[str, str, str], list[Rating]] = {}
         self.shown: dict[tuple[str, str], set[frozenset[str]]] = {}
         self.counts: Counter[str] = Counter()
-        self.checks: dict[tuple[str, str], Record] = {}  # the last try of a person
         self.documents: dict[tuple[str, ...], str] = {}
 
     def evalset(self, lp: str | None) -> EvalSet:
@@ -105,8 +100,6 @@ class _Reader:
         for what, count in sorted((+self.counts).items()):
             noun, _, rest = what.partition(" ")
             notes.append(f"{plural(count, noun)} {rest}")
-        if self.checks:
-            notes.append(f"attention checks passed: {listed(self._passed(), 20)}")
         if any(not np.isnan(row.seconds) for row in rows):
             notes.append("the time that a document took is shared equally by its ratings")
         return self.builder.evalset(lp, [self.builder.view.note(note) for note in notes])
@@ -114,8 +107,6 @@ class _Reader:
     def entry(self, entry: Record, *, named: bool) -> None:
         """Read what a person said on a screen; where items have names, one without is a check."""
         person, number = entry.name("user_id"), entry.name("item_i")
-        if number.startswith(_CHECK) and entry.get("validations") is not None:
-            self.checks[person, number] = entry
         if number.startswith(_NO_DATA):
             return
         items, judged = _parallel(entry)
@@ -184,7 +175,10 @@ class _Reader:
                 continue
             value = answer.number("score", words=True)
             if value is None:
-                value = _mean_of_sliders(answer.inner("sliders"))
+                sliders = answer.inner("sliders")
+                numbers = [sliders.number(name, words=True) for name in sliders.names()]
+                filled = [number for number in numbers if number is not None]
+                value = float(np.mean(filled)) if filled else np.nan
             text = texts.text(system) or ""
             spans = tuple(self._span(error, text) for error in answer.objects("error_spans"))
             marked = None if answer.get("error_spans") is None else spans
@@ -200,18 +194,6 @@ class _Reader:
         self.counts[f"span behind the end of the output taken as {what}"] += 1
         category = span.category or (_FAULT if fault else "")
         return ErrorSpan(category, span.severity, None, None, span.score)
-
-    def _passed(self) -> list[str]:
-        """Count the attention checks that every rater passed; their items are no segments."""
-        passed: Counter[str] = Counter()
-        total: Counter[str] = Counter()
-        for (person, _), entry in self.checks.items():
-            results = entry.list("validations")
-            if not all(isinstance(result, bool | None) for result in results):
-                entry.wrong("validations", "a list of true, false or null")
-            passed[person] += sum(result is True for result in results)
-            total[person] += sum(result is not None for result in results)
-        return [f"{person} {passed[person]} of {total[person]}" for person in sorted(total)]
 
 
 def _parts(name: str) -> tuple[str | None, str, str]:
@@ -237,15 +219,7 @@ def _parallel(entry: Record) -> tuple[list[Record], list[Any]]:
     return items, answers
 
 
-def _mean_of_sliders(sliders: Record) -> float:
-    """Return the mean of sliders, where they are instead of a score."""
-    values = [sliders.number(name, words=True) for name in sliders.names()]
-    numbers = [value for value in values if value is not None]
-    return float(np.mean(numbers)) if numbers else float("nan")
-
-
 def _seconds(entry: Record) -> float:
-    """Return the time from the first action to the last."""
     times = [action.number("time", words=True) for action in entry.objects("actions")]
     numbers = [time for time in times if time is not None]
     return max(numbers) - min(numbers) if numbers else float("nan")

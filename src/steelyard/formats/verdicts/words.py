@@ -89,7 +89,6 @@ def _key(word: str) -> str:
 
 
 def _typed(cell: object) -> str:
-    """Write a cell as somebody would type it."""
     number = _number(cell)
     whole = number is not None and number.is_integer()
     return str(int(number)) if whole and number is not None else str(cell).strip().casefold()
