@@ -315,39 +315,6 @@ def test_a_rating_of_a_whole_document_is_left_out(tmp_path):
 # What is refused.
 
 
-@pytest.mark.parametrize(
-    ("bad", "said"),
-    [
-        (row("line 7"), "item 'line 7', expected a whole number"),
-        (row("9" * 5000), "expected a whole number"),
-        (row("-1"), "item '-1', expected a whole number"),
-        (row(2, kind="TXT"), "type 'TXT', expected one of TGT, CHK, REF, BAD"),
-        (row(2) + ",1", "13 cells, expected 12 as in the first row"),
-        ("A text, in between.", "2 cells, expected 12"),
-        (row(2, "good"), "column 7: 'good' is not a number"),
-        (row(2, 101), "101, expected a score from 0 to 100"),
-        (row(2, spans="{}"), "spans '{}', expected a list of objects"),
-        (row(2, spans="[1]"), "'spans[0]' is 1, expected an object"),
-        (row(2, spans="[{"), "not valid JSON"),
-        (row(2, spans='[{"start_i": "x"}]'), "'spans[0].start_i' is 'x', expected a whole number"),
-        (row(2, spans='[{"start_i": true}]'), "'spans[0].start_i' is True"),
-        (row(2, spans='[{"start_i": 3}]'), "one of start_i and end_i"),
-        (row(2, spans='[{"severity": 3}]'), "'spans[0].severity' is 3, expected text"),
-        (row(2, spans='[{"error_type": [3]}]'), "'spans[0].error_type' is [3]"),
-        (row(2, login=""), "column 1 is empty, expected a name"),
-        (row(2, end="x"), "column 'end_time': 'x' is not a number"),  # type: ignore[arg-type]
-        ('r,"A', "not valid CSV"),
-    ],
-)
-def test_bad_rows_are_errors_with_their_line(tmp_path, bad, said):
-    path = export(tmp_path, row(1), bad)
-    with pytest.raises(InputError) as caught:
-        human_scores(path, protocol="esa", n_bootstrap=0)
-    assert said in caught.value.message
-    assert (caught.value.path, caught.value.line) == (str(path), 2)
-    assert "\n" not in str(caught.value)
-
-
 def test_nothing_that_counts(tmp_path):
     with pytest.raises(InputError, match="no row counts: 1 of tutorials"):
         read(export(tmp_path, row(1, doc="tutorial")))

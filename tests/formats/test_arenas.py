@@ -122,14 +122,6 @@ def test_draws_and_systems_that_meet_themselves(tmp_path: Path, refusal: Refusal
     assert "no battle is left" in refusal(alone)
 
 
-@pytest.mark.parametrize("cells", ["1,1,0", "0,0,0", "1,0,", "x,0,1"])
-def test_votes_of_kaggle_have_one_winner(cells: str, tmp_path: Path, refusal: Refusal) -> None:
-    header = "id,model_a,model_b,winner_model_a,winner_model_b,winner_tie\n"
-    path = tmp_path / "x.csv"
-    path.write_text(f"{header}1,A,B,1,0,0\n2,A,B,{cells}\n")
-    assert refusal(path).startswith(f"{path}:3: winner_model_a ")
-
-
 def test_a_folder_with_scores_and_pairs(refusal: Refusal) -> None:
     folder = SAMPLES / "fastchat"
     assert 'choose with format="FastChat pairs"' in refusal(folder)

@@ -57,40 +57,6 @@ def test_json_lines(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        (row("A", 1), ["'1'", "'A'", "twice"]),
-        (row("A", 2, [1, 2]), ["[begin, end, id]"]),
-        (row("A", 2, [1, 2, 3]), ["[begin, end, id]"]),
-        (row("A", 2, [1.5, 2, "x"]), ["[begin, end, id]"]),
-        (row("A", 2, [True, 2, "x"]), ["[begin, end, id]"]),
-        (row("A", 2, ["1", 2, "x"]), ["[begin, end, id]"]),
-        (row("A", 2, "x"), ["[begin, end, id]"]),
-        (row("A", 2, {"begin": 1, "end": 2}), ["[begin, end, id]"]),
-        (row("A", 2, {"begin": 1, "end": 2, "id": "x", "text": 5}), ["text"]),
-        ({**row("A", 2), "entities": None}, ["[begin, end, id]"]),
-        ({**row("A", 2), "entities": {"a": 1}}, ["[begin, end, id]"]),
-        ({**row("A", 2), "entities": "[1"}, ["JSON"]),
-        ({**row("A", 2), "sentence": ["x"]}, ["'sentence'"]),
-        (row("A", 2, [2, 1, "x"]), ["[2, 1] is no part of the 2 characters of the sentence"]),
-        (row("A", 2, [-1, 1, "x"]), ["[-1, 1]"]),
-        (row("A", 2, [0, 3, "x"]), ["[0, 3]"]),
-        (row("A", 2, {"begin": 10**80, "end": 10**90, "id": ""}), ["[1000", "..., 1000"]),
-        ({**row("A", 2), "sentence": "\ud800x"}, ["'sentence' holds '\\ud800', half a character"]),
-        (row("A", 2, [0, 1, "\ud800"]), ["'entities' holds '\\ud800'"]),
-        ({**row("A", 2), "system": "A\udcff"}, ["a name holds '\\udcff'"]),
-        ({**row("A", 2), "line": None}, ["'line'"]),
-    ],
-)
-def test_bad_lines(tmp_path: Path, refusal: Refusal, bad: Any, words: list[str]) -> None:
-    path = written(tmp_path / "x.jsonl", row("A", 1), bad)
-    message = refusal(read_any, path)
-    assert message.startswith(f"{path}:2: ")
-    for word in words:
-        assert word in message
-
-
 def test_mentions_without_an_id_are_left_out(tmp_path: Path) -> None:
     path = written(
         tmp_path / "x.jsonl",

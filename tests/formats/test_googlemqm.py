@@ -11,7 +11,6 @@ import pytest
 
 import steelyard as sy
 from steelyard import human_scores
-from steelyard.core.errors import InputError
 from steelyard.formats.reading import Read, read_all
 
 NEW = ["system", "doc", "docSegId", "globalSegId", "rater", "source", "target", "category",
@@ -126,24 +125,3 @@ def test_attention_tests_are_no_scores(tmp_path):
     assert (raters["r"]["attention"], raters["s"]["attention"]) == ("1/3", None)
     assert (raters["r"]["n_ratings"], raters["r"]["mean"], raters["r"]["high"]) == (1, -5, -5)
     assert not any("further ratings" in warning for warning in result.warnings)
-
-
-@pytest.mark.parametrize(
-    ("rows", "line", "said"),
-    [
-        ([row("Style", "Minor")[:-1]], 2, "8 cells, expected 9 as in the header"),
-        ([row("Style", "Minor"), [*row("Style", "Minor"), "x"]], 3, "10 cells, expected 9"),
-        ([row("Lost", "HOTW-test")], 2, "test of a rater 'Lost', expected Found or Missed"),
-        ([row("Style", "Minor", system=" ")], 2, "column 'system' is empty, expected a name"),
-        ([row("Style", "Minor", globalSegId="")], 2, "column 'globalSegId' is empty"),
-        ([row("Style", "Minor", rater="")], 2, "column 'rater' is empty"),
-        ([row("Found", "HOTW-test")], None, "holds no rating"),
-        ([], None, "holds no rating"),
-    ],
-)
-def test_bad_rows(tmp_path, rows, line, said):
-    path = tsv(tmp_path, *rows)
-    with pytest.raises(InputError) as caught:
-        read(path)
-    assert said in caught.value.message
-    assert (caught.value.path, caught.value.line) == (str(path), line)

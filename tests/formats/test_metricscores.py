@@ -100,28 +100,3 @@ def test_a_name_with_a_signature_need_not_be_of_sacrebleu(tmp_path: Path) -> Non
     path = tmp_path / "x.json"
     path.write_text(json.dumps(rows))
     assert load(path, ignore=["signature"]).systems == ("A", "B")
-
-
-def _sacrebleu(**second: object) -> list[dict[str, object]]:
-    return [{"name": "BLEU", "score": 1, "signature": "x"}, {"signature": "x", **second}]
-
-
-@pytest.mark.parametrize(
-    ("content", "line", "field"),
-    [
-        (_sacrebleu(name="B", score=1), 2, "'B'"),
-        (_sacrebleu(name="TER", score="high"), 2, "'score'"),
-        (_sacrebleu(name="BLEU", score=2), 2, "BLEU"),  # a second time
-        ([{"system": "a.txt", "BLEU": "62.1"}, {"system": "b", "mine": "7"}], 2, "'mine'"),
-        ([{"system": "a", "BLEU": "1"}, {"system": "b", "BLEU": "high"}], 2, "'BLEU'"),
-    ],
-)
-def test_an_error_names_the_line_and_the_field(
-    content: Any, line: int | None, field: str, tmp_path: Path, refusal: Refusal
-) -> None:
-    path = tmp_path / "x.json"
-    text = json.dumps(content)
-    path.write_text(text.replace("}, {", "},\n{") if isinstance(content, list) else text)
-    message = refusal(path)
-    assert message.startswith(f"{path}:{line}: ")
-    assert field in message

@@ -163,28 +163,6 @@ def test_without_a_rater_the_file_is_one(tmp_path: Path) -> None:
     assert read_any(other)[1].raters == ("ratings.txt",)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("A\tNone\nA\n", ":2: expected SYSTEM, JSON or None[, RATER]"),
-        ('A\t{"errors": []}\nA\t[]\n', ":2: expected an object with 'errors' or None"),
-        ('A\t{"errors": []}\nA\tnull\n', ":2: expected an object with 'errors' or None"),
-        ('A\t{"errors": []}\nA\t{"errors": 5}\n', ":2: 'errors' is 5"),
-        ('A\t{"errors": []}\nA\t{"errors": [\n', ":2: not valid JSON"),
-        ('A\t{"errors": []}\nA\tNone\nB\tNone\n', "1 lines of 'B', expected 2 as of 'A'"),
-        ("A\tNone\n", "holds no rating"),
-        ("", "holds no rating"),
-        ('\t{"errors": []}\n', ":1: column 'system' is empty"),
-    ],
-)
-def test_bad_rating_files_are_refused(
-    tmp_path: Path, refusal: Refusal, text: str, words: str
-) -> None:
-    path = tmp_path / "x.seg.rating"
-    path.write_text(text)
-    assert words in refusal(read_any, path)
-
-
 def test_files_of_two_language_pairs_are_not_put_together(tmp_path: Path, refusal: Refusal) -> None:
     paths = [tmp_path / f"{lp}.mqm.seg.rating" for lp in ("de-en", "en-cs_CZ")]
     for path in paths:

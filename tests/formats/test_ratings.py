@@ -136,65 +136,6 @@ def test_a_row_per_error(tmp_path: Path) -> None:
     assert [ratings.raters[c] for c in ratings.rater] == ["r1", "r2", "r1", "r1", "r1"]
 
 
-PLAIN = "worker,system,type,sid,raw\nw,A,SYSTEM,1,5\n"
-PACKED = "system,segments,scores\nB,1,5\n"
-LISTED = '{"system":"A","seg":9,"errors":[],"value":1}\n'
-
-
-def of_a(more: str) -> str:
-    return f'{{"system":"A","seg":1,{more}}}'
-
-
-def marked(more: str) -> str:
-    return of_a(f'"errors":[{{"severity":"x","category":"c",{more}}}]')
-
-
-@pytest.mark.parametrize(
-    ("before", "row", "words"),
-    [
-        (PLAIN, "w,A,SYSTEM,1,x", "'raw': 'x'"),
-        (PLAIN, "w,A,SYSTEM,1,inf", "'raw'"),
-        (
-            PLAIN,
-            "w,A,ODD,1,5",
-            "'type': unknown type 'ODD', expected one of attention, bad, bad-ref",
-        ),
-        (PLAIN, ",A,SYSTEM,1,5", "'worker'"),
-        (PLAIN, "w,,SYSTEM,1,5", "'system'"),
-        (PLAIN, "w,A,SYSTEM,,5", "'sid'"),
-        (PLAIN, "w,A,,1,5", "'type'"),
-        (PACKED, "A,1 2,5", "2 segments but 1 scores"),
-        (PACKED, "A,1,5 6", "1 segments but 2 scores"),
-        (PACKED, "A,1 2,5 x", "'x'"),
-        (PACKED, "A,1 2,5 nan", "'nan'"),
-        (PACKED, "A,1 2,5 inf", "'inf'"),
-        (PACKED, "A,1 2,5 1_0", "'1_0'"),
-        (PACKED, "A,1,５", "'５'"),
-        (PACKED, ",1,5", "'system'"),
-        (LISTED, of_a('"errors":5'), "'errors' is 5"),
-        (LISTED, of_a('"errors":"x"'), "JSON"),
-        (LISTED, of_a('"errors":[1]'), "object"),
-        (LISTED, of_a('"errors":[{"category":"x"}]'), "'errors[0].severity'"),
-        (LISTED, of_a('"errors":[{"severity":5,"category":"c"}]'), "'errors[0].severity'"),
-        (LISTED, marked('"start":"1"'), "'errors[0].start'"),
-        (LISTED, marked('"end":true'), "'errors[0].end'"),
-        (LISTED, marked('"score":"much"'), "'errors[0].score'"),
-        (LISTED, marked('"score":1e999'), "'errors[0].score'"),
-        (LISTED, of_a('"errors":[],"value":"x"'), "'value': 'x'"),
-        (LISTED, '{"system":"","seg":1,"errors":[]}', "'system'"),
-        (LISTED, '{"seg":1,"errors":[]}', "'system'"),
-    ],
-)
-def test_bad_rows_are_refused_with_their_line(
-    tmp_path: Path, refusal: Refusal, before: str, row: str, words: str
-) -> None:
-    name = "x.jsonl" if before == LISTED else "x.csv"
-    path = written(tmp_path / name, f"{before}{row}\n")
-    message = refusal(read_any, path)
-    assert message.startswith(f"{path}:{before.count(chr(10)) + 1}: ")
-    assert words in message
-
-
 # There and back.
 
 names = st.sampled_from(["A", "1", "a b", "ä", "a,b", 'a"b', "007", "NaN", "None", "a\nb"])
@@ -271,15 +212,3 @@ def test_rankings(tmp_path: Path) -> None:
     assert rankings.rater.tolist() == [1, 0]
     assert rankings.system.tolist() == [[1, 0, 2], [0, 1, -1]]
     assert str(rankings.rank.tolist()) == "[[1.0, 1.0, 3.0], [2.0, nan, nan]]"
-
-
-@pytest.mark.parametrize("rank", ["0", "-2", "1.5", "x", "inf", "1_0"])
-def test_bad_ranks(tmp_path: Path, refusal: Refusal, rank: str) -> None:
-    text = f"segmentId,system1Id,system1rank,system2Id,system2rank\n1,A,1,B,2\n1,A,1,B,{rank}\n"
-    path = written(tmp_path / "x.csv", text)
-    assert refusal(read_any, path).startswith(f"{path}:3: ")
-
-
-def test_rankings_need_a_segment(tmp_path: Path, refusal: Refusal) -> None:
-    path = written(tmp_path / "x.csv", "system1Id,system1rank,system2Id,system2rank\nA,1,B,2\n")
-    assert "segment" in refusal(read_any, path)

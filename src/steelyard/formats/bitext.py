@@ -651,15 +651,24 @@ def _language_of(header: str) -> str | None:
     return code[1] if code and code[1].casefold() not in no_language else None
 
 
-def _tbx_terms(
-    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
-) -> Iterator[GlossaryTerm]:
-    """Read TBX in versions 2 (``termEntry``, ``langSet``) and 3 (``conceptEntry``, ``langSec``)."""
+def tbx_entries(path: Path, data: bytes) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """Read TBX in versions 2 (``termEntry``, ``langSet``) and 3 (``conceptEntry``, ``langSec``).
+
+    Each entry has its id, or none, and its terms: language, text and whether it is forbidden.
+    """
     entries = []
     for entry in _parsed(data, path).inside("termEntry", "conceptEntry"):
         sections = entry.inside("langSet", "langSec")
-        entries.append([(_language(s, path), term) for s in sections for term in _section_terms(s)])
-    languages = list(dict.fromkeys(lang for terms in entries for lang, _ in terms))
+        terms = [(_language(s, path), *term) for s in sections for term in _section_terms(s)]
+        entries.append((entry.attributes.get("id", ""), terms))
+    return entries
+
+
+def _tbx_terms(
+    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
+) -> Iterator[GlossaryTerm]:
+    entries = [terms for _, terms in tbx_entries(path, data)]
+    languages = list(dict.fromkeys(lang for terms in entries for lang, _, _ in terms))
     wanted = [src_lang, tgt_lang]
     for k, lang in enumerate(wanted):
         fitting = (new for new in languages if _same(new, lang) or (lang is None and not (
@@ -668,7 +677,7 @@ def _tbx_terms(
         if wanted[k] is None:
             raise InputError(f"has no terms of {lang or 'two languages'}, expected TBX", path=path)
     for terms in entries:
-        sources, targets = ([t for lang, t in terms if _same(lang, w)] for w in wanted)
+        sources, targets = ([t for lang, *t in terms if _same(lang, w)] for w in wanted)
         for source, banned in sources:
             for target, forbidden in () if banned else targets:
                 yield GlossaryTerm(source, target, forbidden)
