@@ -92,16 +92,6 @@ def test_orders_that_differ_tie(first: str, second: str, outcome: float, tmp_pat
     assert has_note(result, "on which the orders differ: a tie") == (first != second)
 
 
-@pytest.mark.parametrize(
-    ("label", "outcome", "weight"),
-    [("A<<B", 1.0, 3), ("A<B", 1.0, 1), ("B=A", 0.5, 1), ("B<A", 0.0, 1), ("B<<A", 0.0, 3)],
-)
-def test_spellings_of_arena_hard(label: str, outcome: float, weight: float, tmp_path: Path) -> None:
-    games = [{"score": label}, {"score": "A>B"}]  # in the first, B is the model
-    log = read(changed(NEW, tmp_path / "x.jsonl", 0, games=games)).value
-    assert (log.outcome[0], log.weight[0]) == (outcome, weight)
-
-
 def test_rows_are_chosen_and_weighed() -> None:
     assert mean_of(NEW)["alpha"] == pytest.approx(9 / 14)
     assert mean_of(NEW, where=[("category", "creative_writing")])["alpha"] == 1

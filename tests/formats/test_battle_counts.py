@@ -82,9 +82,6 @@ def test_a_longer_log(tmp_path: Path, suffix: str, n_units: int) -> None:
     same(read_counts(path), from_log(read_any(path)[1]))
 
 
-GOOD = {"csv": "A,B,left\n", "jsonl": '{"left":"A","right":"B","outcome":1}\n'}
-
-
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_named_columns_rows_and_what_is_skipped(
     tmp_path: Path, suffix: str, refusal: Refusal

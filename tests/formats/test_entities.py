@@ -35,46 +35,6 @@ def row(system: str, line: int, *mentions: Any) -> dict[str, Any]:
     return {"system": system, "line": line, "sentence": f"{system}{line}", "entities": mentions}
 
 
-def test_json_lines(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "x.jsonl",
-        row("ref", 10, [0, 2, "/m/1"], [0, 2, "/m/1"]),
-        row("ref", 9),
-        row("A", 9, {"begin": 0, "end": 2, "id": "Q1", "text": "Bär"}),
-        row("A", 10, {"begin": 1, "end": 3, "id": "Q2"}),
-    )
-    found = read(path)
-    assert found.n_segments == 2
-    assert found.systems == {
-        "A": (
-            Sentence("A9", (EntityMention("Q1", 0, 2, "Bär"),)),
-            Sentence("A10", (EntityMention("Q2", 1, 3),)),
-        ),
-        "ref": (
-            Sentence("ref9", ()),
-            Sentence("ref10", (EntityMention("/m/1", 0, 2), EntityMention("/m/1", 0, 2))),
-        ),
-    }
-
-
-def test_mentions_without_an_id_are_left_out(tmp_path: Path) -> None:
-    path = written(
-        tmp_path / "x.jsonl",
-        row("A", 1, [0, 1, ""], [0, 2, "Q1"], {"begin": 0, "end": 1, "id": None}),
-        row("B", 1, [0, 1, " "]),
-    )
-    found = read(path)
-    assert [s.mentions for s in found.systems["A"]] == [(EntityMention("Q1", 0, 2),)]
-    assert found.notes == (f"{path}: 3 mentions without an id left out",)
-    assert found.evalset().notes == found.notes
-
-
-def test_spans_may_count_bytes(tmp_path: Path) -> None:
-    """As the release does: the beginning in bytes, the length in characters."""
-    sentence = {**row("A", 1, [5, 8, "Q1"]), "sentence": "ää Bär"}
-    assert read(written(tmp_path / "x.jsonl", sentence)).systems["A"][0].mentions[0].begin == 5
-
-
 def test_systems_must_have_the_same_lines(tmp_path: Path, refusal: Refusal) -> None:
     path = written(tmp_path / "x.jsonl", row("A", 1), row("A", 2), row("B", 2))
     message = refusal(read_any, path)

@@ -20,7 +20,6 @@ SAMPLES = Path(__file__).parent / "samples"
 LM_EVAL = SAMPLES / "lm-eval" / "out"
 MC = LM_EVAL / "made-up-org__model-1/samples_made_up_mc_2026-11-17T00-16-45.330923.jsonl"
 PROMPTFOO = SAMPLES / "promptfoo"
-NAN = float("nan")
 Refusal = Callable[..., str]
 
 DOCUMENT = {
@@ -57,10 +56,6 @@ def inspect(*samples: Any, status: str = "success", **run: object) -> dict[str, 
 
 def promptfoo(*rows: Any) -> dict[str, Any]:
     return {"evalId": "e", "results": {"version": 3, "results": list(rows)}, "config": {}}
-
-
-def by_system(es: EvalSet, score: str) -> dict[str, list[float]]:
-    return dict(zip(es.systems, es[score].values.tolist(), strict=True))
 
 
 def has_note(es: EvalSet, text: str) -> bool:
@@ -108,27 +103,6 @@ def test_an_error_names_the_line_and_the_field(
 def test_logs_that_hold_nothing(tmp_path: Path, refusal: Refusal) -> None:
     for log in (inspect(), {**inspect(), "samples": None}):
         assert "holds no samples" in refusal(document(tmp_path / "a.json", log))
-
-
-def test_values_that_tools_write(tmp_path: Path) -> None:
-    values = [1, True, "False", "0.25", None, NAN]
-    rows = [DOCUMENT | {"doc_id": i, "acc": value} for i, value in enumerate(values)]
-    es = load(lines(tmp_path / "samples_t.jsonl", *rows))
-    assert np.array_equal(es["acc"].values, [[1, 1, 0, 0.25, NAN, NAN]], equal_nan=True)
-    assert has_note(es, "NaN are missing: 1 of 'acc'")
-    scores = {"a": {"value": [1, 2]}, "b": {"value": "blue"}, "c": {"value": {"d": "I"}}}
-    es = load(document(tmp_path / "a.json", inspect(sample(scores=scores))))
-    assert list(es.scores) == ["c.d"]
-    assert has_note(es, "hold no numbers: 'a' (holds [1, 2]), 'b'")
-
-
-def test_scores_that_are_called_like_columns_of_ours(tmp_path: Path) -> None:
-    row = DOCUMENT | {"metrics": ["line", "task"], "line": 0.5, "task": 1}
-    es = load(lines(tmp_path / "samples_t.jsonl", row))
-    assert set(es.scores) == {"line (score)", "task (score)"}
-    row = RESULT | {"namedScores": {"score": 0.25, "segment": 1}}
-    es = load(lines(tmp_path / "a.jsonl", row))
-    assert set(es.scores) == {"score", "success", "score (named)", "segment (score)"}
 
 
 # Metadata.
@@ -207,14 +181,6 @@ def test_what_the_header_of_inspect_says(tmp_path: Path) -> None:
         assert has_note(es, text)
 
 
-def test_a_failed_sample_that_was_to_be_scored(tmp_path: Path) -> None:
-    failed = sample(2, "C", error={"message": "no"})
-    log = inspect(sample(), failed, config={"score_on_error": True})
-    assert load(document(tmp_path / "a.json", log))["s"].values.tolist() == [[1.0, 1.0]]
-    log["eval"]["config"] = {}
-    assert np.isnan(load(document(tmp_path / "a.json", log))["s"].values[0, 1])
-
-
 @pytest.mark.parametrize(
     "drop",
     [
@@ -265,22 +231,6 @@ def test_samples_without_results_are_called_as_their_folder(
     assert not es["acc"].direction_given
 
 
-def test_the_direction_is_that_of_the_results(tmp_path: Path) -> None:
-    time = "2026-01-01T00-00-00.000001"
-    lines(tmp_path / f"samples_a_b_{time}.jsonl", DOCUMENT | {"metrics": ["ppl"], "ppl": 3})
-    results = {"model_name": "m", "higher_is_better": {"a_b": {"ppl": False}}}
-    document(tmp_path / f"results_{time}.json", results)
-    assert not load(tmp_path)["ppl"].higher_is_better
-
-
-def test_scores_are_called_as_in_the_results_of_lm_eval(tmp_path: Path) -> None:
-    rows = [DOCUMENT | {"filter": name, "acc": k} for k, name in enumerate(("none", "strict"))]
-    es = load(lines(tmp_path / "samples_t.jsonl", *rows))
-    assert {name: es[name].values.tolist() for name in es.scores} == {
-        "acc": [[0]], "acc,strict": [[1]],
-    }  # fmt: skip
-
-
 def test_descriptions_of_promptfoo_are_tasks(tmp_path: Path) -> None:
     """They are where no two of them share a test."""
     for k, (name, number) in enumerate((("sums", 1), ("sums", 2), ("art", 3))):
@@ -313,19 +263,7 @@ def test_documents_that_are_not_the_same_are_refused(tmp_path: Path, refusal: Re
     assert load(tmp_path, columns={"segment": "doc_hash"}).segments.ids == ("h1", "h2", "h3")
 
 
-def test_samples_before_filters_and_metrics_were_named(tmp_path: Path) -> None:
-    old = {key: value for key, value in DOCUMENT.items() if key not in ("filter", "metrics")}
-    path = lines(tmp_path / "samples_t.jsonl", old, old | {"doc_id": 1, "acc": 0.0})
-    assert load(path)["acc"].values.tolist() == [[1.0, 0.0]]
-
-
 # promptfoo.
-
-
-def test_columns_of_one_name_are_kept_apart(tmp_path: Path) -> None:
-    es = load(lines(tmp_path / "a.jsonl", RESULT, RESULT | {"promptIdx": 1, "score": 0.5}))
-    assert by_system(es, "score") == {"p": [1.0], "p #2": [0.5]}
-    assert has_note(es, "the second is called 'p #2'")
 
 
 def asserted(number: int, provider: str = "p", **more: Any) -> dict[str, Any]:
@@ -358,14 +296,6 @@ def test_runs_with_and_without_repeats_have_the_same_items(tmp_path: Path) -> No
         lines(tmp_path / f"{file}.jsonl", *chosen)
     once = load(PROMPTFOO / "out.jsonl")["score"].values
     assert np.array_equal(load(tmp_path)["score"].values, once, equal_nan=True)
-
-
-def test_old_files_of_promptfoo_without_numbers(tmp_path: Path) -> None:
-    keys = ("provider", "prompt", "vars", "success", "score", "namedScores")
-    old = {key: RESULT[key] for key in keys} | {"provider": "p", "error": "no"}
-    fine = old | {"vars": {"x": "z"}, "error": None, "gradingResult": {"componentResults": [1]}}
-    es = load(document(tmp_path / "a.json", promptfoo(old, fine)))
-    assert np.array_equal(es["score"].values, [[NAN, 1]], equal_nan=True)
 
 
 @pytest.mark.parametrize("depth", [300, 900, 5000])

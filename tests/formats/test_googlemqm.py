@@ -71,19 +71,6 @@ def test_the_file_as_published(shared):
     assert set(ratings.document) == {"news_aj-english.33941:en-de"}
 
 
-def test_marks_in_target_and_source(tmp_path):
-    path = tsv(
-        tmp_path,
-        row("Style", "Minor", 'say "<v>b</v> now'),
-        row("Accuracy/Omission", "Major", source="a <v>bc</v>"),
-        row("Other", "Minor"),
-        row("Fluency", "Minor", "<v></v>x"),
-    )
-    (errors,) = read(path).value.errors
-    places = [(e.start, e.end, e.in_source) for e in errors]
-    assert places == [(5, 6, False), (2, 4, True), (None, None, False), (0, 0, False)]
-
-
 def test_an_error_without_a_severity_is_one(tmp_path, refusal):
     path = tsv(tmp_path, row("Style", "", "<v>b</v>"), row("Style", "Minor"))
     (errors,) = read(path).value.errors
@@ -97,16 +84,6 @@ def test_an_error_without_a_severity_is_one(tmp_path, refusal):
     weights.write_text("[severity]\nminor = 1\nnone = 2\n")
     found = human_scores(path, protocol=sy.mqm(weights=weights), n_bootstrap=0)
     assert found.systems[0].score == -3
-
-
-@pytest.mark.parametrize("segment", ["docSegId", "seg_id", "globalSegId"])
-def test_segments_that_documents_count_anew(tmp_path, segment):
-    header = ["system", "doc", segment, "rater", "target", "category", "severity"]
-    rows = [["A", doc, "1", "r", "b", "Style", "Minor"] for doc in "de"]
-    found = read(tsv(tmp_path, *rows, header=header))
-    assert found.value.segments == ("d:1", "e:1")
-    assert found.value.document == ("d", "e")
-    assert found.notes == (f"{tmp_path / 'x.tsv'}: segments are named by doc:{segment}",)
 
 
 def test_attention_tests_are_no_scores(tmp_path):

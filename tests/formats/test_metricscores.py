@@ -14,7 +14,6 @@ import pytest
 from steelyard import load
 
 SAMPLES = Path(__file__).parent / "samples"
-TEXTS = {"source": "Ja.", "hypothesis": "Yes.", "reference": "Yes."}
 Refusal = Callable[..., str]
 
 
@@ -60,11 +59,6 @@ def test_an_output_with_two_texts_is_refused(tmp_path: Path, refusal: Refusal) -
     assert message.endswith(f"on line 1 of {first}")
 
 
-def test_stems_that_are_the_same_keep_their_paths(tmp_path: Path) -> None:
-    es = load(comet(tmp_path / "x.json", {"a/out": [0.5], "b/out": [0.25]}))
-    assert es.systems == ("a/out.txt", "b/out.txt")
-
-
 def test_predictions_without_ids_are_named_by_file_and_line(tmp_path: Path) -> None:
     for name in ("sysA", "sysB"):
         source = SAMPLES / "metricx" / f"metricx24-{name}-no-ids.jsonl"
@@ -86,13 +80,6 @@ def test_what_is_not_of_metricx(tmp_path: Path, refusal: Refusal) -> None:
     assert "MetricX" not in refusal(lines(path, premise))
     bare = {"system_id": "A", "segment_id": 0, "hypothesis": "h", "prediction": 0.75}
     assert load(lines(path, bare, bare | {"segment_id": 1})).metrics == ("prediction",)
-
-
-def test_other_fields_of_metricx_are_named(tmp_path: Path) -> None:
-    path = lines(tmp_path / "a.jsonl", TEXTS | {"prediction": 1.5, "doc": "d", "year": 2024})
-    es = load(path)
-    assert f"{path}: not read: year" in es.notes
-    assert es.segments.documents == ("d",)
 
 
 def test_a_name_with_a_signature_need_not_be_of_sacrebleu(tmp_path: Path) -> None:

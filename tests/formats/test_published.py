@@ -19,7 +19,6 @@ from steelyard.formats.save import anonymous
 
 SAMPLES = Path(__file__).parent / "samples"
 UNIFIED = SAMPLES / "wmt-unified" / "genmt-humeval.jsonl"
-OLDER = SAMPLES / "wmt-unified" / "genmt-humeval.human1-human2.jsonl"
 STANDALONE = SAMPLES / "mtme" / "standalone.ratings.jsonl"
 RATING = SAMPLES / "mtme" / "human-scores" / "de-en.mqm.merged.seg.rating"
 Refusal = Callable[..., str]
@@ -62,25 +61,6 @@ def test_several_language_pairs_are_chosen_from(tmp_path: Path, refusal: Refusal
     assert "no language pair 'xx'" in refusal(path, lp="xx")
     assert "no segment has domain=poems" in refusal(UNIFIED, where={"domain": "poems"})
     assert "no input has a column 'year'" in refusal(UNIFIED, where={"year": "1"})
-
-
-def test_segments_that_documents_number_anew_go_by_doc_id(tmp_path: Path) -> None:
-    records = rows(UNIFIED)[:2]
-    records[1]["doc_id"] = "de-en_US_#_news_#_doc7_#_0"
-    es = load(written(tmp_path / "x.jsonl", records))
-    assert es.segments.ids == ("de-en_US_#_news_#_doc0_#_0", "de-en_US_#_news_#_doc7_#_0")
-    assert any("go by doc_id" in note for note in es.notes)
-
-
-def test_judgements_without_an_annotator_are_of_several_people(tmp_path: Path) -> None:
-    judged = {"A": [{"score": 1}, {"score": 3}, {"score": 5, "annotator": "r"}, {"score": 7}]}
-    record = rows(UNIFIED)[0] | {"tgt_text": {"A": "x"}, "scores": judged}
-    path = written(tmp_path / "x.jsonl", [record])
-    es = load(path)
-    found = {name: value for name, value, *_ in named(es.ratings["human"], "A", "0")}
-    assert found == {"unknown-1": 1, "unknown-2": 3, "r": 5, "unknown-4": 7}
-    said = "3 judgements without an annotator: the k-th of an output is by unknown-k"
-    assert f"{path}: {said}" in es.notes
 
 
 # Standalone ratings.

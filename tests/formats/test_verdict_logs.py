@@ -15,7 +15,6 @@ from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
 
 SAMPLES = Path(__file__).parent / "samples"
 PAIRS = SAMPLES / "fastchat/model_judgment/made-judge_pair.jsonl"
-NAN = float("nan")
 
 
 def read(*sources: Any, **how: Any) -> Verdicts:

@@ -52,14 +52,15 @@ def _by_model(table: RawTable, score: str) -> RawTable:
     elif "reference" in table and len(with_reference) < len(names):
         why = "some files have references, others have none"
     else:
-        return table.noted(f"{plural(len(names), 'file')} are taken for one metric, {score}")
+        note = f"{plural(len(names), 'file')} are taken for one metric, {score}"
+        return replace(table, notes=(*table.notes, note))
     columns = {**table.columns, _MODEL: [names[str(path)] for path in paths]}
     for name in filter(roles.is_text, table.columns):
         columns[name] = _shared_texts(table, name, keys)
     by_model = spread(replace(table, columns=columns), _MODEL, score)
     facts = {name: fact for name, fact in by_model.facts.items() if name != score}
     note = f"{why}, so each is a model: {score} is called {listed(list(names.values()), 6)}"
-    return replace(by_model, facts=facts).noted(note)
+    return replace(by_model, facts=facts, notes=(*by_model.notes, note))
 
 
 def _shared_texts(table: RawTable, name: str, keys: Sequence[tuple[Any, ...]]) -> list[Any]:

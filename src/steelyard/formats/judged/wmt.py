@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from steelyard.core.errors import InputError
-from steelyard.core.text import listed, plural
+from steelyard.core.text import plural
 from steelyard.data.evalset import EvalSet
 from steelyard.formats import files
 from steelyard.formats.foreign import Log, Row, foreign
@@ -75,7 +75,6 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
     )
     builder = Builder(view)
     counts: Counter[str] = Counter()
-    unused: set[str] = set()  # keys of older files that are no judgement
     for doc_id, record in chosen:
         segment = str(record.get("doc_id")) if within else doc_id.segment
         if segment in builder.described:
@@ -87,12 +86,7 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
             builder.output(system, segment, texts.text(system), record)
         for system in scores.names():
             builder.outputs.setdefault(system, {})
-            if isinstance(scores.get(system), dict):
-                judgements = _numbered(scores.inner(system), unused)
-            else:
-                judgements = _in_list(scores, system)
-            for judged in judgements:
-                _rate(builder, counts, judged, system, segment)
+            counts.update(_rate(builder, scores, system, segment))
     notes = []
     if within:
         notes.append("documents number their segments anew: segments go by doc_id")
@@ -101,64 +95,48 @@ def _read_unified(view: FileView, lp: str | None, where: Where) -> EvalSet:
     if counts["unnamed"]:
         count = plural(counts["unnamed"], "judgement")
         notes.append(f"{count} without an annotator: the k-th of an output is by {NOBODY}-k")
-    if unused:
-        notes.append(f"not used of scores: {listed(sorted(unused), 8)}")
     return builder.evalset(lp, [view.note(note) for note in notes])
 
 
-class _Judged(NamedTuple):
-    """A judgement of an output, of either shape: its wave, and the ending of its keys."""
-
-    record: Record
-    wave: int
-    protocol: str
-    rater: str | None
-    number: str = ""  # older files count keys: human1, errors1, human2, ...
-
-
-def _in_list(scores: Record, system: str) -> Iterator[_Judged]:
-    waves: Counter[str] = Counter()
-    for judged in scores.objects(system):
-        protocol = judged.optional_name("protocol") or HUMAN
-        waves[protocol] += 1
-        yield _Judged(judged, waves[protocol], protocol, judged.optional_name("annotator"))
-
-
-def _numbered(judged: Record, unused: set[str]) -> Iterator[_Judged]:
-    matches = {key: _NUMBERED.fullmatch(key) for key in judged.names()}
-    unused |= {key for key, match in matches.items() if match is None}
-    for n in sorted({match[2] for match in matches.values() if match is not None}, key=int):
-        rater = judged.optional_name(f"annotator{n}") or f"{HUMAN}{n}"
-        protocol = judged.optional_name(f"protocol{n}") or HUMAN
-        yield _Judged(judged, int(n), protocol, rater, n)
-
-
-def _rate(
-    builder: Builder, counts: Counter[str], judged: _Judged, system: str, segment: str
-) -> None:
-    """Add a judgement, if there is one: older files have all of them everywhere, made or not."""
-    record, number = judged.record, judged.number
-    value = record.number(f"human{number}" if number else "score", words=True)
-    spans = None
-    if record.get(f"errors{number}") is not None:
-        spans = tuple(errors.included(error) for error in record.objects(f"errors{number}"))
-    if value is not None and number:
-        builder.scored.setdefault(f"{HUMAN}{number}", {})[system, segment] = value
-    if value is None and (spans is None or (number and not spans)):
-        counts["skipped"] += 1
+def _judgements(scores: Record, system: str) -> Iterator[tuple[Record, str]]:
+    """Yield judgements of an output, with the number that older files have behind their keys."""
+    if not isinstance(scores.get(system), dict):
+        yield from ((judged, "") for judged in scores.objects(system))
         return
-    counts["unnamed"] += judged.rater is None
-    rating = Rating(
-        system,
-        segment,
-        judged.rater or f"{NOBODY}-{judged.wave}",
-        np.nan if value is None else value,
-        spans,
-        seconds=_seconds(record, f"times{number}"),
-        document=builder.described[segment]["document"],
-        wave=judged.wave,
-    )
-    builder.rate(judged.protocol, rating)
+    judged = scores.object(system)
+    numbers = {match[2] for key in judged.names() if (match := _NUMBERED.fullmatch(key))}
+    yield from ((judged, number) for number in sorted(numbers, key=int))
+
+
+def _rate(builder: Builder, scores: Record, system: str, segment: str) -> Counter[str]:
+    """Add what was said of an output: older files have all judgements everywhere, made or not."""
+    counts, waves = Counter[str](), Counter[str]()
+    for judged, n in _judgements(scores, system):
+        protocol = judged.optional_name(f"protocol{n}") or HUMAN
+        waves[protocol] += 1
+        wave = int(n) if n else waves[protocol]
+        rater = judged.optional_name(f"annotator{n}") or (f"{HUMAN}{n}" if n else None)
+        value, spans = judged.number(f"human{n}" if n else "score", words=True), None
+        if judged.get(f"errors{n}") is not None:
+            spans = tuple(errors.included(error) for error in judged.objects(f"errors{n}"))
+        if value is not None and n:
+            builder.scored.setdefault(f"{HUMAN}{n}", {})[system, segment] = value
+        if value is None and (spans is None or (n and not spans)):
+            counts["skipped"] += 1
+            continue
+        counts["unnamed"] += rater is None
+        rating = Rating(
+            system,
+            segment,
+            rater or f"{NOBODY}-{wave}",
+            np.nan if value is None else value,
+            spans,
+            seconds=_seconds(judged, f"times{n}"),
+            document=builder.described[segment]["document"],
+            wave=wave,
+        )
+        builder.rate(protocol, rating)
+    return counts
 
 
 def _seconds(judged: Record, key: str) -> float:
