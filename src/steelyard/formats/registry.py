@@ -43,10 +43,9 @@ from steelyard.formats.judged import (
     battles,
     errors,
     googlemqm,
-    metricstask,
-    pearmut,
     ratings,
     wmt,
+    wmt26,
 )
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
@@ -55,8 +54,7 @@ FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
     *wmt.FORMATS,
-    pearmut.FORMAT,
-    metricstask.FORMAT,
+    *wmt26.FORMATS,
     entities.FORMAT,
     *bitext.FORMATS,
     *appraise.FORMATS,

@@ -1,4 +1,6 @@
-"""Logs of pearmut: an entry per screen that a person submitted, with its texts.
+"""WMT26: logs of pearmut, and the metrics task.
+
+A log of pearmut has an entry per screen that a person submitted, with its texts.
 
 ``item`` and ``annotation`` are parallel lists, one element per segment; an annotation holds scores
 and spans per system. A person may be reset, or submit a screen again: the last rating of a person,
@@ -6,6 +8,11 @@ item and system counts. In a dynamic campaign (WMT26), where a person meets an i
 systems, every rating counts. Ids of items may name domain, document and segment
 (``news_###_doc1_###_0``). Spans include their end and count UTF-16 units; behind the output stand
 the special tokens, which count one each: ``[missing]`` and ``[instructions fault]``.
+
+The metrics task has a line per item, with its texts and what a metric says of each output:
+``task1_pred`` has error spans of each system, ``task2_pred`` scores, ``task3_pred`` whether outputs
+are free of errors. Ids name language pair, domain, document and segment; items of challenge sets
+are not scored.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +31,7 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errors
-from steelyard.formats.judged.builder import HUMAN, Builder, Rating
+from steelyard.formats.judged.builder import HUMAN, Builder, Rating, language_pair
 from steelyard.formats.view import FileView, Record, records, within
 
 _RESET = "__RESET__"
@@ -31,14 +39,14 @@ _NO_DATA = ("welcome_", "tutorial", "random_", "goodbye_")  # how the numbers of
 _NO_ITEM = re.compile("attention_check_|.*_#_tutorial_#_")  # ... and the ids of their items
 _FAULT = "instructions fault"
 _DOWNLOAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[\s*\{')
-_MARKS = ("_###_", "_#_")  # between the parts of an item's id
+_MARK, _SHORT_MARK = "_###_", "_#_"  # between the parts of an item's id
 
 
 def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
     view = view.known_as("pearmut log")
     reader = _Reader(view)
     entries = _since_reset(_entries(view, dict(where).get("campaign")))
-    named = any("_###_" in str(entry.get("item")) for entry in entries)
+    named = any(_MARK in str(entry.get("item")) for entry in entries)
     for entry in entries:
         reader.entry(entry, named=named)
     return reader.evalset(lp)
@@ -198,12 +206,11 @@ class _Reader:
 
 def _parts(name: str) -> tuple[str | None, str, str]:
     """Split an item's id into domain, document and segment; blank where it does not name them."""
-    long, short = _MARKS
-    if long in name:
-        domain, _, rest = name.partition(long)
-        document, mark, segment = rest.rpartition(long)
+    if _MARK in name:
+        domain, _, rest = name.partition(_MARK)
+        document, mark, segment = rest.rpartition(_MARK)
         return (domain, document, segment) if mark else (None, domain, segment)
-    document, _, segment = name.rpartition(short)
+    document, _, segment = name.rpartition(_SHORT_MARK)
     return None, document, segment
 
 
@@ -248,7 +255,7 @@ def _recognise(view: FileView) -> bool:
     return (view.record is not None and _is_entry(view.record)) or _is_download(view)
 
 
-FORMAT = SetFormat(
+CAMPAIGN = SetFormat(
     name="pearmut",
     gives=EvalSet,
     known_by="JSON lines with user_id, item_i, item and annotation; or the dashboard's download",
@@ -260,3 +267,104 @@ FORMAT = SetFormat(
     read=_read,
     columns=frozenset(("campaign",)),
 )
+
+
+# The metrics task.
+
+SPANS, SCORES, CLEAN = "task1", "task2", "task3"
+_CHALLENGE = "challenge_###_"
+_METRIC = "metric"
+
+
+def _read_task(view: FileView, lp: str | None, _where: tuple[tuple[str, str], ...]) -> EvalSet:
+    view = view.known_as("WMT26 metrics task")
+    items = list(records(view))
+    scored = [item for item in items if not item.name("item_id").startswith(_CHALLENGE)]
+    pairs = dict.fromkeys(_id_parts(item)[0] for item in scored)
+    pair = language_pair(view, lp, pairs) if pairs else None
+    builder = Builder(view)
+    for item in scored:
+        if _id_parts(item)[0] == pair:
+            _add_item(item, builder)
+    lost = len(items) - len(scored)
+    notes = [view.note(f"{lost} items of challenge sets are not scored")] if lost else []
+    es = builder.evalset(pair or None, notes)
+    scores = {name: replace(table, kind="metric") for name, table in es.scores.items()}
+    return replace(es, scores=scores)
+
+
+def _id_parts(item: Record) -> tuple[str, str | None, str, str]:
+    """Return language pair, domain, document and segment; blank where the id does not name them."""
+    parts = item.name("item_id").split(_MARK)
+    if len(parts) < 6:  # as the id of a campaign: domain, document, segment
+        return (
+            "",
+            parts[0] if len(parts) > 2 else None,
+            parts[-2 % len(parts)],
+            _MARK.join(parts),
+        )
+    return f"{parts[1]}-{parts[2]}", parts[3], parts[-2], _MARK.join(parts[3:])
+
+
+def _add_item(item: Record, builder: Builder) -> None:
+    _, domain, document, segment = _id_parts(item)
+    builder.describe(segment, item, document=document, domain=domain, source=item.text("src"))
+    reference = item.get("ref")
+    text = item.inner("ref").text("text") if isinstance(reference, dict) else item.text("ref")
+    builder.refer("ref", segment, text, item)
+    outputs = item.inner("hyps")
+    for system in outputs.names():
+        builder.output(system, segment, outputs.text(system), item)
+    marked = item.inner("task1_pred")
+    for system in marked.names():
+        if marked.get(system) is not None:
+            spans = _predicted_spans(marked.object(system))
+            builder.rate(SPANS, Rating(system, segment, _METRIC, np.nan, spans, document=document))
+    for task, key in ((SCORES, "task2_pred"), (CLEAN, "task3_pred")):
+        scores = item.inner(key)
+        for system in scores.names():
+            builder.outputs.setdefault(system, {})
+            value = scores.get(system)
+            number = float(value) if isinstance(value, bool) else scores.number(system)
+            if number is not None:
+                builder.scored.setdefault(task, {})[system, segment] = number
+
+
+def _predicted_spans(answer: Record) -> tuple[ErrorSpan, ...]:
+    """Read spans, whose end is excluded, and what has no place: omissions, ignored instructions."""
+    spans = [
+        ErrorSpan(
+            error.text("category") or "",
+            error.text("severity") or "",
+            error.whole("start"),
+            error.whole("end"),
+        )
+        for error in answer.objects("errors")
+    ]
+    omission = answer.text("omission")
+    spans += [ErrorSpan("omission", omission)] if omission else []
+    spans += [ErrorSpan("instruction fault", "major")] if answer.get("instruction_fault") else []
+    return tuple(spans)
+
+
+def _is_task(view: FileView) -> bool:
+    keys = {"hyps", "task1_pred", "task2_pred", "task3_pred"}
+    return view.record is not None and "item_id" in view.record and bool(keys & set(view.record))
+
+
+METRICS_TASK = SetFormat(
+    name="WMT26 metrics task",
+    gives=EvalSet,
+    known_by="JSON lines with item_id and hyps, task1_pred, task2_pred or task3_pred",
+    example='{"item_id": "official_###_eng_Latn_###_deu_Latn_###_news_###_d1_###_0", '
+    '"src": "Yes.", "hyps": {"A": "Nein."}, "task1_pred": {"A": {"errors": [{"start": 0, '
+    '"end": 4, "severity": "major"}], "omission": null}}, "task2_pred": {"A": 20}, '
+    '"task3_pred": {"A": 0}}\n',
+    example_name="submission.jsonl",
+    rated=True,
+    recognise=_is_task,
+    read=_read_task,
+)
+
+
+FORMATS = (CAMPAIGN, METRICS_TASK)
