@@ -1,17 +1,24 @@
-"""What every sample of another tool holds, value by value, and every file of ``readings.json``."""
+"""Samples of other tools and files of ``readings.json`` hold what they should, value by value.
+
+Those of ``refusals.json`` are refused with their line, and with words that name the field.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from steelyard import BattleLog, EvalSet, Rankings, Ratings
+from steelyard import BattleLog, EvalSet, Rankings, Ratings, human_scores
+from steelyard.formats.bitext import read_bitext, read_glossary
 from steelyard.formats.entities import EntityAnnotations
+from steelyard.formats.judged.battle_counts import read_counts
 from steelyard.formats.reading import Reading, read_all, read_any
+from steelyard.formats.verdicts.read import VerdictReading, read_verdicts
 
 HERE = Path(__file__).parent
 EXPECTED: dict[str, Any] = {
@@ -21,6 +28,7 @@ EXPECTED: dict[str, Any] = {
 }
 
 READINGS = json.loads((HERE / "readings.json").read_text(encoding="utf-8"))
+REFUSALS = json.loads((HERE / "refusals.json").read_text(encoding="utf-8"))
 
 
 def number(value: float) -> float | None:
@@ -113,3 +121,36 @@ def test_a_file_is_read_right(case: dict[str, Any], tmp_path: Path) -> None:
     (read,) = read_all(paths, reading)
     found = json.loads(json.dumps({"format": read.form, **contents(read.value)}))
     assert found == case["expected"]
+
+
+# What is refused.
+
+
+def verdicts(path: Path, **options: Any) -> Any:
+    how = {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
+    pairs = {n: tuple(map(tuple, how[n])) for n in ("where", "columns") if n in how}
+    return read_verdicts([path], VerdictReading(**{"human": ("human",), **how, **pairs}))
+
+
+READERS: dict[str, Callable[..., Any]] = {
+    "any": read_any,
+    "battles": read_counts,
+    "bitext": read_bitext,
+    "esa": lambda path: human_scores(path, protocol="esa", n_bootstrap=0),
+    "glossary": read_glossary,
+    "verdicts": verdicts,
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS, ids=lambda case: f"{case.get('reader', 'any')}")
+def test_a_file_is_refused(
+    case: dict[str, Any], tmp_path: Path, refusal: Callable[..., str]
+) -> None:
+    path = tmp_path / case["file"]
+    path.write_bytes(case["text"].encode(case.get("encoding", "utf-8")))
+    reader = READERS[case.get("reader", "any")]
+    message = refusal(reader, path, **case.get("options", {}))
+    if case["line"]:
+        assert message.startswith(f"{path}:{case['line']}: ")
+    for word in case["words"]:
+        assert word in message
