@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -28,13 +28,11 @@ from steelyard.formats.judged.builder import noting_unused
 from steelyard.formats.rawtable import RawTable, one_of
 from steelyard.formats.verdicts import judges
 from steelyard.formats.verdicts.words import (
-    ASK_DIGITS,
     EXPECTED,
-    NAMES,
     SIDE_NOTE,
     TIE,
-    NameEvidence,
-    Outcomes,
+    WordColumn,
+    agreed,
     names_column,
     swap_question,
 )
@@ -160,23 +158,6 @@ class LogColumns:
         tie = _TIE if left == WINNER and _TIE in others else None
         return BattleColumns(left, right, outcome, weight, time, shared, tie)
 
-    def outcomes(self, cells: Collection[Any], column: str, source: str) -> Outcomes:
-        """Find how different outcomes of a log are read, or ask."""
-        words = () if self.words == (NAMES,) else self.words
-        outcomes = Outcomes.of(cells, column, words)
-        if outcomes.digits == "open":
-            raise UsageError(f"{source}: column '{column}' {ASK_DIGITS}")
-        return outcomes if outcomes.digits else replace(outcomes, digits="points")
-
-    def with_names(self, outcomes: Outcomes, battles: Collection[Any], source: str) -> Outcomes:
-        """Decide whether words that are also names of systems mean systems, or ask."""
-        if self.words == (NAMES,):
-            return outcomes
-        evidence = NameEvidence.of(outcomes, battles)
-        if evidence.is_open:
-            raise UsageError(f"{source}: {evidence.question()}")
-        return replace(outcomes, names=evidence.names)
-
 
 def _present(table: RawTable, column: str) -> str:
     if column not in table:
@@ -184,9 +165,7 @@ def _present(table: RawTable, column: str) -> str:
     return column
 
 
-def read(
-    table: RawTable, columns: LogColumns | None = None, outcomes: Outcomes | None = None
-) -> BattleLog:
+def read(table: RawTable, columns: LogColumns | None = None) -> BattleLog:
     """Read a log; outcomes are words, systems or points of the left side in 0..1."""
     columns = columns or LogColumns()
     names = columns.find(table)
@@ -200,7 +179,7 @@ def read(
     if names.tie is not None:
         points[_tied(table, names.tie)] = TIE
     if names.outcome is not None:
-        points = _points(table, columns, names.outcome, (lefts, rights), outcomes)
+        points = _points(table, columns, names.outcome, (lefts, rights))
     return BattleLog(
         systems,
         codes[: len(lefts)],
@@ -218,14 +197,22 @@ def _tied(table: RawTable, column: str) -> Bools:
 
 
 def _points(
-    table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]],
-    outcomes: Outcomes | None,
-) -> Floats:  # fmt: skip
+    table: RawTable, columns: LogColumns, column: str, sides: tuple[list[str], list[str]]
+) -> Floats:
+    def ask(question: str) -> NoReturn:
+        raise UsageError(f"{table.place}: {question}")
+
     cells = _usable(judges.cells_of(table, column))
-    if outcomes is None:
-        outcomes = columns.outcomes(distinct := set(cells) - {None}, column, table.place)
-        if not (distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])):
-            outcomes = columns.with_names(outcomes, {*zip(cells, *sides, strict=True)}, table.place)
+    distinct = set(cells) - {None}
+    clear = distinct.isdisjoint(sides[0]) and distinct.isdisjoint(sides[1])
+    if clear:
+        nobody = [None] * len(distinct)
+        words = WordColumn(column, list(distinct), nobody, nobody)
+    else:
+        words = WordColumn(column, cells, *sides)
+    outcomes = agreed({column: words}, columns.words, ask)[column]
+    # Numbers beyond 0 to 1 are refused where they stand.
+    outcomes = outcomes if outcomes.digits else replace(outcomes, digits="points")
     points, by_name = outcomes.points(cells, *sides)
     for row in np.flatnonzero(np.isnan(points))[:1].tolist():
         table.fail(f"outcome {table.columns[column][row]!r}, expected {EXPECTED}", row)

@@ -28,13 +28,13 @@ from steelyard.formats.reading import Reading
 from steelyard.formats.verdicts import judges as speakers
 from steelyard.formats.verdicts.judges import PAIRS, Asked, Key, Keyed, Keys, Side, Voice, cells_of
 from steelyard.formats.verdicts.words import (
-    ASK_DIGITS,
     NAMES,
     SIDE_NOTE,
     TIE,
-    NameEvidence,
     Outcomes,
     Scale,
+    WordColumn,
+    agreed,
     is_gap,
     names_column,
     swap_question,
@@ -474,31 +474,15 @@ class _Pairs:
 
     def _outcomes(self) -> dict[Who, Outcomes]:
         """Find how the words of everybody are meant: annotators first, who settle what is open."""
-        statements, sheets = self.gathered.statements, self.gathered.sheets
-        columns = {(v.is_judge, v.name): v.column for sheet in sheets for v in sheet.voices}
-        words = () if self.how.words == (NAMES,) else self.how.words
-        outcomes = {
-            who: Outcomes.of(statements[who].cells, columns[who], words)
+        statements = self.gathered.statements
+        names = {
+            (v.is_judge, v.name): v.column for sheet in self.gathered.sheets for v in sheet.voices
+        }
+        columns = {
+            who: WordColumn(names[who], statements[who].cells.tolist(), *self._sides(who))
             for who in sorted(statements)
         }
-        outcomes = {who: column.settled(outcomes.values()) for who, column in outcomes.items()}
-        vague = [columns[who] for who, column in outcomes.items() if column.digits == "open"]
-        if vague:
-            self._ask(f"column '{vague[0]}' {ASK_DIGITS}")
-        if self.how.words == (NAMES,):
-            return outcomes
-        evidence = {
-            who: NameEvidence.of(column, zip(statements[who].cells, *self._sides(who), strict=True))
-            for who, column in outcomes.items()
-        }
-        for who, column in outcomes.items():
-            names = evidence[who]
-            if names.is_open:  # the words of others decide
-                names = names.beside(evidence.values())
-            if names.is_open:
-                self._ask(f"{who[1]}: {names.question()}")
-            outcomes[who] = replace(column, names=names.names)
-        return outcomes
+        return agreed(columns, self.how.words, self._ask)
 
     def _sides(self, who: Who) -> tuple[list[str | None], list[str | None]]:
         """Name the left and right system of each cell, as its row has them."""
