@@ -217,13 +217,13 @@ def test_ratings_belong_to_the_longest_name(make: Make) -> None:
         ("A\t{'errors'}\n" * 3, [":1: ", "JSON"]),
         ('A\t{"errors": 5}\n' * 3, [":1: ", "list"]),
         ('A\t{"errors": [5]}\n' * 3, [":1: ", "object"]),
-        ('A\t{"errors": [{"category": "c"}]}\n' * 3, [":1: ", "'severity'"]),
+        ('A\t{"errors": [{"category": "c"}]}\n' * 3, [":1: ", "severity'"]),
         ('A\t{"value": "x"}\n' * 3, [":1: ", "'value'"]),
         ('A\t{"value": Infinity}\n' * 3, [":1: ", "'value'"]),
         ('A\t{"value": 1, "value": 2}\n' * 3, [":1: ", "twice"]),
-        (rating_lines("A", {"errors": [{**ERROR, "start": 1.5}]}), [":1: ", "'start'"]),
-        (rating_lines("A", {"errors": [{**ERROR, "end": True}]}), [":1: ", "'end'"]),
-        (rating_lines("A", {"errors": [{**ERROR, "score": "inf"}]}), [":1: ", "'score'"]),
+        (rating_lines("A", {"errors": [{**ERROR, "start": 1.5}]}), [":1: ", "start'"]),
+        (rating_lines("A", {"errors": [{**ERROR, "end": True}]}), [":1: ", "end'"]),
+        (rating_lines("A", {"errors": [{**ERROR, "score": "inf"}]}), [":1: ", "score'"]),
     ],
 )
 def test_bad_ratings(make: Make, refusal: Refusal, text: str, words: list[str]) -> None:

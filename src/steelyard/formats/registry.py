@@ -41,10 +41,9 @@ from steelyard.formats.judged import (
     battles,
     errors,
     googlemqm,
-    metricstask,
-    pearmut,
     ratings,
     wmt,
+    wmt26,
 )
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.view import FileView
@@ -53,8 +52,7 @@ FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     mtme.FORMAT,
     *wmt.FORMATS,
-    pearmut.FORMAT,
-    metricstask.FORMAT,
+    *wmt26.FORMATS,
     entities.FORMAT,
     *bitext.FORMATS,
     *appraise.FORMATS,
@@ -62,7 +60,6 @@ FORMATS: tuple[Format, ...] = (
     *arenas.FORMATS,
     *metricscores.FORMATS,
     *evallogs.FORMATS,
-    evallogs.swebench_results,
     plaintext.FORMAT,
     errors.FORMAT,
     battles.RANKINGS,
