@@ -592,7 +592,7 @@ def is_banned(status: str) -> bool:
 def read_glossary(
     path: str | Path, src_lang: str | None = None, tgt_lang: str | None = None
 ) -> list[GlossaryTerm]:
-    r"""Read a glossary: CSV, TSV or TBX.
+    """Read a glossary: CSV, TSV or TBX.
 
     Parameters
     ----------
@@ -603,14 +603,6 @@ def read_glossary(
         ``segment``.
     src_lang, tgt_lang
         The languages wanted of a glossary that has several; by default its first two.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "terms.csv"
-    >>> _ = path.write_text("source,target,forbidden\ntrain,Zug,Eisenbahn\n")
-    >>> [(term.target, term.forbidden) for term in read_glossary(path)]
-    [('Zug', False), ('Eisenbahn', True)]
     """
     path = Path(path)
     view = FileView(path)
@@ -672,15 +664,21 @@ def _language_of(header: str) -> str | None:
     return code[1] if code and code[1].casefold() not in no_language else None
 
 
-def _tbx_terms(
-    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
-) -> Iterator[GlossaryTerm]:
-    """Read TBX in versions 2 (``termEntry``, ``langSet``) and 3 (``conceptEntry``, ``langSec``)."""
+def tbx_entries(path: Path, data: bytes) -> list[tuple[str, list[tuple[str, str, bool]]]]:
+    """Read the entries of TBX 2 and 3: id, and terms (language, text, whether it is forbidden)."""
     entries = []
     for entry in _parsed(data, path).inside("termEntry", "conceptEntry"):
         sections = entry.inside("langSet", "langSec")
-        entries.append([(_language(s, path), term) for s in sections for term in _section_terms(s)])
-    languages = list(dict.fromkeys(lang for terms in entries for lang, _ in terms))
+        terms = [(_language(s, path), *term) for s in sections for term in _section_terms(s)]
+        entries.append((entry.attributes.get("id", ""), terms))
+    return entries
+
+
+def _tbx_terms(
+    path: Path, data: bytes, src_lang: str | None, tgt_lang: str | None
+) -> Iterator[GlossaryTerm]:
+    entries = [terms for _, terms in tbx_entries(path, data)]
+    languages = list(dict.fromkeys(lang for terms in entries for lang, _, _ in terms))
     wanted = [src_lang, tgt_lang]
     for k, lang in enumerate(wanted):
         fitting = (new for new in languages if _same(new, lang) or (lang is None and not (
@@ -689,7 +687,7 @@ def _tbx_terms(
         if wanted[k] is None:
             raise InputError(f"has no terms of {lang or 'two languages'}, expected TBX", path=path)
     for terms in entries:
-        sources, targets = ([t for lang, t in terms if _same(lang, w)] for w in wanted)
+        sources, targets = ([t for lang, *t in terms if _same(lang, w)] for w in wanted)
         for source, banned in sources:
             for target, forbidden in () if banned else targets:
                 yield GlossaryTerm(source, target, forbidden)

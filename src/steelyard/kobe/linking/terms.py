@@ -85,7 +85,6 @@ class TermFinder:
         return sorted(mentions)
 
     def _spans(self, folded: str, text: str) -> Iterator[tuple[int, int, Form, bool]]:
-        """Yield span, form and whether it is a part of a compound; ``text`` has capitals."""
         for at, letter in enumerate(folded) if self._literal else ():
             for written, form in self._literal.get(letter, ()):
                 end = at + len(written)
