@@ -306,7 +306,6 @@ def _statements(found: Scores) -> Iterator[Statement]:
 
 
 def _kept(found: Scores) -> Iterator[Statement]:
-    """Say what metrics found in single outputs."""
     sentences = (report.sentence() for report in found.reports.values())
     yield from (("settled", text) for text in sentences if text)
 
