@@ -30,7 +30,7 @@ from steelyard.kobe import checks
 from steelyard.kobe.linking.terms import TermPair
 
 PREVALENCE = 0.1  # of segments with an item of a kind that are wrong
-BANDS = {"alone": (0.5, 0.25), "compared": (0.9, 0.25)}  # of the model's confidence
+BANDS = {"alone": (0.5, 0.25), "compared": (0.9,)}  # of the model's confidence
 MODEL = ("number", "date", "name")
 KIND = {"unit": "number", "money": "number", "place": "name"}
 ALSO = {"date": ("date", "number")}  # a year is a number

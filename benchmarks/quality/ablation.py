@@ -71,6 +71,7 @@ FAMILIES: Mapping[str, tuple[tuple[Any, str, Any], ...]] = {
     "repeated units": ((linker, "_repeated", tuple),),
     "inflected names": ((linker, "inflected", lambda *_: []),),
     "names with hyphens": ((detection, "_hyphenated", _none),),
+    "weekdays in compounds": ((lexicon.Phrases, "compound", _none),),
     "inflected phrases": ((linker, "phrases", lambda *_: []),),
     "small places": ((detection, "_is_small_place", _false),),
     "parts of names": ((detection, "_is_part", _false),),

@@ -108,7 +108,7 @@ def test_what_was_added_is_shown(base, tmp_path, capsys):
         (["build", "wikidata", "BAD", "--out", "OUT"], "BAD:1: not valid JSON"),
         (["add", "NAMES"], "expected --to DIR (add in place) or --out DIR"),
         (["add", "NAMES", "--to", "NOWHERE"], "NOWHERE: no such knowledge base; --out "),
-        (["add", "BAD", "--to", "BASE"], "BAD:3: 2 fields"),
+        (["add", "BAD", "--to", "BASE"], "BAD:3: 2 cells"),
     ],
 )
 def test_errors_are_one_line(base, tmp_path, capsys, arguments, message):

@@ -101,7 +101,7 @@ def test_links_are_those_of_the_place_not_of_the_text() -> None:
     # Of texts in another order only the text is known: that is said.
     es = made.evalset().select(segments=["1"])
     _, report = kobe_metric(es, None, None, options=KobeOptions(links=made))
-    assert report.warnings[-1].startswith("2 texts with several links")
+    assert report.warnings[-1].startswith("links of 'A', 'src' are found by text")
 
 
 def test_links_found_by_text_and_not_by_name_are_reported(tmp_path: Path, capsys) -> None:

@@ -179,7 +179,7 @@ def inflected(
     if not hyphens:
         tokens = [token for token in tokens if text[token[1] : token[2]] not in idle]
     free = _free(tokens, names)
-    for at, (_, start, end) in enumerate(free):
+    for at, (folded, start, end) in enumerate(free):
         if start < taken:
             continue
         word, hit = text[start:end], None
@@ -188,6 +188,8 @@ def inflected(
         if hit is None:
             if form := forms[word]:
                 hit = NameSpan(start, end, *form, inflected=True)
+            elif part := lexicon.phrases.compound(folded):
+                hit = NameSpan(start, start + part[0], *part[1], inflected=True)
             else:
                 idle.add(word)
         if hit and (meant := as_written(hit.entry, text, hit.start, hit.end, lexicon.lang)):

@@ -413,6 +413,8 @@ class Lexicon:
 _LONGEST = 6  # words of a name
 _MANY = 5000  # names that begin with a stem
 _END = ""  # the key of a node for the name that ends there
+#: Languages that write compounds as one word.
+COMPOUNDING = frozenset("de nl sv da nb nn fi et hu is lb gsw".split())
 _SHORTEST_PART = 3
 _Node = dict[str, Any]
 
@@ -428,6 +430,7 @@ class Phrases:
     def __init__(self, lexicon: Lexicon) -> None:
         self.lexicon, self.lang = lexicon, lexicon.lang
         self.on = inflects(self.lang) and self.lang != "en"  # where names do not change
+        self.compounds = self.lang in COMPOUNDING
         self._nodes = _Memo(self._node)
         self._starts: dict[str, tuple[_Node, ...]] = {}
         self._stems: dict[str, tuple[str, ...]] = {}
@@ -497,3 +500,12 @@ class Phrases:
         if entry.category == "person" and any(text[t[1]].islower() for t in tokens):
             return None
         return key, entry
+
+    def compound(self, folded: str) -> tuple[int, Form] | None:
+        """Find the day of the week that a compound begins with: Montagabend."""
+        for length, key in self.lexicon.names(folded) if self.compounds else ():
+            entry = self.lexicon.entry(key, folded[:length])
+            if entry is not None and entry.category == "weekday" and not entry.after_number:
+                long = len(folded) - length >= _SHORTEST_PART
+                return (length, (key, entry)) if long else None
+        return None
