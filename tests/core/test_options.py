@@ -30,7 +30,7 @@ from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
 from steelyard.human.ratings import read_weights
 from steelyard.kobe.metric import kobe_metric
-from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.options import KobeOptions
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, MetaRules, MetricTest
@@ -280,7 +280,7 @@ CASES = [
           "options": "object?", "linker": "object?"}),
     Case(sy.kobe.annotate, {"es": ES, "src": "de", "tgt": "en"},
          {"es": "set", "src": "language", "tgt": "language", "kb": "knowledge?",
-          "options": "object?", "reference": "known name?", "linker": "object?"}),
+          "reference": "known name?"}),
     # Studies.
     Case(ablate_systems, {"es": ES, "human": "people", "by": "pa", "trials": 2},
          META | QUICK | {"sizes": "sizes?", "trials": "one or more"}),
@@ -340,14 +340,8 @@ CASES = [
     Case(presets.Task, {"by": "pa"},
          {"by": "known name", "level": "known name?", "group_by": "known name?",
           "weight": "above 0", "pooled": "flag", "domains": "flag", "both_humans": "flag"}),
-    Case(KobeOptions, {}, {"against": "text", "matching": "known name", "penalty": "flag",
-                           "rounded": "flag", "measure": "known name", "counted": "known name",
-                           "weights": "known name", "language_filter": "known name",
-                           "linker": "text?", "link": "object"}, ("links",)),
-    Case(LinkOptions, {}, {"tiers": "known names", "inventory": "known name",
-                           "min_population": "count", "sure_population": "count",
-                           "national_languages": "flag", "lemmas": "flag", "values": "flag",
-                           "names": "known name"}),
+    Case(KobeOptions, {}, {"against": "text", "rounded": "flag", "tiers": "known names",
+                           "language_filter": "known name"}, ("links",)),
     Case(Workers, {}, {"jobs": "one or more?", "progress": "object?",
                        "patience": "at least 0"}),
 ]  # fmt: skip

@@ -504,16 +504,14 @@ def with_languages(options: InputOptions, src: str | None, tgt: str | None) -> I
 # Options of commands that score texts
 
 # The registry of scoring, which --help must not import.
-METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", "character",
-           "length", "copy")  # fmt: skip
+METRICS = ("kobe", "kobe-ref", "m-eta", "bleu", "chrf", "chrf++", "ter", "eed", "character")
 _KOBE = ("kobe", "kobe-ref")  # which use a knowledge base, or links
 
 
 def _kobe_options() -> str:
-    from steelyard.kobe.options import KobeOptions, LinkOptions
+    from steelyard.kobe.options import KobeOptions
 
-    own = (field.name for field in fields(KobeOptions) if field.name != "link")
-    return ", ".join((*own, *(f"link.{field.name}" for field in fields(LinkOptions))))
+    return ", ".join(field.name for field in fields(KobeOptions))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -567,10 +565,6 @@ class TextOptions(Options):
         "Links of another linker for kobe, in place of a knowledge base: entity annotations of the "
         "texts, as JSON lines or a folder of the KoBE release.",
         metavar="PATH",
-    )
-    cache: bool = flag(
-        "Keep the scores of --command, and use those that the same command line gave the same "
-        "texts."
     )
 
     @property
@@ -670,9 +664,8 @@ class TextOptions(Options):
         return score(es, metrics, references=references, options=settings, annotations=annotations)
 
     def _external(self, options: InputOptions) -> list[Metric]:
-        from steelyard.scoring.external import Command, ScoreCache, ScoreFile
+        from steelyard.scoring.external import Command, ScoreFile
 
-        cache = ScoreCache.default() if self.cache else None
         lower = set(options.lower_is_better)
         settled = lower | set(options.higher_is_better)
 
@@ -680,7 +673,7 @@ class TextOptions(Options):
             return {"higher_is_better": name not in lower, "direction_given": name in settled}
 
         return [
-            *(Command.parse(n, line, cache=cache, **direction(n)) for n, line in self.commands),
+            *(Command.parse(n, line, **direction(n)) for n, line in self.commands),
             *(ScoreFile(n, path, **direction(n)) for n, path in self.score_files),
         ]
 

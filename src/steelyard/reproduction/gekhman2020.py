@@ -231,7 +231,7 @@ def _sample_rows(sample: Mapping[str, Any], places: Places, there: AtHand) -> It
     missing = places.without(name) if path is None else there.lacks(SAMPLE)
     found = None if path is None else there.links[SAMPLE]
     if path is not None and found is not None and not found.sample:
-        found = Direction.of(SAMPLE, read_annotations(path), sample=True)
+        found = Direction.of(read_annotations(path), sample=True)
     for system, value in sample["scores"].items():
         own = missing if found is None else found.scores["ref"][system]
         yield Row.judge(f"Authors' code, KoBE of {system}", value, own, printed(2), "by rounding")
@@ -244,12 +244,12 @@ def _count_rows(published: Mapping[str, Any], there: AtHand) -> Iterator[Row]:
     for key, title in COUNTS.items():
         for k, lp in enumerate(published[key]["columns"]):
             direction = there.links.get(lp)
-            counts = (None,) * 7 if direction is None else direction.counts.counts
+            counts = (None,) * 7 if direction is None else direction.counts
             named = [name for name in published[key] if name != "columns"]
             for name, own in zip(named, counts, strict=True):
                 absent = there.no_links
                 if direction is not None and own is None:
-                    absent = none_of("src" if direction.counts.n_source is None else "ref")
+                    absent = none_of("src" if direction.counts[2] is None else "ref")
                 found = absent if own is None else own
                 what, value = f"{title}, {lp}, {name}", published[key][name][k]
                 earlier = direction is not None and direction.sample

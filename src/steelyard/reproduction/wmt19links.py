@@ -18,9 +18,8 @@ from steelyard.data.segments import Segments
 from steelyard.formats import entities, tables
 from steelyard.formats.entities import SIDES, EntityAnnotations
 from steelyard.formats.rawtable import RawTable
-from steelyard.kobe.annotations import linked, read_annotations
+from steelyard.kobe.annotations import entity_counts, linked, read_annotations
 from steelyard.kobe.matching import Kobe, match, statistics
-from steelyard.kobe.mention import EntityStatistics, entity_statistics
 from steelyard.reproduction.search import Places
 from steelyard.stats.arrays import Floats
 from steelyard.stats.correlation import pearson
@@ -57,12 +56,12 @@ class Direction:
     """
 
     scores: Mapping[str, Mapping[str, float]]
-    counts: EntityStatistics
+    counts: tuple[int | None, ...]
     inputs: tuple[InputFile, ...]
     sample: bool = False
 
     @classmethod
-    def of(cls, pair: str, links: EntityAnnotations, *, sample: bool = False) -> Direction:
+    def of(cls, links: EntityAnnotations, *, sample: bool = False) -> Direction:
         """Score all systems as the authors' script does, and count entities."""
         mentions = linked(links)
         sides = {side: mentions.pop(side) for side in SIDES if side in mentions}
@@ -71,7 +70,7 @@ class Direction:
             found = match(wanted, mentions)
             values = statistics(found, Kobe(rounded=True)).corpus_scores()
             scores[side] = dict(zip(found.systems, values.tolist(), strict=True))
-        counts = entity_statistics(pair, sides.get("src"), sides.get("ref"))
+        counts = entity_counts(sides.get("src"), sides.get("ref"))
         return cls(scores, counts, links.inputs, sample)
 
     def correlation(self, side: str, people: Mapping[str, float]) -> float | str:
@@ -79,8 +78,7 @@ class Direction:
 
         Examples
         --------
-        >>> counts = entity_statistics("x", [()])
-        >>> one = Direction({"src": {"A": 1.0, "B": 2.0, "C": 4.0}}, counts, ())
+        >>> one = Direction({"src": {"A": 1.0, "B": 2.0, "C": 4.0}}, (), ())
         >>> round(one.correlation("src", {"A": 1, "B": 2, "D": 9, "C": 3}), 3)
         0.982
         >>> one.correlation("ref", {})
@@ -208,9 +206,9 @@ def _directions(places: Places, pairs: Sequence[str]) -> Iterator[tuple[str, Dir
     for pair in pairs:
         lines = places.file(sample_of(pair))
         if pair in released:
-            yield pair, Direction.of(pair, entities.read_released(released[pair]))
+            yield pair, Direction.of(entities.read_released(released[pair]))
         elif lines is not None:
-            yield pair, Direction.of(pair, read_annotations(lines), sample=pair == SAMPLE)
+            yield pair, Direction.of(read_annotations(lines), sample=pair == SAMPLE)
         else:
             yield pair, None
 
