@@ -112,15 +112,3 @@ def test_corpus_metrics_that_were_computed_are_shown(scores, texts, capsys, name
     arguments = [str(scores), str(texts), "--human", "mqm", "--metrics", named]
     assert run(["meta", *arguments, "--corpus", "bleu,chrf", "--by", "pa", "--json"]) == 0
     assert {"bleu-refA", "chrf-refA"} <= set(metrics_of(capsys))
-
-
-def test_protocols_say_that_filters_have_no_part(tmp_path, scores, capsys):
-    toml = tmp_path / "own.toml"
-    toml.write_text(
-        'human = "mqm"\n[[set]]\nname = "s"\nfiles = ["scores.csv"]\n[[task]]\nwith = "pa"\n'
-    )
-    assert run(["meta", "--benchmark", str(toml), "--sees", "src"]) == 0
-    assert "--sees is ignored in a protocol" in capsys.readouterr().err
-    assert run(["meta", "--benchmark", str(toml), "--metrics", "*-refA", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert sorted(row["metric"] for row in found["results"]) == ["bad-refA", "good-refA"]

@@ -51,7 +51,6 @@ def test_the_demo_raters_that_should_be_caught_are(capsys, quick):
     assert "gives 100 to everything" in reasons["rater-04"]
     assert "bad references are not rated lower" in reasons["rater-08"]
     assert "s per rating" in reasons["rater-11"]
-    assert {row["system"] for row in result["changes"]} == {s["system"] for s in result["systems"]}
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])

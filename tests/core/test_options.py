@@ -213,15 +213,14 @@ CASES = [
           "inputs": presets.Inputs(sets={"s": ES})},
          {"benchmark": "object", "inputs": "object?", "options": "object?",
           "human": "known name?", "rng": "rng", "workers": "object?"}),
-    Case(presets.Inputs, {}, {"folder": "path?", "sets": "object", "add": "object"}),
     Case(MetaOptions, {},
          {"metrics": "names?", "level": "known name?", "group_by": "known name?",
           "significance": "flag", "scheme": "known name", "alternative": "known name",
           "n_resamples": "one or more?", "alpha": "level", "correction": "known name",
           "intervals": "known name?", "n_bootstrap": "ten or more", "method": "known name",
           "unit": "unit", "epsilon": "at least 0?", "threshold": "at least 0?",
-          "pa_ties": "known name", "keep_references": "flag", "common": "flag",
-          "sentinels": "flag", "outliers": "known name", "outlier_cutoff": "above 0"}),
+          "keep_references": "flag", "common": "flag", "sentinels": "flag",
+          "outliers": "known name"}),
     Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
          {"sources": "sources", "protocol": "known name?", "preset": "known name?",
           "unit": "unit", "raters": "logins?", "human": READ["human"],
@@ -331,15 +330,11 @@ CASES = [
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
          | {"method": "known name", "k": "above 0"}),
     Case(MetaRules, {}, {"method": "known name", "epsilon": "at least 0?",
-                         "threshold": "at least 0?", "pa_ties": "known name",
-                         "keep_references": "flag", "common": "flag", "sentinels": "flag",
-                         "outliers": "known name", "outlier_cutoff": "above 0"}),
+                         "threshold": "at least 0?", "keep_references": "flag",
+                         "common": "flag", "sentinels": "flag", "outliers": "known name"}),
     Case(MetricTest, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),
-    Case(presets.Task, {"by": "pa"},
-         {"by": "known name", "level": "known name?", "group_by": "known name?",
-          "weight": "above 0", "pooled": "flag", "domains": "flag", "both_humans": "flag"}),
     Case(KobeOptions, {}, {"against": "text", "rounded": "flag", "tiers": "known names",
                            "language_filter": "known name"}, ("links",)),
     Case(Workers, {}, {"jobs": "one or more?", "progress": "object?",
@@ -533,23 +528,6 @@ def test_spa_of_what_are_no_real_numbers():
         with pytest.raises(UsageError, match=r"^metric is an array of finite numbers"):
             sy.spa(good, bad)
     assert sy.spa(good.tolist(), good.tolist()) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("weight = nan", "expected a number"),
-        ("weight = inf", "expected a number"),
-        ("weight = -1", "expected a number above 0"),
-        ("weight = 0", "expected a number above 0"),
-        ("weight = true", "expected a number"),
-    ],
-)
-def test_weights_of_a_benchmark(elsewhere, text, said):
-    path = elsewhere / "b.toml"
-    path.write_text(f'human = "h"\n[[set]]\nname = "s"\n[[task]]\nwith = "pa"\n{text}\n')
-    with pytest.raises(SteelyardError, match=said):
-        presets.read(path)
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-1", "true", '"a"'])
