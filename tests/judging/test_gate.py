@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from steelyard.core.errors import UsageError
 from steelyard.data.verdicts import OF_PAIRS, Opinion, Verdicts
-from steelyard.judging.gate import FAILS, HOLDS, UNDECIDED, check, parse
+from steelyard.comparison.options import FAILS, HOLDS, UNDECIDED, check, parse
 from steelyard.judging.report import judge
 
 

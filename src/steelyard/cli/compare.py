@@ -74,21 +74,18 @@ _NOT_ON_THE_CARD = frozenset(
     (
         "by",
         "autorank",
-        "slices",
         "tests",
-        "alternative",
         "correction",
         "pairwise",
         *RankOptions.declared(),
     )
 )
 # Without these, two systems are compared on the card.
-_OF_RANKINGS = (*_NOT_ON_THE_CARD, "slices", "intervals", "plot")
+_OF_RANKINGS = (*_NOT_ON_THE_CARD, "intervals", "plot")
 # AutoRank has intervals, and no tests of pairs.
 _NOT_OF_SEVERAL = frozenset(
     (
         "tests",
-        "alternative",
         "correction",
         "alpha",
         "pairwise",
@@ -101,9 +98,8 @@ _NOT_OF_SEVERAL = frozenset(
 @command(
     headings={
         "What to compare": "score pair slices power pass_k",
-        "Ranking": "by autorank ties tolerance prior method orders k trueskill_beta trueskill_tau "
-        "trueskill_draw",
-        "Tests and intervals": "tests alternative correction alpha unit intervals n_bootstrap",
+        "Ranking": "by autorank ties tolerance prior orders k",
+        "Tests and intervals": "tests correction alpha unit intervals n_bootstrap",
         "Battles": "battles left right outcome words swapped scale",
         "What is shown": "details pairwise plot",
     },
@@ -132,7 +128,7 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
 @click.option("--k", "pass_k", type=Numbers(int), help="Of repeated runs: pass@k and pass^k.")
 @click.option("--details", is_flag=True, help="Print all columns, notes, sentences and warnings.")
-@click.option("--pairwise", is_flag=True, help="Print matrices of all pairs, too.")
+@click.option("--pairwise", is_flag=True, help="Print a table of all pairs, too.")
 @plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
 @text_options
 @input_options
@@ -183,8 +179,8 @@ def compare(
     output = write_figures(plots, _draw_none if hasattr(result, "first") else result.plot, output)
     details = settings["details"]
     tables, shown = [result.table()], result.pieces()
-    if settings["pairwise"] and hasattr(result, "pair_tables"):
-        tables += result.pair_tables()
+    if settings["pairwise"] and hasattr(result, "pair_table"):
+        tables.append(result.pair_table())
         shown += tables[1:]
     repeats = _repeats(runs, es, settings)
     if repeats is not None:
@@ -282,13 +278,10 @@ def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:
 
 def _only_two(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the systems, the better one first, if these are two and no ranking is asked for."""
-    from steelyard.comparison.suites import tasks_of
     from steelyard.stats.arrays import row_means
 
     names = _scores(es, settings)
     if es.n_systems != 2 or not names or any(map(given, _OF_RANKINGS)):
-        return None
-    if any(len(tasks_of(es, name)) > 1 for name in names):
         return None
     first, second = row_means(es[names[0]].oriented)
     return es.systems[::-1] if second > first else es.systems
@@ -344,7 +337,7 @@ def _card(
         raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
     if settings["by"] == (AUTORANK,):
         raise UsageError("--by autorank has no decision card: --pair is of one --score")
-    chosen = {name: settings[name] for name in ("alpha", "power", "unit")}
+    chosen = {name: settings[name] for name in ("alpha", "power", "unit", "slices")}
     if given("n_bootstrap"):
         chosen["n_bootstrap"] = settings["n_bootstrap"]
     options, two = CardOptions(human=human, **chosen), (pair[0], pair[1])

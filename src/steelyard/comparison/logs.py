@@ -257,11 +257,11 @@ def _test(
     sample: LogSample, rankings: Mapping[str, Ranked], options: BattleOptions
 ) -> tuple[dict[str, PairTest], dict[str, Tiers]]:
     """Test all pairs: who wins more units, and gaps by their spread over resamples."""
-    log, unit, pairs, side = sample.log, sample.unit, sample.log.pairs, options.alternative
+    log, unit, pairs = sample.log, sample.unit, sample.log.pairs
     first, second = (pairs.wins_i, pairs.wins_j) if log.units is None else log.units.ahead()
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
-    p = sign_test_counts(ahead, pairs.tables().met > 0, alternative=side)
+    p = sign_test_counts(ahead, pairs.tables().met > 0)
     tests = {"sign": corrected(p, options, SIGN, unit=unit)}
     tiers = {}
     for by, ranked in rankings.items():
@@ -273,7 +273,7 @@ def _test(
                 with np.errstate(divide="ignore"):
                     scores, replicates = np.log(scores), np.log(replicates)
             freedom, shrunk = sample.spread()
-            p = gap_test(scores, replicates, alternative=side, freedom=freedom, shrunk=shrunk)
+            p = gap_test(scores, replicates, freedom=freedom, shrunk=shrunk)
             tests[name] = corrected(p, options, GAP, unit=unit)
             lead = scores[:, None] - scores
         verdicts = Verdicts(name, tests[name], lead)
@@ -321,9 +321,7 @@ def rank_log(
     if "mean" in options.by:
         rankings["mean"] = _share(sample.log.pairs, dense=sample.dense)
     if "bt" in options.by:
-        fit = bradley_terry_pairs(
-            sample.log.pairs, ties_as=options.ties, method=options.method, prior=options.prior
-        )
+        fit = bradley_terry_pairs(sample.log.pairs, ties_as=options.ties, prior=options.prior)
         rankings["bt"] = bt_ranked(fit, sample.log.systems, pairs=sample.dense)
     if rankings and sample.n_resamples and sample.dense:
         drawn = _replicates(rankings, sample, options, draw)

@@ -319,13 +319,7 @@ def _median(sample: Sample, _options: RankOptions, _rng: Rng) -> Ranked:
 
 def _bt(sample: Sample, options: RankOptions, _rng: Rng) -> Ranked:
     counts = sample.wins.by(options.tolerance)
-    fit = bradley_terry(
-        counts.wins,
-        counts.ties,
-        ties_as=options.ties,
-        method=options.method,
-        prior=options.prior,
-    )
+    fit = bradley_terry(counts.wins, counts.ties, ties_as=options.ties, prior=options.prior)
     aggregate = bt_ranked(fit, sample.systems, pairs=sample.pairs)
     if sample.counts is None:
         return aggregate
@@ -389,47 +383,32 @@ def tie_note(counts: WinCounts, ties: str) -> str:
 # -- ratings that depend on the order of battles: means over random orders
 
 
-@dataclass(frozen=True, slots=True)
-class Rating:
-    """A way to rate, and the parameters that results show."""
-
-    rules: SequentialRating
-    parameters: Mapping[str, float]
+RATINGS: Mapping[str, Callable[[RankOptions], SequentialRating]] = {
+    "elo": lambda options: EloOptions(k=options.k),
+    "trueskill": lambda _: TrueSkillOptions(),
+}
 
 
-def _elo(options: RankOptions) -> Rating:
-    return Rating(EloOptions(k=options.k), {"k": options.k})
-
-
-def _trueskill(options: RankOptions) -> Rating:
-    beta, tau, draw = options.trueskill_beta, options.trueskill_tau, options.trueskill_draw
-    rules = TrueSkillOptions(beta=beta, tau=tau, draw_probability=draw)
-    return Rating(rules, {"beta": beta, "tau": tau, "draw": draw})
-
-
-RATINGS: Mapping[str, Callable[[RankOptions], Rating]] = {"elo": _elo, "trueskill": _trueskill}
-
-
-def rate_scores(rating: Rating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
+def rate_scores(rules: SequentialRating, sample: Sample, options: RankOptions, rng: Rng) -> Ranked:
     """Rate by who has the higher score on a segment, in random orders or in that of the file."""
     scored = ~np.isnan(sample.scores).all(axis=0)  # segments that nobody has would cost time
     scores = sample.scores[:, scored]
 
     def play(order: Orders, stream: Rng) -> Ratings:
         tolerance = options.tolerance
-        return scores_in_orders(rating.rules, scores, order, stream, tolerance=tolerance)
+        return scores_in_orders(rules, scores, order, stream, tolerance=tolerance)
 
     n_resamples = 0 if sample.counts is None else len(sample.counts)
     blocks = None if sample.blocks is None else sample.blocks[scored]
     rated = _in_orders(scores.shape[1], options.orders or 1, play, rng, n_resamples, blocks)
     if not options.orders:
         battles = score_battles(sample.scores, tolerance=options.tolerance)
-        rated = rated._replace(ratings=battles_in_time(rating.rules, battles), spread=None)
-    return rated.ranked(rating, pairs=sample.pairs)
+        rated = rated._replace(ratings=battles_in_time(rules, battles), spread=None)
+    return rated.ranked(rules, pairs=sample.pairs)
 
 
 def rate_log(
-    rating: Rating,
+    rules: SequentialRating,
     battles: Battles,
     options: RankOptions,
     rng: Rng,
@@ -444,18 +423,18 @@ def rate_log(
     """
 
     def play(order: Orders, _rng: Rng) -> Ratings:
-        return battles_in_orders(rating.rules, battles, order)
+        return battles_in_orders(rules, battles, order)
 
     if options.orders:
         battles, blocks = sorted_battles(battles, blocks)
         rated = _in_orders(len(battles), options.orders, play, rng, n_resamples, blocks)
     else:
-        rated = _Rated(battles_in_time(rating.rules, battles))
+        rated = _Rated(battles_in_time(rules, battles))
         if n_resamples:
             drawn = sequences(len(battles), n_resamples, rng, blocks=blocks, resample=True)
             drawn.sort(axis=1)  # what is drawn keeps its order in time
             rated = rated._replace(replicates=play(drawn, rng).scores)
-    return rated.ranked(rating, pairs=pairs)
+    return rated.ranked(rules, pairs=pairs)
 
 
 class _Rated(NamedTuple):
@@ -465,17 +444,17 @@ class _Rated(NamedTuple):
     spread: Floats | None = None
     replicates: Floats | None = None
 
-    def ranked(self, rating: Rating, *, pairs: bool) -> Ranked:
+    def ranked(self, rules: SequentialRating, *, pairs: bool) -> Ranked:
         scores = self.ratings.scores
         sigma = np.zeros_like(scores) if self.ratings.sigma is None else self.ratings.sigma
         return Ranked(
             scores=scores,
             ranks=ranks(scores),
-            pairwise=rating.rules.win_probability(self.ratings) if pairs else NO_PAIRS,
+            pairwise=rules.win_probability(self.ratings) if pairs else NO_PAIRS,
             replicates=self.replicates,
             spread=self.spread,
-            parameters=rating.parameters,
-            against=lambda drawn, i: rating.rules.chance(lead(drawn, i), sigma[i], sigma),
+            in_order=True,
+            against=lambda drawn, i: rules.chance(lead(drawn, i), sigma[i], sigma),
         )
 
 
@@ -602,7 +581,7 @@ def with_intervals(ranked: Ranked, level: float | Floats) -> Ranked:
     ranked = replace(ranked, replicates=None, against=None)
     if replicates is None:
         return ranked
-    if ranked.parameters is not None:
+    if ranked.in_order:
         level = _of_few(level, len(replicates))
     low, high = _interval(replicates, level)
     undefined = np.isnan(ranked.scores)

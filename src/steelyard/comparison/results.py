@@ -28,7 +28,6 @@ from steelyard.core.display import (
     ranking,
 )
 from steelyard.core.errors import UsageError, hint
-from steelyard.core.lazy import lazy_field
 from steelyard.core.provenance import Provenance, origin
 from steelyard.core.table import Cell, Column, Frame, Table, interval_decimals, plain
 from steelyard.core.text import all_of, plural, sentence, span, stopped
@@ -139,7 +138,7 @@ class Ranked:
     higher_is_better: bool = True
     of: str | None = None
     average: bool = False  # whether numbers are of the score's own scale
-    parameters: Mapping[str, float] | None = None  # of a rating
+    in_order: bool = False  # whether it depends on the order of battles
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     alone: Floats | None = None
@@ -211,7 +210,6 @@ class Ranked:
             "spread": None if self.spread is None else by_name(systems, self.spread),
             "higher_is_better": self.higher_is_better,
             "of": self.of,
-            "parameters": None if self.parameters is None else dict(self.parameters),
         }
 
 
@@ -225,26 +223,14 @@ def number(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 
-def agreeing_ends(value: Floats, low: Floats, high: Floats, p: Floats) -> tuple[Floats, Floats]:
-    """Return intervals that say what the two-sided p-values say: few differ, if any."""
-    low, high = low.copy(), high.copy()
-    wrong = (p < 1 - LEVEL) != ((low > 0) | (high < 0))
-    wrong &= ~np.isnan(p) & ~np.isnan(low)
-    low[wrong], high[wrong] = agreeing(value[wrong], (low[wrong], high[wrong]), p[wrong])
-    return low, high
-
-
 @dataclass(frozen=True, slots=True)
 class PairTest(Record):
     """p-values of all pairs of systems, raw and corrected; ``of`` is what a corpus metric tests."""
 
-    json_keys: ClassVar[Mapping[str, str]] = keys(
-        "p p_adjusted alternative correction unit of error"
-    )
+    json_keys: ClassVar[Mapping[str, str]] = keys("p p_adjusted correction unit of error")
 
     p: Floats
     p_adjusted: Floats
-    alternative: str
     correction: str
     unit: str = SEGMENT  # what is independent
     of: str | None = None
@@ -392,11 +378,10 @@ class RankedSystems(Result):
         p = adjusted = np.full(value.shape, np.nan)
         n_pairs = 1
         if test is not None:
-            p, adjusted = (np.fmin(values, values.T) for values in (test.p, test.p_adjusted))
+            p, adjusted = test.p, test.p_adjusted
             if test.correction != "none":
                 n_pairs = int(np.triu(~np.isnan(p), 1).sum())
-            if test.alternative == "two-sided":
-                low, high = agreeing_ends(value, low, high, p)
+            low, high = agreeing(value, (low, high), p)
         common: dict[str, Any] = {
             "n_pairs": n_pairs,
             "correction": _SHORT_CORRECTIONS.get(test.correction, "") if test else "",
@@ -449,9 +434,7 @@ class RankedSystems(Result):
         >>> result.pairs("mean", "pandas")[["leader", "other"]].iloc[0].to_list()
         ['Dolomite', 'Kaolin']
         """
-        names = ("leader", "other", "difference", "low", "high", "p", "p_adjusted", "test")
-        rows = tuple(tuple(getattr(d, name) for name in names) for d in self.decisions(by))
-        return Table("", tuple(map(Column, names)), rows).to_frame(backend)
+        return self.pair_table(by).to_frame(backend)
 
     # -- words
 
@@ -567,45 +550,25 @@ class RankedSystems(Result):
             notes.append(f"tiers at {self.alpha:g}: {', '.join(tests)}")
         return (*notes, *self.notes)
 
-    def pair_tables(self) -> list[Table]:
-        """Return matrices of row against column: every ranking, pairs alone, corrected p-values."""
-        order = self.ranking(next(iter(self.aggregations)))
-        index = np.ix_(*[[self.systems.index(s) for s in order]] * 2)
-
-        def matrix(name: str, values: Floats, note: str, digits: int | None = 3) -> Table:
-            columns = (Column(name), *(Column(s, digits=digits) for s in order))
-            shown = values[index].copy()
-            np.fill_diagonal(shown, np.nan)
-            rows = tuple((s, *map(number, row)) for s, row in zip(order, shown, strict=True))
-            return Table("", columns, rows, (note,))
-
-        tables = []
-        alone = None
-        for name, ranked in self.aggregations.items():
-            if not ranked.pairwise.size:
-                continue
-            what = "probability that the row beats the column, by one fit of all systems"
-            if ranked.average:
-                what = "difference, row minus column"
-            alone = alone if ranked.alone is None else ranked.alone
-            digits = ranked.digits if ranked.average else 3
-            tables.append(matrix(self.shown(name), ranked.pairwise, f"{name}: {what}", digits))
-        if alone is not None:
-            what = "share of comparisons that the row wins, ties as half, each pair by itself"
-            tables.append(matrix("alone", alone, f"alone: {what}"))
-        for name, test in self.tests.items():
-            note = f"p ({test.alternative}, {test.correction}); {test.reason}"
-            tables.append(matrix(name, test.p_adjusted, note))
-        return tables
+    def pair_table(self, by: str | None = None) -> Table:
+        """Return a row per pair of systems, in the order of a ranking: the first, unless named."""
+        columns = (
+            Column("leader"), Column("other"), Column("difference", mixed=True, importance=8),
+            Column("low", mixed=True), Column("high", mixed=True),
+            Column("p", p_value=True, importance=6), Column("p_adjusted", p_value=True),
+            Column("test", importance=2),
+        )  # fmt: skip
+        names = [column.name for column in columns]
+        rows = tuple(tuple(getattr(d, name) for name in names) for d in self.decisions(by))
+        return Table("", columns, rows)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Comparison(RankedSystems):
     """Systems against systems on the same segments.
 
-    Rankings are there; tests, tiers, effects, notes and warnings are computed when they are first
-    read. Numbers are those of the score itself, also where less is better (``higher_is_better``);
-    ranks count from the best.
+    Numbers are those of the score itself, also where less is better (``higher_is_better``); ranks
+    count from the best.
     """
 
     score: str
@@ -613,12 +576,6 @@ class Comparison(RankedSystems):
     n_scored: tuple[int, ...] = ()  # segments that each system has; empty where nothing counts them
     #: Size and means over all segments, where ranks go by those that all systems have.
     over_all: Mapping[str, Any] | None = None
-    unit: UnitEffect = lazy_field()  # noqa: RUF009 - it makes a field
-    tests: Mapping[str, PairTest] = lazy_field()
-    tiers: Mapping[str, Tiers] = lazy_field()
-    notes: tuple[str, ...] = lazy_field(())
-    warnings: tuple[str, ...] = lazy_field(())
-    provenance: Provenance | None = lazy_field(None)  # noqa: RUF009
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
     suites: Mapping[str, Suite] = field(default_factory=dict)  # by task, and by slices
 
@@ -631,12 +588,7 @@ class Comparison(RankedSystems):
         """Return who is best, what stays open, how sure that is; of a suite by tasks."""
         if self.suite is None:
             return RankedSystems.words(self)
-        pooled = self.suite.pooled_sentence(self.lead())
-        verdict, *more = (text for text in (*self.suite.answer(), pooled) if text)
-        settled = len(self.systems) != 2 or self.suite.decision().significant
-        kind: Literal["settled", "undecided"] = "settled" if settled else "undecided"
-        more.append(self.spoken_unit.summary())
-        return Summary.of([(kind, verdict), *(("sureness", text) for text in more)])
+        return Summary.of(self.suite.statements(self.lead(), self.spoken_unit))
 
     def pieces(self) -> list[Table | str]:
         """Return the leaderboard, or the table by task or slice, as a terminal shows it."""
@@ -783,7 +735,7 @@ def _no_first(result: RankedSystems, by: str) -> Statement:
 def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list[str]:
     """Return the systems that the first is not significantly better than, best first."""
     test, i = result.tests[tiers.test], result.systems.index(best)
-    p = np.fmin(test.p_adjusted[i], test.p_adjusted[:, i])
+    p = test.p_adjusted[i]
     ranks = result.aggregations[by].ranks
     better = set(result.better_by_test(by, best))
     open_pairs = {
@@ -803,13 +755,16 @@ def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
         return  # resamples rank by the same unequal segments
     i = result.systems.index(top[0])
     low, high = ranked.best_rank[i], ranked.worst_rank[i]
-    if not np.isnan([low, high]).any():
-        ranks = span("rank", int(low), int(high))
-        name = system_name(top[0], result.references)
-        yield (
-            "sureness",
-            f"In 95% of the {result.DRAWN}, {name} has {ranks} by {result.called(by)}.",
-        )
+    if np.isnan([low, high]).any():
+        return
+    name, drawn = system_name(top[0], result.references), result.DRAWN
+    first = ""
+    if ranked.rank_shares is not None:
+        share = float(ranked.rank_shares[i, 0])
+        first = f"rank 1 in {share:.{int(0.995 < share < 1)}%}"
+    ranks = "" if high == 1 and first else f"{span('rank', int(low), int(high))} in 95%"
+    shares = " and ".join(part for part in (first, ranks) if part)
+    yield "sureness", _opening(f"{name} has {shares} of the {drawn} by {result.called(by)}")
 
 
 def by_test(test: str) -> str:

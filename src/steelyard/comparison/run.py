@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import (
     AUTORANK,
     RANKED,
-    Alternative,
     By,
     CompareOptions,
     Correction,
@@ -54,7 +52,7 @@ from steelyard.comparison.results import (
     by_name,
     number,
 )
-from steelyard.comparison.suites import Suite, item_noun, suites_of
+from steelyard.comparison.suites import item_noun, suites_of
 from steelyard.comparison.tests import (
     TESTS,
     Question,
@@ -67,7 +65,6 @@ from steelyard.comparison.tests import (
     tiers_by,
 )
 from steelyard.core.errors import UsageError
-from steelyard.core.lazy import lazy
 from steelyard.core.options import check_names, keywords
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
@@ -86,7 +83,6 @@ from steelyard.stats.paired import tests as paired
 from steelyard.stats.paired.corrections import wilson_interval
 from steelyard.stats.paired.tests import FEW_UNITS, error_note, t_interval
 from steelyard.stats.ranks import ranks
-from steelyard.stats.strength.wins import WinCounts
 
 DEFAULT = ("mean", "median", "bt")
 _MOST_STRENGTHS = 60  # systems beyond which resampled strengths take seconds
@@ -99,7 +95,6 @@ def compare(  # noqa: PLR0913 - every option has a default
     by: By | None = None,
     tests: TestName | Sequence[str] | None = None,
     tolerance: float = 0.0,
-    alternative: Alternative = "two-sided",
     correction: Correction = "holm",
     alpha: float = 0.05,
     unit: str = "auto",
@@ -126,9 +121,8 @@ def compare(  # noqa: PLR0913 - every option has a default
         default those that fit the rankings, and none for more than 300 systems.
     tolerance
         Differences of at most this are ties of ``bt``, ``elo``, ``trueskill`` and ``sign``.
-    alternative, correction, alpha
-        ``two-sided``, ``greater`` or ``less``; ``holm``, ``benjamini-hochberg``, ``bonferroni`` or
-        ``none``; the level of the tiers.
+    correction, alpha
+        ``holm``, ``benjamini-hochberg``, ``bonferroni`` or ``none``; the level of the tiers.
     unit
         What is independent: ``segment``, ``document``, ``prompt`` (segments of one source), a
         column of the input, or a number of consecutive segments. ``auto`` takes documents where at
@@ -197,15 +191,20 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     for name in each(names):
         drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
         rankings[name] = _with_intervals(name, drawn, question, asked)
-    if "bootstrap" not in asked:  # resamples are large, and nothing else reads them again
-        question = replace(question, data=replace(data, counts=None))
-    parts = _Parts(es, question, rankings, asked if several else (), tuple(notes))
+    tests = {name: pair_test(name, question) for name in (asked if several else ())}
+    tiers = _tiers(rankings, tests, question)
     if few:
-        shares = {by: parts.superiority for by, ranked in rankings.items() if not ranked.average}
-        rankings |= {by: replace(rankings[by], alone=share) for by, share in shares.items()}
+        share = paired.superiority(data.wins.by(options.tolerance))
+        rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
     settings: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
     settings["of"] = ACCURACY if data.binary and item_noun(es) == "item" else chosen
     suites = suites_of(es, chosen, data.systems, options.slices, **settings)
+    warnings = [*data.warnings, *(text for test in tests.values() for text in test.warnings)]
+    warnings += [text for ranked in rankings.values() for text in ranked.warnings]
+    warnings += error_note(max((test.error for test in tests.values()), default=0.0))
+    warnings += [text for tier in tiers.values() for text in tier.warnings]
+    warnings += _disagreement(data.systems, rankings)
+    warnings += [text for suite in suites.values() for text in suite.warnings()]
     return Comparison(
         score=chosen,
         suites=suites,
@@ -214,15 +213,13 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         n_scored=n_scored,
         over_all=over_all,
         aggregations=rankings,
-        unit=lazy(lambda: data.units.effect(data.additive())),
-        tests=lazy(lambda: parts.tests),
-        tiers=lazy(lambda: parts.tiers),
-        notes=lazy(parts.notes),
-        warnings=lazy(lambda: (*parts.warnings(), *_reversed(suites))),
-        provenance=lazy(
-            lambda: Provenance.of(
-                "compare", _settings(data, names, asked, options), es.inputs, rng, options
-            )
+        unit=data.units.effect(data.additive()),
+        tests=tests,
+        tiers=tiers,
+        notes=_notes(notes, rankings, tests, question),
+        warnings=tuple(dict.fromkeys(warnings)),
+        provenance=Provenance.of(
+            "compare", _settings(data, names, asked, options), es.inputs, rng, options
         ),
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
@@ -230,8 +227,48 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     )
 
 
-def _reversed(suites: Mapping[str, Suite]) -> list[str]:
-    return [text for suite in suites.values() for text in suite.warnings()]
+def _tiers(
+    rankings: Mapping[str, Ranked], tests: Mapping[str, PairTest], question: Question
+) -> dict[str, Tiers]:
+    """Put systems in tiers, by each ranking and the test that fits it, or else the first."""
+    data, tiers = question.data, {}
+    for by, ranked in rankings.items() if tests else ():
+        name = fitting(by, data)
+        name = name if name in tests else next(iter(tests))
+        verdicts = Verdicts(name, tests[name], TESTS[name].ahead(data))
+        tier = tiers_by(by, ranked.ranks, data.systems, verdicts, question.options.alpha)
+        if tier is not None:
+            tiers[by] = tier
+    return tiers
+
+
+def _notes(
+    notes: Sequence[str],
+    rankings: Mapping[str, Ranked],
+    tests: Mapping[str, PairTest],
+    question: Question,
+) -> tuple[str, ...]:
+    """Return what the tests ask, and what becomes of ties."""
+    suffix = f" (on {SENTENCES})" if any(note.endswith(SENTENCES) for note in notes) else ""
+    data, options = question.data, question.options
+    more = [test.reason.removesuffix(suffix) for test in tests.values()]
+    if "bt" in rankings and len(data.systems) > 1:
+        more.append(tie_note(data.wins.by(options.tolerance), options.ties))
+    more += [text for ranked in rankings.values() for text in ranked.notes]
+    return tuple(dict.fromkeys((*notes, *more)))
+
+
+def _disagreement(systems: Sequence[str], rankings: Mapping[str, Ranked]) -> list[str]:
+    """Warn where no system is best by all rankings."""
+    best = {
+        by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
+        for by, ranked in rankings.items()
+    }
+    best = {by: top for by, top in best.items() if top}
+    if not best or set.intersection(*map(set, best.values())):
+        return []
+    shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
+    return [f"rankings disagree on the best system ({shown})"]
 
 
 def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
@@ -329,78 +366,6 @@ def _of_few_units(by: str, ranked: Ranked, question: Question, tests: Sequence[s
     if np.isnan(data.scores).any():  # gaps of means over what each has are something else
         return ranked
     return replace(ranked, gap_low=ends[0], gap_high=ends[1])
-
-
-@dataclass(frozen=True, eq=False)
-class _Parts:
-    """Tests, tiers, effects, notes and warnings of some rankings, each computed when read."""
-
-    es: EvalSet
-    question: Question
-    rankings: Mapping[str, Ranked]
-    asked: Sequence[str]  # tests
-    first_notes: tuple[str, ...]
-
-    @cached_property
-    def tests(self) -> dict[str, PairTest]:
-        """Tests of all pairs."""
-        return {name: pair_test(name, self.question) for name in self.asked}
-
-    @cached_property
-    def tiers(self) -> dict[str, Tiers]:
-        """Systems in tiers, by each ranking and the test that fits it, or else the first."""
-        data, tiers = self.question.data, {}
-        for by, ranked in self.rankings.items() if self.tests else ():
-            name = fitting(by, data)
-            name = name if name in self.tests else next(iter(self.tests))
-            verdicts = Verdicts(name, self.tests[name], TESTS[name].ahead(data))
-            tier = tiers_by(by, ranked.ranks, data.systems, verdicts, self.question.options.alpha)
-            if tier is not None:
-                tiers[by] = tier
-        return tiers
-
-    @property
-    def _wins(self) -> WinCounts:
-        return self.question.data.wins.by(self.question.options.tolerance)
-
-    @cached_property
-    def superiority(self) -> Floats:
-        """The share of segments that each system wins against each other one."""
-        return paired.superiority(self._wins)
-
-    @cached_property
-    def _best(self) -> dict[str, list[str]]:
-        systems = self.question.data.systems
-        return {
-            by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
-            for by, ranked in self.rankings.items()
-        }
-
-    def notes(self) -> tuple[str, ...]:
-        """Return what the tests ask, what becomes of ties, and what pairing is worth."""
-        notes, options = list(self.first_notes), self.question.options
-        on_sentences = any(note.endswith(SENTENCES) for note in notes)  # which is said once
-        for test in self.tests.values():
-            suffix = f" (on {SENTENCES})" if on_sentences else ""
-            notes.append(test.reason.removesuffix(suffix))
-        if "bt" in self.rankings and len(self.question.data.systems) > 1:
-            notes.append(tie_note(self._wins, options.ties))
-        notes += [text for ranked in self.rankings.values() for text in ranked.notes]
-        return tuple(dict.fromkeys(notes))
-
-    def warnings(self) -> tuple[str, ...]:
-        """Return warnings of the data, the tests, the rankings, and where these disagree."""
-        data = self.question.data
-        warnings = list(data.warnings)
-        warnings += [text for test in self.tests.values() for text in test.warnings]
-        warnings += [text for ranked in self.rankings.values() for text in ranked.warnings]
-        warnings += error_note(max((test.error for test in self.tests.values()), default=0.0))
-        warnings += [text for tiers in self.tiers.values() for text in tiers.warnings]
-        best = {by: top for by, top in self._best.items() if top}
-        if best and not set.intersection(*map(set, best.values())):
-            shown = "; ".join(f"{by}: {', '.join(top)}" for by, top in best.items())
-            warnings.append(f"rankings disagree on the best system ({shown})")
-        return tuple(dict.fromkeys(warnings))
 
 
 @keywords(CompareOptions, hidden=RANKED)

@@ -52,28 +52,26 @@ def _of_scores(
     """Test scores by unit; ``options`` are named."""
 
     def tested(question: Question) -> PairPValues:
-        chosen = {name: getattr(question.options, name) for name in ("alternative", *options)}
+        chosen = {name: getattr(question.options, name) for name in options}
         return test(question.data.scores, question.data.blocks, **chosen)
 
     return tested
 
 
 def _permutation(question: Question) -> PairPValues:
-    data, side = question.data, question.options.alternative
+    data = question.data
     if data.statistics is None:
-        return paired.permutation_test(data.scores, data.blocks, alternative=side)
-    return PairPValues(
-        corpus_test(data.statistics, blocks=data.blocks, alternative=side, rng=question.rng)
-    )
+        return paired.permutation_test(data.scores, data.blocks)
+    return PairPValues(corpus_test(data.statistics, blocks=data.blocks, rng=question.rng))
 
 
 def _bootstrap(question: Question) -> PairPValues:
     scores, drawn = means(question.data)
     assert drawn is not None
-    side, blocks = question.options.alternative, question.data.blocks
-    p = paired.bootstrap_test(scores, drawn, alternative=side)
+    blocks = question.data.blocks
     sizes = np.ones(question.data.units.n) if blocks is None else unit_sizes(blocks)
-    return PairPValues(widened_p(p, sizes, two_sided=side == "two-sided"))
+    p = paired.bootstrap_test(scores, drawn, alternative="two-sided")
+    return PairPValues(widened_p(p, sizes, two_sided=True))
 
 
 def _mood(question: Question) -> PairPValues:
@@ -89,7 +87,7 @@ def _bt_gap(question: Question) -> PairPValues:
         prior=options.prior,
         tolerance=options.tolerance,
     )
-    return PairPValues(bt_gap_test(errors, alternative=options.alternative))
+    return PairPValues(bt_gap_test(errors))
 
 
 def _sign(question: Question) -> PairPValues:
@@ -97,9 +95,7 @@ def _sign(question: Question) -> PairPValues:
     if data.blocks is not None:
         return _of_scores(paired.sign_test, "tolerance")(question)
     counts = data.wins.by(options.tolerance)  # which rankings have counted
-    return PairPValues(
-        paired.sign_test_counts(counts.wins, counts.met > 0, alternative=options.alternative)
-    )
+    return PairPValues(paired.sign_test_counts(counts.wins, counts.met > 0))
 
 
 def _strengths(data: Sample) -> Floats:
@@ -248,8 +244,6 @@ def refuse_unfit(name: str, question: Question) -> None:
         raise UsageError(f"{name}: {few} for it; exact tests are {exact}")
     if name == "bootstrap" and question.data.counts is None:
         raise UsageError("the bootstrap test needs resamples: choose intervals=...")
-    if name == "mood" and options.alternative != "two-sided":
-        raise UsageError("mood's test is two-sided; tests=median has one side, too")
     if name == "bt-gap" and options.ties in TIE_MODELS:
         raise UsageError(f"bt-gap: there are no errors by unit for ties as {options.ties}")
 
@@ -286,12 +280,12 @@ def _of_all_outputs(name: str, p: Floats, question: Question) -> tuple[Floats, F
 
     Returns p-values, and the smaller number of units of such pairs, 0 of others.
     """
-    data, side = question.data, question.options.alternative
+    data = question.data
     if name != "t" or not np.isnan(data.scores).any():
         return p, np.zeros_like(p)
     means = cluster_means_test(data.scores, data.blocks)
     enough = share_few(data.scores) & (means.freedom >= FEWEST - 1)
-    return np.where(enough, sided(means.p, side), p), np.where(enough, means.freedom + 1, 0)
+    return np.where(enough, sided(means.p, "two-sided"), p), np.where(enough, means.freedom + 1, 0)
 
 
 def _undecided_by_few(result: PairTest, data: Sample, apart: Floats) -> Floats:
@@ -307,7 +301,7 @@ def _undecided_by_few(result: PairTest, data: Sample, apart: Floats) -> Floats:
         n = np.full(result.p.shape, data.units.n)
     else:
         n = np.maximum(paired.shared_units(present, data.blocks), apart)
-    return few_units_p(result.p_adjusted, n, two_sided=result.alternative == "two-sided")
+    return few_units_p(result.p_adjusted, n, two_sided=True)
 
 
 def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> Ends | None:
@@ -331,9 +325,8 @@ def mean_gap_intervals(by: str, tests: Sequence[str], question: Question) -> End
     assert invert is not None
     if name == "permutation" and data.binary:
         invert = proportion_interval
-    two_sided = replace(question.options, alternative="two-sided")
     # Draws are those of the test itself, which takes its turn later.
-    p = TESTS[name].p(replace(question, options=two_sided, rng=copy.deepcopy(question.rng)))[0]
+    p = TESTS[name].p(replace(question, rng=copy.deepcopy(question.rng)))[0]
     i, j = pair_index(n)
     scores = data.scores if corpus is None else data.additive()
     gap = scores[i] - scores[j]
@@ -376,11 +369,9 @@ def corrected(
     error: float = 0.0,
 ) -> PairTest:
     """Correct p-values for the number of pairs."""
-    symmetric = options.alternative == "two-sided"
     return PairTest(
         p=p,
-        p_adjusted=adjust_pairs(p, options.correction, symmetric=symmetric),
-        alternative=options.alternative,
+        p_adjusted=adjust_pairs(p, options.correction, symmetric=True),
         correction=options.correction,
         unit=unit,
         of=of,
@@ -421,10 +412,9 @@ def tiers_by(
         a, b = against[0]
         more = f" (and {len(against) - 1} more pairs)" if len(against) > 1 else ""
         warnings.append(f"{by} ranks {a} above {b}, but by {verdicts.name} {b} is better{more}")
-    if verdicts.test.alternative == "two-sided":
-        # Above the diagonal the row is ranked higher; both halves say the same.
-        upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
-        p = upper + upper.T
+    # Above the diagonal the row is ranked higher; both halves say the same.
+    upper = np.triu(np.where(ahead >= 0, p, 1.0), 1)
+    p = upper + upper.T
     rank_of = ranks[order]
     p = np.where(rank_of[:, None] == rank_of[None, :], 1.0, p)
     level = clusters.greedy_clusters(_shared_by_rank(p, rank_of), alpha)

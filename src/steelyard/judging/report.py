@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.options import FAILS, HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.core.display import Statement, named, one_line
 from steelyard.core.options import check_names, keywords
 from steelyard.core.provenance import Provenance, origin
@@ -48,7 +49,6 @@ from steelyard.judging.card import (
     percent,
     with_interval,
 )
-from steelyard.judging.gate import FAILS, HOLDS, UNDECIDED, Checked, check, parse
 from steelyard.judging.options import JudgeOptions
 from steelyard.stats.judged.agreement import CONSTANT_JUDGE
 from steelyard.stats.judged.alt_test import AltTest, best_constant
