@@ -173,7 +173,7 @@ ERRORS = {"weights": "path?", "cap": "above 0?"}
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
          {"es": "set", "score": "known name?", "tests": "known names?",
-          "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),
+          "tolerance": RANK["tolerance"], "pass_k": "counts?"} | TEST | {"by": "known names?"}),
     Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
          {"es": "set", "scores": "known names", "tests": "known names?", "autorank": "known name",
           "slices": "names", "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),

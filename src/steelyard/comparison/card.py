@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from steelyard.comparison.options import CardOptions
-from steelyard.comparison.rankings import check_segments, is_binary, the_score
+from steelyard.comparison.rankings import check_segments, is_binary, mean_warnings, the_score
 from steelyard.comparison.results import (
     ACCURACY,
     CORPUS,
@@ -666,7 +666,8 @@ def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Gener
 
 
 def _warnings(es: EvalSet, two: Pair) -> Iterator[str]:
-    yield from (*es.notes, *direction_warnings(two.score, two.table), *two.units.warnings)
+    yield from (*es.notes, *direction_warnings(two.score, two.table))
+    yield from (*mean_warnings(two.score, two.table), *two.units.warnings)
     if two.units.n < 2:
         yield f"{two.units.counted()}: there is nothing to resample, and no interval"
     yield from lacking(two)

@@ -8,6 +8,7 @@ sentence scores has a name of its own, ``sentence-mean``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -21,11 +22,11 @@ from steelyard.core.errors import UsageError
 from steelyard.core.options import check_text
 from steelyard.core.text import plural
 from steelyard.core.warnings import TypedWarning, code_of
-from steelyard.data.evalset import EvalSet
+from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
 from steelyard.data.units import SEGMENT, Units, units_of
-from steelyard.stats.arrays import Counts, Floats, ratio, row_means
+from steelyard.stats.arrays import Counts, Floats, ratio, row_means, same_digits
 from steelyard.stats.permutation.corpus import CorpusStatistics, bootstrap_scores, pseudo_values
 from steelyard.stats.permutation.pvalues import pair_index
 from steelyard.stats.ranks import FITTED, ranks, rounding
@@ -56,6 +57,7 @@ from steelyard.stats.strength.wins import (
     win_counts,
 )
 
+_BLEU = re.compile(r"(sacre|[a-z]*[0-9]*sp)?bleu(-ref.*)?", re.IGNORECASE)  # no mean of segments
 NO_PAIRS: Floats = np.empty((0, 0))  # where differences of pairs are not wanted
 _CELLS = 4_000_000  # entries of resampled win tables held at a time
 _DRAWN = 100  # systems up to which the share of resamples at each rank is kept, for a figure
@@ -157,12 +159,27 @@ def check_segments(es: EvalSet, score: str) -> None:
     raise UsageError(f"'{score}' has system scores only: comparing needs segment scores")
 
 
+def mean_warnings(name: str, table: ScoreTable) -> list[str]:
+    """Warn where means of segment scores stand in for the score of a corpus metric."""
+    if table.statistics is not None:
+        return []
+    means, official = row_means(table.values), table.system_scores
+    if official is not None:
+        both = ~np.isnan(means) & ~np.isnan(official)
+        if same_digits(official[both], means[both]):
+            return []
+        return [f"{name}: means of segment scores are compared; its official system scores differ"]
+    if not _BLEU.fullmatch(name):
+        return []
+    return [f"{name}: means of segment scores are compared; its corpus scores need the texts"]
+
+
 def compared(es: EvalSet, name: str, unit: str) -> Sample:
     """Take one score of the systems that have it, with warnings on what is missing."""
     table = es[name]
     scores, systems, stats = table.oriented, es.systems, table.statistics
     present = ~np.isnan(scores)
-    warnings = [*es.notes, *direction_warnings(name, table)]
+    warnings = [*es.notes, *direction_warnings(name, table), *mean_warnings(name, table)]
     scored = np.asarray(present.any(axis=1))
     if not scored.all():
         lacking = [system for system, has in zip(systems, scored, strict=True) if not has]

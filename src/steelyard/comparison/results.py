@@ -39,7 +39,7 @@ from steelyard.stats.ranks import whole
 from steelyard.stats.strength.bradleyterry import Strengths
 
 if TYPE_CHECKING:
-    from steelyard.comparison.board import Board
+    from steelyard.comparison.board import Board, Repeats
     from steelyard.comparison.suites import Suite
 
 LEVEL = 0.95  # of all intervals
@@ -578,6 +578,7 @@ class Comparison(RankedSystems):
     over_all: Mapping[str, Any] | None = None
     source: EvalSet | None = field(default=None, compare=False)  # what figures of segments show
     suites: Mapping[str, Suite] = field(default_factory=dict)  # by task, and by slices
+    repeats: Repeats | None = None  # what repeated runs of items say
 
     @property
     def suite(self) -> Suite | None:
@@ -606,6 +607,7 @@ class Comparison(RankedSystems):
             over_all=self.over_all,
             higher_is_better=self.higher_is_better,
             **by_part(self.suites),
+            **({} if self.repeats is None else {"repeats": plain(self.repeats)}),
         )
 
     def board(self) -> Board | None:

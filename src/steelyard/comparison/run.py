@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from steelyard.comparison.board import repeats_of
 from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import (
     AUTORANK,
@@ -65,7 +66,7 @@ from steelyard.comparison.tests import (
     tiers_by,
 )
 from steelyard.core.errors import UsageError
-from steelyard.core.options import check_names, keywords
+from steelyard.core.options import check, check_names, keywords
 from steelyard.core.progress import each
 from steelyard.core.provenance import Provenance
 from steelyard.core.rng import Rng, generator
@@ -77,6 +78,7 @@ from steelyard.data.overview import direction_warnings
 from steelyard.data.selection import need_moments
 from steelyard.data.units import Units, units_of
 from steelyard.formats.load import Source, as_evalset
+from steelyard.formats.reshape import keeping_runs
 from steelyard.stats.arrays import Counts, Floats, row_means
 from steelyard.stats.autorank import EPSILON, autorank, bootstrap_autorank, scale_of
 from steelyard.stats.paired import tests as paired
@@ -100,6 +102,7 @@ def compare(  # noqa: PLR0913 - every option has a default
     unit: str = "auto",
     intervals: str | None = "unit",
     n_bootstrap: int = 1000,
+    pass_k: Sequence[int] | None = None,
     rng: Rng = 0,
 ) -> Comparison:
     """Compare systems by one score.
@@ -130,6 +133,8 @@ def compare(  # noqa: PLR0913 - every option has a default
         and tiers follow it.
     intervals, n_bootstrap
         Whether whole units are resampled for 95% intervals (None: no intervals), and how often.
+    pass_k
+        Of files with repeated runs of items: pass@k and pass^k for these k, in ``repeats``.
     rng
         Seed of the draws.
 
@@ -152,7 +157,14 @@ def compare(  # noqa: PLR0913 - every option has a default
     ['Dolomite', 'Kaolin', 'Amber']
     """
     options = CompareOptions.of(locals())
-    return compare_by(as_evalset(es, unit=options.unit), score, options, rng)
+    check("wholes", 1, optional=True, pass_k=pass_k)
+    with keeping_runs() as runs:
+        whole = as_evalset(es, unit=options.unit)
+    result = compare_by(whole, score, options, rng)
+    repeats = repeats_of(runs, result.systems, result.score, pass_k or ())
+    if pass_k and repeats is None:
+        raise UsageError("pass_k: no item has several runs (give the file, not a loaded set)")
+    return replace(result, repeats=repeats)
 
 
 def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng) -> Comparison:

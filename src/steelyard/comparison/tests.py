@@ -32,6 +32,7 @@ from steelyard.stats.paired.tests import (
 from steelyard.stats.paired.unpaired import cluster_means_test, share_few
 from steelyard.stats.permutation.corpus import corpus_test
 from steelyard.stats.permutation.pvalues import pair_index, sided
+from steelyard.stats.resampling.bootstrap import row_medians
 from steelyard.stats.resampling.cluster_df import unit_sizes, widened_p
 from steelyard.stats.strength.bradleyterry import bradley_terry
 from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test
@@ -109,7 +110,7 @@ def _sums(data: Sample) -> Floats:
 
 
 def _medians(data: Sample) -> Floats:
-    middle = np.nanmedian(data.scores, axis=1)
+    middle = row_medians(data.scores)
     return np.asarray(middle[:, None] - middle)
 
 
