@@ -108,7 +108,6 @@ def _by_mean(scores: Floats) -> Fewest:
 
 
 def _by_strength(counts: WinCounts, fit: Strengths) -> Fewest:
-    """Count battles of the systems that have a strength."""
     main = list(fit.main)
     inside, theta = counts.within(main), fit.log_strength[main]
 

@@ -614,7 +614,6 @@ def percentiles(drawn: Floats, level: float) -> tuple[float, float]:
 def _corrected(
     es: EvalSet, two: Pair, p: float, unit: str, rng: np.random.Generator
 ) -> tuple[float, int]:
-    """Return the p-value after Holm for all pairs of the set, and their number."""
     scores, stats = two.table.oriented, two.table.statistics
     scored = np.flatnonzero(~np.isnan(scores).all(axis=1))
     if not 2 < len(scored) <= _MOST_CORRECTED:
@@ -647,7 +646,6 @@ def _medians(two: Pair, counts: Floats, level: float) -> Iterator[Reading]:
 
 
 def _two_by_two(both: Floats) -> tuple[int, int, int, int]:
-    """Count segments that both, only the first, only the second, and neither has right."""
     first, second = both == 1
     cells = (first & second, first & ~second, ~first & second, ~first & ~second)
     return tuple(int(cell.sum()) for cell in cells)  # type: ignore[return-value]

@@ -272,7 +272,6 @@ def gate(  # noqa: PLR0913 - every option has a default
 def _two(
     baseline: Source, candidate: Source, unit: str, record: str | Path | None
 ) -> tuple[EvalSet, str, str, list[str]]:
-    """Return both systems in one set, their names, and a warning on items of only one of them."""
     sets = [as_evalset(source, unit=unit) for source in (baseline, candidate)]
     for role, es in zip(("baseline", "candidate"), sets, strict=True):
         if es.n_systems != 1:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from steelyard.comparison.board import Board, board_of
+from steelyard.comparison.board import board_of
 from steelyard.comparison.options import (
     LOG_RANKINGS,
     BattleOptions,
@@ -100,11 +100,6 @@ class BattleComparison(RankedSystems):
     OF_PAIRS: ClassVar[bool] = False
 
     n_battles: int
-    counts: WinCounts | None = None  # of all pairs; None where ties are no half wins
-
-    def board(self) -> Board | None:
-        """Return how firm the first ranking is; None with fewer than two systems."""
-        return board_of(self, self.counts, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``--json`` prints; matrices of pairs for up to 300 systems."""
@@ -237,10 +232,9 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     if in_order:
         settings |= {"orders": options.orders or "time"}
     plain = options.ties == "half" and not options.prior and sample.n <= MOST_SHOWN
-    return BattleComparison(
+    result = BattleComparison(
         systems=battles.systems,
         n_battles=battles.n_battles,
-        counts=battles.pairs.tables() if plain else None,
         n_segments=shared or 0,
         unit=unit,
         aggregations=rankings,
@@ -251,12 +245,12 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
         provenance=Provenance.of("compare", settings, inputs, rng, options),
         alpha=options.alpha,
     )
+    return replace(result, board=board_of(result, battles.pairs.tables() if plain else None, None))
 
 
 def _test(
     sample: LogSample, rankings: Mapping[str, Ranked], options: BattleOptions
 ) -> tuple[dict[str, PairTest], dict[str, Tiers]]:
-    """Test all pairs: who wins more units, and gaps by their spread over resamples."""
     log, unit, pairs = sample.log, sample.unit, sample.log.pairs
     first, second = (pairs.wins_i, pairs.wins_j) if log.units is None else log.units.ahead()
     none = np.zeros_like(first)
@@ -333,7 +327,6 @@ def rank_log(
 
 
 def _share(pairs: PairWins, *, dense: bool) -> Ranked:
-    """Return the share of battles that each system won, ties as half; of pairs, the difference."""
     n, half = pairs.n, pairs.ties / 2
     won = np.bincount(pairs.i, pairs.wins_i + half, n)
     won += np.bincount(pairs.j, pairs.wins_j + half, n)
@@ -538,7 +531,6 @@ def _input(log: Path, form: str, columns: LogColumns) -> InputFile:
 
 
 def _log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitEffect:
-    """Name what is independent in a log, and measure what it changes that battles share it."""
     if log.n_units is None:
         return UnitEffect(BATTLE, log.n_battles, 1.0)
     name = asked
@@ -556,7 +548,6 @@ def _log_unit(log: CountedLog, asked: str, inputs: Sequence[InputFile]) -> UnitE
 def _unit_warnings(
     sample: LogSample, unit: UnitEffect, shared: int | None, asked: str
 ) -> list[str]:
-    """Say what may be wrong with the unit; ``shared`` are the prompts that the log names."""
     log = sample.log
     warnings = []
     narrow = "p-values and intervals are too small if"

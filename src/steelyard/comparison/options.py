@@ -135,7 +135,6 @@ def trueskill(*, orders: int | None = None) -> Ranking:
 def _checked(
     name: str, settings: Mapping[str, Any], more: Mapping[str, Any] | None = None
 ) -> Ranking:
-    """Return a ranking whose options are within their bounds."""
     # The usual number of orders differs between scores and logs.
     asked = {key: x for key, x in settings.items() if key != "orders" or x is not None}
     RankOptions(**asked)

@@ -267,7 +267,6 @@ def _leads(
 
 
 def _average_leads(sample: Sample, average: Callable[[Floats], Floats]) -> Floats:
-    """Return leads of all pairs by an average of segment scores."""
     scores = sample.scores
     if not sample.pairs:
         return NO_PAIRS
@@ -638,7 +637,6 @@ def _of_few(level: float | Floats, n: int) -> float | Floats:
 
 
 def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats]:
-    """Return the percentile interval of each column, at one level or at one for each."""
     if isinstance(level, float):
         return bootstrap.interval(replicates, level)
     low, high = np.full((2, replicates.shape[1]), np.nan)
@@ -651,7 +649,6 @@ def _interval(replicates: Floats, level: float | Floats) -> tuple[Floats, Floats
 def _pair_intervals(
     against: Callable[[Floats, int], Floats], replicates: Floats, level: float | Floats
 ) -> tuple[Floats, Floats]:
-    """Return intervals of what resamples say of every pair: row against column."""
     n = replicates.shape[1]
     levels = [level if isinstance(level, float) else np.maximum(level[i], level) for i in range(n)]
     rows = [_interval(against(replicates, i), levels[i]) for i in range(n)]

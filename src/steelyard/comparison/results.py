@@ -275,6 +275,9 @@ class RankedSystems(Result):
     warnings: tuple[str, ...] = ()
     provenance: Provenance | None = None
     alpha: float = 0.05
+    board: Board | None = None  # how firm the first ranking is; None with fewer than two systems
+    noun: str = SEGMENT  # what segments are called: items in LLM evaluations
+    references: tuple[str, ...] = ()  # human references among the systems
 
     @abstractmethod
     def size(self) -> str:
@@ -285,25 +288,9 @@ class RankedSystems(Result):
         """Return in words what a ranking goes by: of what, over how much."""
 
     @property
-    def references(self) -> tuple[str, ...]:
-        """Names of human references among the systems."""
-        return ()
-
-    @property
     def uneven(self) -> bool:
         """Whether systems lack different segments."""
         return False
-
-    def board(self) -> Board | None:
-        """Return how firm the first ranking is; None with fewer than two systems."""
-        from steelyard.comparison.board import board_of
-
-        return board_of(self, None, None) if self.aggregations else None
-
-    @property
-    def noun(self) -> str:
-        """What segments are called: ``item`` in LLM evaluations."""
-        return SEGMENT
 
     @property
     def spoken_unit(self) -> UnitEffect:
@@ -473,7 +460,7 @@ class RankedSystems(Result):
             "tests": {name: test.to_dict() for name, test in self.tests.items()},
             "clusters": {name: tiers.to_dict(self.systems) for name, tiers in self.tiers.items()},
             "unit": self.unit.to_dict(),
-            "board": plain(self.board()),
+            "board": plain(self.board),
         }
 
     def _ranking_rows(self) -> Iterator[RankingRow]:
@@ -538,7 +525,7 @@ class RankedSystems(Result):
         cuts = (i for i in range(1, len(tier)) if tier[i] != tier[i - 1])
         rules = frozenset(() if brief else cuts)  # the column of tiers has them
         rows = tuple(zip(*cells, strict=True))
-        board = self.board() if len(self.systems) > 2 else None
+        board = self.board if len(self.systems) > 2 else None
         firm = () if board is None else tuple(filter(None, [board.sentence()]))
         notes = firm if brief else (*self._table_notes(), *firm)
         return Table("", tuple(columns), rows, notes, rules, frozenset(bold))
@@ -610,28 +597,6 @@ class Comparison(RankedSystems):
             **({} if self.repeats is None else {"repeats": plain(self.repeats)}),
         )
 
-    def board(self) -> Board | None:
-        """Return how firm the first ranking is; None with fewer than two systems."""
-        from steelyard.comparison.board import board_of
-
-        scores = None
-        if self.source is not None and next(iter(self.aggregations.values())).of != CORPUS:
-            rows = [self.source.systems.index(system) for system in self.systems]
-            scores = self.source[self.score].oriented[rows]
-        return board_of(self, None, scores)
-
-    @property
-    def noun(self) -> str:
-        """What segments are called: ``item`` in LLM evaluations."""
-        from steelyard.comparison.suites import item_noun  # which imports this module
-
-        return SEGMENT if self.source is None else item_noun(self.source)
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        """Names of human references among the systems."""
-        return () if self.source is None else tuple(self.source.segments.references)
-
     def measure(self, by: str) -> str:
         """Return in words what a ranking goes by."""
         if self.over_all is not None:
@@ -680,7 +645,6 @@ def statements(result: RankedSystems) -> Iterator[Statement]:
 
 
 def _leader(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say who is best, by how much, and who is too close to call."""
     top, tiers, n = result.best(by), result.tiers.get(by), len(result.systems)
     names = {system: system_name(system, result.references) for system in result.systems}
     if not top:
@@ -735,7 +699,6 @@ def _no_first(result: RankedSystems, by: str) -> Statement:
 
 
 def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list[str]:
-    """Return the systems that the first is not significantly better than, best first."""
     test, i = result.tests[tiers.test], result.systems.index(best)
     p = test.p_adjusted[i]
     ranks = result.aggregations[by].ranks
@@ -749,7 +712,6 @@ def _not_beaten(result: RankedSystems, by: str, tiers: Tiers, best: str) -> list
 
 
 def _rank_range(result: RankedSystems, by: str) -> Iterator[Statement]:
-    """Say where the best system may rank."""
     ranked, top = result.aggregations[by], result.best(by)[:1]
     if not top or ranked.best_rank is None or ranked.worst_rank is None:
         return

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from steelyard.comparison.board import repeats_of
+from steelyard.comparison.board import board_of, repeats_of
 from steelyard.comparison.card import ByScore
 from steelyard.comparison.options import (
     AUTORANK,
@@ -208,8 +208,9 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     if few:
         share = paired.superiority(data.wins.by(options.tolerance))
         rankings = {by: r if r.average else replace(r, alone=share) for by, r in rankings.items()}
+    noun = item_noun(es)
     settings: dict[str, Any] = {"unit": options.unit, "alpha": options.alpha}
-    settings["of"] = ACCURACY if data.binary and item_noun(es) == "item" else chosen
+    settings["of"] = ACCURACY if data.binary and noun == "item" else chosen
     suites = suites_of(es, chosen, data.systems, options.slices, **settings)
     warnings = [*data.warnings, *(text for test in tests.values() for text in test.warnings)]
     warnings += [text for ranked in rankings.values() for text in ranked.warnings]
@@ -217,7 +218,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     warnings += [text for tier in tiers.values() for text in tier.warnings]
     warnings += _disagreement(data.systems, rankings)
     warnings += [text for suite in suites.values() for text in suite.warnings()]
-    return Comparison(
+    result = Comparison(
         score=chosen,
         suites=suites,
         systems=data.systems,
@@ -236,13 +237,16 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         alpha=options.alpha,
         higher_is_better=data.higher_is_better,
         source=es,
+        noun=noun,
+        references=tuple(es.segments.references),
     )
+    scores = None if data.statistics is not None and names[0] == "mean" else data.scores
+    return replace(result, board=board_of(result, None, scores))
 
 
 def _tiers(
     rankings: Mapping[str, Ranked], tests: Mapping[str, PairTest], question: Question
 ) -> dict[str, Tiers]:
-    """Put systems in tiers, by each ranking and the test that fits it, or else the first."""
     data, tiers = question.data, {}
     for by, ranked in rankings.items() if tests else ():
         name = fitting(by, data)
@@ -260,7 +264,6 @@ def _notes(
     tests: Mapping[str, PairTest],
     question: Question,
 ) -> tuple[str, ...]:
-    """Return what the tests ask, and what becomes of ties."""
     suffix = f" (on {SENTENCES})" if any(note.endswith(SENTENCES) for note in notes) else ""
     data, options = question.data, question.options
     more = [test.reason.removesuffix(suffix) for test in tests.values()]
@@ -271,7 +274,6 @@ def _notes(
 
 
 def _disagreement(systems: Sequence[str], rankings: Mapping[str, Ranked]) -> list[str]:
-    """Warn where no system is best by all rankings."""
     best = {
         by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
         for by, ranked in rankings.items()
@@ -301,7 +303,6 @@ def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
 def _streams(
     rng: Rng, names: Sequence[str], data: Sample, options: CompareOptions
 ) -> list[np.random.Generator]:
-    """Return a stream for resamples, for each ranking and for tests; one where none is drawn."""
     stream, n = generator(rng), 2 + len(AGGREGATIONS)
     drawn = options.intervals is not None or data.statistics is not None
     if drawn or any(AGGREGATIONS[name].in_order for name in names) or not isinstance(rng, int):
@@ -322,7 +323,6 @@ def _settings(
 
 
 def _rankings(options: CompareOptions, data: Sample) -> tuple[tuple[str, ...], list[str]]:
-    """Return the rankings to make, and notes on them."""
     names, notes = options.by, []
     many = len(data.systems) > MOST_SHOWN
     if names is None:
@@ -515,7 +515,7 @@ def rank_together(
     settings: dict[str, Any] = {"scores": ",".join(names), "by": AUTORANK, "form": options.autorank}
     settings |= {"unit": units.name}
     settings |= {} if drawn is None else {"bootstrap": options.n_bootstrap}
-    return AutoRanking(
+    ranking = AutoRanking(
         scores=names,
         form=options.autorank,
         means=means,
@@ -531,10 +531,10 @@ def rank_together(
         provenance=Provenance.of("compare", settings, es.inputs, rng, options),
         alpha=options.alpha,
     )
+    return replace(ranking, board=board_of(ranking, None, None))
 
 
 def _system_means(table: ScoreTable) -> Floats:
-    """Mean over segments, or the score of the system where it has none of segments."""
     if table.has_segments:
         return row_means(table.values)
     assert table.system_scores is not None
@@ -542,7 +542,6 @@ def _system_means(table: ScoreTable) -> Floats:
 
 
 def _used(tables: Sequence[ScoreTable]) -> NDArray[np.bool_]:
-    """Tell which segments have any of the scores."""
     return np.asarray(np.any([~np.isnan(table.values).all(axis=0) for table in tables], axis=0))
 
 
@@ -561,7 +560,6 @@ def _composite(tables: Sequence[ScoreTable], means: Floats, form: str) -> Floats
 def _resampled_ranks(
     tables: Sequence[ScoreTable], options: CompareOptions, units: Units, rng: Rng
 ) -> tuple[Floats | None, list[str]]:
-    """Draw AutoRank in resamples of units; None where that can't be."""
     if options.intervals is None:
         return None, []
     if not all(table.has_segments for table in tables):
@@ -586,7 +584,6 @@ def _autorank_warnings(
     scaled: Floats,
     options: CompareOptions,
 ) -> list[str]:
-    """Say who has no number, and why; and what a mean leaves out."""
     warnings = []
     for name, row in zip(names, means, strict=True):
         lacking = [es.systems[i] for i in np.flatnonzero(np.isnan(row))]

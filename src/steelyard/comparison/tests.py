@@ -50,7 +50,6 @@ class Question:
 def _of_scores(
     test: Callable[..., PairPValues], *options: str
 ) -> Callable[[Question], PairPValues]:
-    """Test scores by unit; ``options`` are named."""
 
     def tested(question: Question) -> PairPValues:
         chosen = {name: getattr(question.options, name) for name in options}
