@@ -145,7 +145,8 @@ META = {
 }  # fmt: skip
 RANK = {
     "by": "known names", "ties": "known name", "tolerance": "at least 0", "prior": "at least 0",
-    "orders": "count",
+    "orders": "count", "trueskill_beta": "above 0", "trueskill_tau": "at least 0",
+    "trueskill_draw": "level",
 }  # fmt: skip
 TEST = {"unit": "unit", "correction": "known name", "alpha": "level",
     "n_bootstrap": "ten or more", "rng": "rng", "intervals": "known name?",
@@ -179,7 +180,8 @@ CASES = [
           "slices": "names", "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),
     Case(sy.bt, {}, {"ties": RANK["ties"], "prior": RANK["prior"], "scale": "known name"}),
     Case(sy.elo, {}, {"k": "above 0", "orders": "count?"}),
-    Case(sy.trueskill, {}, {"orders": "count?"}),
+    Case(sy.trueskill, {}, {"orders": "count?"} | {
+        name.removeprefix("trueskill_"): kind for name, kind in RANK.items() if "skill" in name}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "columns": "where", "unit": "unit", "where": "where", "by": RANK["by"],
           "words": "names", "swapped": "known name?"}

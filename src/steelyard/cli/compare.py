@@ -98,7 +98,8 @@ _NOT_OF_SEVERAL = frozenset(
 @command(
     headings={
         "What to compare": "score pair slices power pass_k",
-        "Ranking": "by autorank ties tolerance prior orders k",
+        "Ranking": "by autorank ties tolerance prior orders k trueskill_beta trueskill_tau "
+        "trueskill_draw",
         "Tests and intervals": "tests correction alpha unit intervals n_bootstrap",
         "Battles": "battles left right outcome words swapped scale",
         "What is shown": "details pairwise plot",

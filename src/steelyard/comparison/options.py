@@ -116,11 +116,15 @@ def elo(*, k: float = 20.0, orders: int | None = None) -> Ranking:
     return _checked("elo", {"k": k, "orders": orders})
 
 
-def trueskill(*, orders: int | None = None) -> Ranking:
+def trueskill(
+    *, beta: float = 25 / 6, tau: float = 25 / 300, draw: float = 0.1, orders: int | None = None
+) -> Ranking:
     """Rank by TrueSkill, whose skills start at 25 with a deviation of 25/3.
 
     Parameters
     ----------
+    beta, tau, draw
+        Deviation of a performance, drift of a skill before each battle, chance that equals tie.
     orders
         As in :func:`elo`.
 
@@ -129,7 +133,8 @@ def trueskill(*, orders: int | None = None) -> Ranking:
     Ranking
         An element of ``by=``.
     """
-    return _checked("trueskill", {"orders": orders})
+    settings = {"trueskill_beta": beta, "trueskill_tau": tau, "trueskill_draw": draw}
+    return _checked("trueskill", settings | {"orders": orders})
 
 
 def _checked(
@@ -165,6 +170,18 @@ class RankOptions(Options):
     )
     k: float = number(
         20.0, "K of Elo.", least=0, most=_LARGEST, strict=True, flag="--elo-k", metavar="K"
+    )
+
+    trueskill_beta: float = number(
+        25 / 6, "TrueSkill: deviation of a performance.",
+        least=0, most=_LARGEST, strict=True, metavar="X",
+    )  # fmt: skip
+    trueskill_tau: float = number(
+        25 / 300, "TrueSkill: drift of a skill before each battle.",
+        least=0, most=_LARGEST, metavar="X",
+    )  # fmt: skip
+    trueskill_draw: float = number(
+        0.1, "TrueSkill: chance that equals tie.", least=0, most=1 - 1e-9, strict=True, metavar="X"
     )
 
     def _take_rankings(self, by: object) -> tuple[str, ...]:

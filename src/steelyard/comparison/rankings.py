@@ -401,7 +401,11 @@ def tie_note(counts: WinCounts, ties: str) -> str:
 
 RATINGS: Mapping[str, Callable[[RankOptions], SequentialRating]] = {
     "elo": lambda options: EloOptions(k=options.k),
-    "trueskill": lambda _: TrueSkillOptions(),
+    "trueskill": lambda options: TrueSkillOptions(
+        beta=options.trueskill_beta,
+        tau=options.trueskill_tau,
+        draw_probability=options.trueskill_draw,
+    ),
 }
 
 
