@@ -188,7 +188,7 @@ CASES = [
          | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
-          "alpha": "level", "power": "level", "unit": "unit", "slices": "names",
+          "alpha": "level", "unit": "unit", "slices": "names",
           "n_bootstrap": "ten or more", "rng": "rng"}),
     Case(sy.gate, {"baseline": {"A": [1, 2, 3, 4] * 3}, "candidate": {"B": [2, 3, 3, 4] * 3}},
          {"baseline": "set", "candidate": "set", "score": "known names?",

@@ -68,7 +68,6 @@ PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OUTCOMES = ("words", "swapped")  # how outcomes are read
 _WARNINGS = 3  # that a terminal shows without --details
-_OF_THE_CARD = frozenset(("power",))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
     (
@@ -89,7 +88,6 @@ _NOT_OF_SEVERAL = frozenset(
         "correction",
         "alpha",
         "pairwise",
-        *_OF_THE_CARD,
         *RankOptions.declared(),
     )
 )
@@ -97,7 +95,7 @@ _NOT_OF_SEVERAL = frozenset(
 
 @command(
     headings={
-        "What to compare": "score pair slices power pass_k",
+        "What to compare": "score pair slices pass_k",
         "Ranking": "by autorank ties tolerance prior orders k trueskill_beta trueskill_tau "
         "trueskill_draw",
         "Tests and intervals": "tests correction alpha unit intervals n_bootstrap",
@@ -118,7 +116,6 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
 @from_fields(CompareOptions, "slices")
-@from_fields(CardOptions, "power")
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
@@ -316,12 +313,10 @@ def _of_scores(
     for option in ("scale", *_OUTCOMES):
         if given(option):
             raise UsageError(f"--{option} is of battles, not of scores")
-    unused = without_part(_OF_THE_CARD, "a ranking: the decision card of --pair A,B has it")
     if len(names) > 1:
-        many = run.compare_each(es, names, options, seed)
-        return replace(many, warnings=(*many.warnings, *unused)), partial(_by_one, names[0])
+        return run.compare_each(es, names, options, seed), partial(_by_one, names[0])
     result = run.compare_by(es, names[0] if names else None, options, seed)
-    return _ranked(result, unused, settings)
+    return _ranked(result, (), settings)
 
 
 def _card(
@@ -338,7 +333,7 @@ def _card(
         raise UsageError(f"--pair A,B: expected two systems, found {len(pair)}")
     if settings["by"] == (AUTORANK,):
         raise UsageError("--by autorank has no decision card: --pair is of one --score")
-    chosen = {name: settings[name] for name in ("alpha", "power", "unit", "slices")}
+    chosen = {name: settings[name] for name in ("alpha", "unit", "slices")}
     if given("n_bootstrap"):
         chosen["n_bootstrap"] = settings["n_bootstrap"]
     options, two = CardOptions(human=human, **chosen), (pair[0], pair[1])
@@ -360,7 +355,7 @@ def _of_log(
     inputs.only_rows_and_columns()
     if settings["tests"] not in (None, ("sign",)):
         raise UsageError("--battles LOG: pairs are tested by --tests sign only")
-    for option in ("score", "pair", "slices", "power", "tolerance"):
+    for option in ("score", "pair", "slices", "tolerance"):
         if given(option):
             instead = "; --pairwise shows every pair of a log" if option == "pair" else ""
             raise UsageError(f"--{option} applies to scores, not to a log of battles{instead}")

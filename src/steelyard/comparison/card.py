@@ -78,11 +78,12 @@ _REGRESSIONS = 5  # segments that are listed, and of these on a terminal
 _SHOWN_REGRESSIONS = 3
 _MOST_CORRECTED = 30  # systems up to which the p-value is corrected for all pairs of the set
 _NAN = math.nan
+POWER = 0.8  # at which the segments needed are counted
 _UNCLEAR = 5  # scores of up to 1 end there, or are of systems of no use on a scale up to 100
 _SEES = re.compile(r"-(ref[^-]*|src|all)$")  # what a metric's name says it compares with
 _SAME_IN_JSON = (
     "score", "pair", "n_segments", "higher_is_better", "of", "means", "difference", "ci",
-    "probability", "wins", "ties", "losses", "power", "unit", "verdict",
+    "probability", "wins", "ties", "losses", "unit", "verdict",
     "warnings",
 )  # fmt: skip
 #: Three readings of one difference, of which none implies another (Peyrard et al., Proposition 1).
@@ -198,7 +199,6 @@ class Card(Result):
     losses: int
     p_sign: float
     needed: int | None
-    power: float
     unit: UnitEffect
     readings: tuple[Reading, ...]  # of means, of medians, median of differences
     regressions: tuple[Regression, ...] = ()
@@ -296,9 +296,9 @@ class Card(Result):
 
     def _power_sentence(self) -> str:
         if self.needed is not None and self.needed <= self.n_segments:
-            return f"The power for a difference this large is {self.power:.0%} or more already."
+            return f"The power for a difference this large is {POWER:.0%} or more already."
         count = f"more than {MOST:,}" if self.needed is None else f"about {self.needed:,}"
-        here = f"{self.power:.0%} power; there are {self.n_segments:,}"
+        here = f"{POWER:.0%} power; there are {self.n_segments:,}"
         return f"A difference this large would take {count} {self.noun}s ({here})."
 
     def __repr__(self) -> str:
@@ -323,6 +323,7 @@ class Card(Result):
             "p_adjusted": self.decision.p_adjusted,
             "n_pairs": self.decision.n_pairs,
             "segments_needed": self.needed,
+            "power": POWER,
             "readings": {k: r._asdict() for k, r in zip(_READINGS, self.readings, strict=True)},
             "worth": None if self.worth is None else _worth_facts(self.worth, self.difference),
             "regressions": [regression._asdict() for regression in self.regressions],
@@ -358,7 +359,7 @@ class Card(Result):
         if self._powered:
             count = f"more than {MOST:,}" if self.needed is None else f"{self.needed:,}"
             text = f"{count} (there are {self.n_segments:,})"
-            rows.append((f"{self.noun}s for {100 * self.power:.0f}% power", text))
+            rows.append((f"{self.noun}s for {POWER:.0%} power", text))
         for regression in self.regressions[: _SHOWN_REGRESSIONS if brief else None]:
             scores = "{:.4g}, {:.4g}".format(*regression.scores)
             rows.append((f"{self.decision.leader} loses most: {regression.segment}", scores))
@@ -501,8 +502,8 @@ def decide(
         A human score, on which the worth of a difference to human raters is measured where eight
         systems or more have it; else it is taken from a reference for BLEU, chrF, TER (of the
         corpus), EED and CharacTER.
-    alpha, power
-        Level of the tests; power at which the segments needed are counted.
+    alpha
+        Level of the tests.
     slices
         Columns by each of whose values the two are compared, too.
     unit
@@ -589,7 +590,6 @@ def decide(
         losses=losses,
         p_sign=float(paired.sign_test(two.both, two.blocks).p[0, 1]),
         needed=needed,
-        power=options.power,
         unit=two.units.effect(np.stack([added, 0 * added])),
         readings=(reading, *_medians(two, counts, level)),
         regressions=tuple(regressions(es, two, part.lead)),
@@ -659,7 +659,7 @@ def _needed(added: Floats, two: Pair, options: CardOptions, rng: np.random.Gener
     if two.units.n < 2 or not float(added.mean()) or len(added) < 2:
         return None
     sums = block_sums(added[None, :], two.blocks)[0]
-    needed = permutation_needed(sums, options.alpha, options.power, rng)
+    needed = permutation_needed(sums, options.alpha, POWER, rng)
     return None if needed is None else int(np.ceil(needed * len(added) / len(sums)))
 
 

@@ -35,7 +35,7 @@ from steelyard.comparison.results import (
     RankedSystems,
     Tiers,
 )
-from steelyard.comparison.tests import GAP, SIGN, Verdicts, corrected, tiers_by
+from steelyard.comparison.tests import Verdicts, corrected, tiers_by
 from steelyard.core import provenance
 from steelyard.core.errors import UsageError
 from steelyard.core.options import check_instance
@@ -51,7 +51,6 @@ from steelyard.data.units import (
     UnitEffect,
     counted,
     least_p,
-    many,
     too_few,
 )
 from steelyard.formats import columns as roles
@@ -210,7 +209,7 @@ def compare_log(log: Log, options: BattleOptions, rng: Rng) -> BattleComparison:
     sample = LogSample(battles, options.n_bootstrap if options.intervals else 0, unit.name)
     drawn = rank_log(sample, options, generator(rng))
     tests, tiers = ({}, {}) if sample.n == 1 or not sample.dense else _test(sample, drawn, options)
-    notes = _notes(sample, drawn, options, gaps=len(tests) > 1) if tests else []
+    notes = _notes(sample, drawn, options) if tests else []
     warnings = [*battles.notes, *_unit_warnings(sample, unit, shared, options.unit)]
     warnings += [text for ranked in drawn.values() for text in ranked.warnings]
     warnings += [text for tier in tiers.values() for text in tier.warnings]
@@ -256,7 +255,7 @@ def _test(
     none = np.zeros_like(first)
     ahead = PairWins(pairs.i, pairs.j, first, second, none, pairs.n).tables().wins
     p = sign_test_counts(ahead, pairs.tables().met > 0)
-    tests = {"sign": corrected(p, options, SIGN, unit=unit)}
+    tests = {"sign": corrected(p, options, unit=unit)}
     tiers = {}
     for by, ranked in rankings.items():
         name, lead = "sign", ahead - ahead.T
@@ -268,7 +267,7 @@ def _test(
                     scores, replicates = np.log(scores), np.log(replicates)
             freedom, shrunk = sample.spread()
             p = gap_test(scores, replicates, freedom=freedom, shrunk=shrunk)
-            tests[name] = corrected(p, options, GAP, unit=unit)
+            tests[name] = corrected(p, options, unit=unit)
             lead = scores[:, None] - scores
         verdicts = Verdicts(name, tests[name], lead)
         tier = tiers_by(by, ranked.ranks, log.systems, verdicts, options.alpha)
@@ -277,13 +276,8 @@ def _test(
     return tests, tiers
 
 
-def _notes(
-    sample: LogSample, rankings: Collection[str], options: BattleOptions, *, gaps: bool
-) -> list[str]:
-    unit = many(sample.unit)
-    notes = [f"sign tests who wins more {unit} of each pair alone, ties left out"]
-    if gaps:
-        notes.append(f"gap tests differences of scores by their spread over resampled {unit}")
+def _notes(sample: LogSample, rankings: Collection[str], options: BattleOptions) -> list[str]:
+    notes = []
     if "mean" in rankings:
         notes.append("mean: share of battles won, ties as half, whoever the opponents were")
     rated = [name for name in RATINGS if name in rankings]

@@ -319,7 +319,6 @@ class CardOptions(Options):
 
     human: str | None = text(None)
     alpha: float = fraction(0.05)
-    power: float = fraction(0.8, "Power at which the card counts the segments needed.")
     unit: str = unit("auto")
     slices: tuple[str, ...] = names(())
     n_bootstrap: int = whole(10_000, least=10)

@@ -235,7 +235,6 @@ class PairTest(Record):
     unit: str = SEGMENT  # what is independent
     of: str | None = None
     error: float = 0.0  # numerical, of the raw p-values
-    reason: str = ""  # which question the test asks
     warnings: tuple[str, ...] = ()  # which pairs it leaves out
 
 

@@ -188,7 +188,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         )
         es = es.select(systems=data.systems, segments=[es.segments.ids[k] for k in common])
         data = compared(es, chosen, options.unit)
-    stream, *streams, test_stream = _streams(rng, names, data, options)
+    stream, *streams, test_stream = generator(rng).spawn(2 + len(AGGREGATIONS))
     asked = fitting_tests(names, data) if options.tests is None else options.tests
     if any(TESTS[name].binary for name in asked) and not data.binary:
         raise UsageError(f"mcnemar's test is of scores that are 0 or 1, which '{chosen}' is not")
@@ -203,6 +203,9 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
     for name in each(names):
         drawn = AGGREGATIONS[name].rank(data, options, stream_of[name])
         rankings[name] = _with_intervals(name, drawn, question, asked)
+    if "bt" in rankings and several:
+        notes.append(tie_note(data.wins.by(options.tolerance), options.ties))
+    notes += [text for ranked in rankings.values() for text in ranked.notes]
     tests = {name: pair_test(name, question) for name in (asked if several else ())}
     tiers = _tiers(rankings, tests, question)
     if few:
@@ -229,7 +232,7 @@ def compare_by(es: EvalSet, score: str | None, options: CompareOptions, rng: Rng
         unit=data.units.effect(data.additive()),
         tests=tests,
         tiers=tiers,
-        notes=_notes(notes, rankings, tests, question),
+        notes=tuple(dict.fromkeys(notes)),
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=Provenance.of(
             "compare", _settings(data, names, asked, options), es.inputs, rng, options
@@ -258,21 +261,6 @@ def _tiers(
     return tiers
 
 
-def _notes(
-    notes: Sequence[str],
-    rankings: Mapping[str, Ranked],
-    tests: Mapping[str, PairTest],
-    question: Question,
-) -> tuple[str, ...]:
-    suffix = f" (on {SENTENCES})" if any(note.endswith(SENTENCES) for note in notes) else ""
-    data, options = question.data, question.options
-    more = [test.reason.removesuffix(suffix) for test in tests.values()]
-    if "bt" in rankings and len(data.systems) > 1:
-        more.append(tie_note(data.wins.by(options.tolerance), options.ties))
-    more += [text for ranked in rankings.values() for text in ranked.notes]
-    return tuple(dict.fromkeys((*notes, *more)))
-
-
 def _disagreement(systems: Sequence[str], rankings: Mapping[str, Ranked]) -> list[str]:
     best = {
         by: [s for s, rank in zip(systems, ranked.ranks, strict=True) if rank == 1]
@@ -298,16 +286,6 @@ def _common_segments(data: Sample, names: Sequence[str]) -> Counts | None:
     shared = replace(data, scores=data.scores[:, common], statistics=stats)
     differ = any((ranks(average(data)) != ranks(average(shared))).any() for average in averages)
     return common if differ else None
-
-
-def _streams(
-    rng: Rng, names: Sequence[str], data: Sample, options: CompareOptions
-) -> list[np.random.Generator]:
-    stream, n = generator(rng), 2 + len(AGGREGATIONS)
-    drawn = options.intervals is not None or data.statistics is not None
-    if drawn or any(AGGREGATIONS[name].in_order for name in names) or not isinstance(rng, int):
-        return stream.spawn(n)
-    return [stream] * n
 
 
 def _settings(

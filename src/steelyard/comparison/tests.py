@@ -128,7 +128,7 @@ def proportion_interval(gap: Floats, blocks: Counts | None) -> Ends:
 
 @dataclass(frozen=True, slots=True)
 class PairwiseTest:
-    """A test of all pairs: the question it asks, p-values with their numerical error, who leads.
+    """A test of all pairs: p-values with their numerical error, and who leads.
 
     ``of_corpus`` tests are of a corpus score itself, not of its sentence scores; ``binary`` tests
     of scores that are 0 or 1; ``exact`` ones hold for few units, too. ``of_pairs``: p-values of two
@@ -136,7 +136,6 @@ class PairwiseTest:
     None where it is no test of means. ``single`` tests take segments to be independent.
     """
 
-    reason: str
     p: Callable[[Question], PairPValues]
     lead: Callable[[Sample], Floats] = _sums
     of_corpus: bool = False
@@ -159,59 +158,18 @@ class PairwiseTest:
         return np.sign(self.lead(data))
 
 
-SIGN = "sign tests who wins more segments, as bt, elo and trueskill rank"
-GAP = "gap tests differences of the scores by their spread over resamples"
 TESTS = {
-    "t": PairwiseTest(
-        "t tests means of paired differences, as mean ranks by them",
-        _of_scores(paired.t_test),
-        exact=False,
-        interval=t_interval,
-    ),
-    "permutation": PairwiseTest(
-        "permutation tests means of paired differences without assuming their shape",
-        _permutation,
-        of_corpus=True,
-        interval=flip_interval,
-    ),
-    "bootstrap": PairwiseTest(
-        "bootstrap tests means by resampling",
-        _bootstrap,
-        of_corpus=True,
-        exact=False,
-        interval=t_interval,
-    ),
-    "mood": PairwiseTest(
-        "mood tests medians and ignores the pairing, as median does",
-        _mood,
-        _medians,
-        single=True,
-    ),
-    "median": PairwiseTest(
-        "median tests medians by swapping what two systems have",
-        _of_scores(paired.median_test),
-        _medians,
-    ),
-    "sign": PairwiseTest(SIGN, _sign, _wins),
-    "wilcoxon": PairwiseTest(
-        "wilcoxon weighs wins by the rank of their size: between mean and bt",
-        _of_scores(paired.wilcoxon_test),
-        _wins,
-    ),
+    "t": PairwiseTest(_of_scores(paired.t_test), exact=False, interval=t_interval),
+    "permutation": PairwiseTest(_permutation, of_corpus=True, interval=flip_interval),
+    "bootstrap": PairwiseTest(_bootstrap, of_corpus=True, exact=False, interval=t_interval),
+    "mood": PairwiseTest(_mood, _medians, single=True),
+    "median": PairwiseTest(_of_scores(paired.median_test), _medians),
+    "sign": PairwiseTest(_sign, _wins),
+    "wilcoxon": PairwiseTest(_of_scores(paired.wilcoxon_test), _wins),
     "mcnemar": PairwiseTest(
-        "mcnemar tests proportions by the segments that only one of two systems has right",
-        _of_scores(paired.mcnemar_test),
-        binary=True,
-        interval=proportion_interval,
+        _of_scores(paired.mcnemar_test), binary=True, interval=proportion_interval
     ),
-    "bt-gap": PairwiseTest(
-        "bt-gap tests differences of Bradley-Terry strengths, in which all opponents count, with "
-        "sandwich errors",
-        _bt_gap,
-        _strengths,
-        exact=False,
-        of_pairs=False,
-    ),
+    "bt-gap": PairwiseTest(_bt_gap, _strengths, exact=False, of_pairs=False),
 }
 
 
@@ -258,7 +216,6 @@ def pair_test(name: str, question: Question) -> PairTest:
     if apart.any():
         few = f"{plural(int((apart > 0).sum()) // 2, 'pair')} with fewer than 80% of outputs on "
         warnings += (f"{few}common segments: {name} is a cluster test of all outputs",)
-    reason = test.reason
     units = question.data.units
     unit = units.name
     if units.codes is not None and test.single:
@@ -267,10 +224,7 @@ def pair_test(name: str, question: Question) -> PairTest:
             f"{name} takes segments to be independent; median is the test by {unit}",
         )
         unit = SEGMENT
-    elif units.codes is not None:
-        reason = f"{reason}, by {unit}"
-    reason += f" (on {of})" if of else ""
-    result = corrected(p, question.options, reason, of=of, error=error, unit=unit)
+    result = corrected(p, question.options, of=of, error=error, unit=unit)
     adjusted = _undecided_by_few(result, question.data, apart)
     return replace(result, warnings=warnings, p_adjusted=adjusted)
 
@@ -362,7 +316,6 @@ def _without_few(
 def corrected(
     p: Floats,
     options: PairOptions,
-    reason: str,
     *,
     unit: str,
     of: str | None = None,
@@ -376,7 +329,6 @@ def corrected(
         unit=unit,
         of=of,
         error=error,
-        reason=reason,
     )
 
 

@@ -143,7 +143,9 @@ def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
         names = [printable(system) for system in order]
         rows = _rows(names, p, found.alpha, [place[s] for s in order])
         correction = CORRECTIONS.get(test.correction, test.correction)
-        caption = f"p-values of a difference either way, {correction}; {test.reason}."
+        caption = (
+            f"p-values of a difference either way, {correction}."
+        )
         shown_by = RANKINGS.get(found.shown(by), found.shown(by))
         title = f"Systems by {shown_by} ({TESTS.get(name, name)})"
         grids.append(Grid(title, caption, rows, f"{found.alpha:g}"))
