@@ -148,8 +148,7 @@ RANK = {
     "orders": "count", "trueskill_beta": "above 0", "trueskill_tau": "at least 0",
     "trueskill_draw": "level",
 }  # fmt: skip
-TEST = {"unit": "unit",
-    "alternative": "known name", "correction": "known name", "alpha": "level",
+TEST = {"unit": "unit", "correction": "known name", "alpha": "level",
     "n_bootstrap": "ten or more", "rng": "rng", "intervals": "known name?",
 }  # fmt: skip
 READ = {
@@ -175,27 +174,26 @@ ERRORS = {"weights": "path?", "cap": "above 0?"}
 CASES = [
     Case(sy.compare, {"es": ES, "score": "m", "n_bootstrap": 10},
          {"es": "set", "score": "known name?", "tests": "known names?",
-          "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),
+          "tolerance": RANK["tolerance"], "pass_k": "counts?"} | TEST | {"by": "known names?"}),
     Case(sy.compare_scores, {"es": ES, "scores": ["m", "o"], "n_bootstrap": 10},
          {"es": "set", "scores": "known names", "tests": "known names?", "autorank": "known name",
           "slices": "names", "tolerance": RANK["tolerance"]} | TEST | {"by": "known names?"}),
-    Case(sy.bt, {}, {"ties": RANK["ties"], "prior": RANK["prior"], "fit": "known name",
-                     "scale": "known name"}),
+    Case(sy.bt, {}, {"ties": RANK["ties"], "prior": RANK["prior"], "scale": "known name"}),
     Case(sy.elo, {}, {"k": "above 0", "orders": "count?"}),
     Case(sy.trueskill, {}, {"orders": "count?"} | {
         name.removeprefix("trueskill_"): kind for name, kind in RANK.items() if "skill" in name}),
     Case(sy.compare_battles, {"log": LOG, "n_bootstrap": 10},
          {"log": "set", "columns": "where", "unit": "unit", "where": "where", "by": RANK["by"],
           "words": "names", "swapped": "known name?"}
-         | {k: v for k, v in TEST.items() if k != "alternative"}),
+         | TEST),
     Case(decide, {"es": ES, "pair": ("A", "B"), "score": "m", "n_bootstrap": 10},
          {"es": "set", "pair": "pair", "score": "known name?", "human": "known name?",
-          "alpha": "level", "power": "level", "unit": "unit",
+          "alpha": "level", "unit": "unit", "slices": "names",
           "n_bootstrap": "ten or more", "rng": "rng"}),
     Case(sy.gate, {"baseline": {"A": [1, 2, 3, 4] * 3}, "candidate": {"B": [2, 3, 3, 4] * 3}},
          {"baseline": "set", "candidate": "set", "score": "known names?",
           "min_delta": "at least 0?", "max_loss": "at least 0?", "slices": "names",
-          "record": "path?", "unit": "unit",
+          "require": "names", "record": "path?", "unit": "unit",
           "rng": "rng"}),
     Case(sy.check, {"source": ["Am 3. Mai."], "outputs": ["On 3 May."], "src": "de", "tgt": "en"},
          {"src": "text?", "tgt": "text?", "min_confidence": "known name"},
@@ -318,8 +316,7 @@ CASES = [
     Case(disagree, {"sets": ES, "scores": ["m"], "sizes": [5], "draws": 2},
          RANK | {"sets": "set", "scores": "known names?", "top": "one or more",
           "sizes": "counts", "draws": "one or more", "tests": "known names",
-          "alpha": "level", "rng": "rng", "workers": "object?", "method": "known name",
-          "k": "above 0"}),
+          "alpha": "level", "rng": "rng", "workers": "object?", "k": "above 0"}),
     Case(simulate, {"design": Design((1,), (0.0,), (2,), (10,), 1)},
          {"design": "object?", "rng": "rng", "workers": "object?"}),
     # What options are kept in.
@@ -328,7 +325,7 @@ CASES = [
                       "noise": "at least 0", "outlier_kind": "known name",
                       "by": "known names", "orders": "one or more"}),
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
-         | {"method": "known name", "k": "above 0"}),
+         | {"k": "above 0"}),
     Case(MetaRules, {}, {"method": "known name", "epsilon": "at least 0?",
                          "threshold": "at least 0?", "keep_references": "flag",
                          "common": "flag", "sentinels": "flag", "outliers": "known name"}),

@@ -255,8 +255,8 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
     "steelyard judge plan verdicts.csv --human expert --judge gpt --half-width 0.03",
     "steelyard judge plan verdicts.csv --human expert --judge gpt --budget 50 --out next.csv",
     headings={
-        "What is wanted": "half_width kappa accuracy pair difference budget",
-        "Intervals": "unit level power",
+        "What is wanted": "half_width kappa budget",
+        "Intervals": "unit level",
     },
 )
 @partial(output_options, suffixes=tuple(dict.fromkeys((*SUFFIXES, *TABLES))))

@@ -192,15 +192,7 @@ class PlanOptions(OneJudgeOptions):
     kappa: float | None = number(
         None, "Half-width of the interval of kappa.", least=0, strict=True, metavar="H"
     )
-    accuracy: float | None = fraction(
-        None, "Accuracy that the judge must be shown to exceed.", metavar="A"
-    )
-    pair: Collection[str] | None = names(None, "Two systems to separate.")
-    difference: float | None = number(
-        None, "How far they are apart; by default as far as the labels so far say.", metavar="D"
-    )
     budget: int | None = whole(None, "How many rows to label next.", least=1, metavar="N")
-    power: float = fraction(0.8, "Probability with which a difference is detected.")
     level: float = _level()
 
 

@@ -92,7 +92,7 @@ def _comparison_methods(found: Any) -> tuple[list[str], list[str]]:
         shown = all_of([TESTS[name] for name in found.tests])
         shown += "" if found.unit.design_effect == 1 else f", each by {found.unit.name}"
         parts.append(
-            f"All pairs were tested {test.alternative} at {100 * found.alpha:g}% with the "
+            f"All pairs were tested two-sided at {100 * found.alpha:g}% with the "
             f"{shown}, with {CORRECTIONS[test.correction]}."
         )
         cited.append(test.correction)
