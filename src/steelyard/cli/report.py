@@ -55,7 +55,7 @@ class _Files(Options):
 @command(
     headings={
         "What to show": "score metrics explored title",
-        "Beside scores": "ratings entities verdicts raters",
+        "Beside scores": "ratings entities checked verdicts raters",
         "Tests and intervals": "alpha n_bootstrap n_resamples",
     },
     shape=JUDGED,
@@ -92,7 +92,7 @@ def report(
     further = Given(judges=_judges(beside))
     if beside.entities is not None:
         mistakes = explorer.read_mistakes(beside.entities, es)
-        further = replace(further, mistakes=mistakes, notes=explorer.not_shown(beside.entities, es))
+        further = replace(further, mistakes=mistakes)
     with shown_progress("making the report", output):
         page = write_report(
             es, options.human, ReportOptions(**settings), further, output.seed, spoken

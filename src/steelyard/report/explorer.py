@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from steelyard.core.errors import InputError, printable
+from steelyard.core.options import bad_value
 from steelyard.core.text import plural
-from steelyard.data.evalset import EvalSet, ScoreTable
+from steelyard.data.evalset import EvalSet, Kind, ScoreTable
 from steelyard.data.judgements import ErrorSpan, Ratings
+from steelyard.data.verdicts import Opinion, Verdicts
 from steelyard.formats import files
 from steelyard.formats.reading import read_any
 from steelyard.stats.arrays import Floats
@@ -281,23 +283,6 @@ def _mistake(row: Any) -> Mistake:
     )
 
 
-def not_shown(path: Path, es: EvalSet) -> tuple[str, ...]:
-    """Say where explanations of KoBE were cut, and how many alarms are not in the file."""
-    below = 0
-    cuts: set[float] = set()
-    for line, text in enumerate(files.lines(files.read_text(path)), 1):
-        row = files.parse_json(text, path, line) if '"below"' in text else None
-        if isinstance(row, Mapping) and row.get("system") in es.systems:
-            n, cut = row.get("below"), row.get("cut")
-            if isinstance(n, int) and isinstance(cut, (int, float)):
-                below += n
-                cuts.add(cut)
-    if not below:
-        return ()
-    told = plural(below, "alarm")
-    return (f"{told} on names and numbers below a confidence of {min(cuts):.2f} not marked",)
-
-
 def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
     """Give the errors that raters marked, where the set holds their judgements.
 
@@ -348,3 +333,53 @@ def joined(es: EvalSet, name: str, ratings: Ratings) -> EvalSet:
 def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:
     weights = [float("nan") if one.score is None else one.score for one in errors or ()]
     return float("nan") if errors is None else -float(sum(weights))
+
+
+RatingsLike = str | Path | Ratings
+_EXPECTED = "files of raw judgements, or Ratings"
+
+
+def add_ratings(
+    es: EvalSet, ratings: RatingsLike | Sequence[RatingsLike] | Mapping[str, RatingsLike]
+) -> EvalSet:
+    """Add raw judgements to a set: files, Ratings, or several of them, by name or in a list."""
+    if isinstance(ratings, (str, Path, Ratings)):
+        ratings = [ratings]
+    if not isinstance(ratings, (Mapping, Sequence)):
+        raise bad_value("ratings", _EXPECTED, ratings)
+    named = ratings.items() if isinstance(ratings, Mapping) else enumerate(ratings, 1)
+    for name, source in named:
+        if isinstance(source, Ratings):
+            es = joined(es, name if isinstance(name, str) else f"ratings {name}", source)
+        elif isinstance(source, (str, Path)):
+            es = with_ratings(es, Path(source))
+        else:
+            raise bad_value("ratings", _EXPECTED, source)
+    return es
+
+
+def with_verdicts(es: EvalSet, verdicts: Verdicts) -> tuple[EvalSet, tuple[str, ...]]:
+    """Add verdicts on single outputs of a set to its scores, to read where judge and people differ.
+
+    Verdicts on pairs, or on other systems and items, add nothing. Gives the set and the names of
+    what was added.
+    """
+    row_of = {name: row for row, name in enumerate(es.systems)}
+    column_of = {name: column for column, name in enumerate(es.segments.ids)}
+    known = set(verdicts.systems) <= set(row_of) and set(verdicts.items) <= set(column_of)
+    if verdicts.kind != "points" or verdicts.left is None or not known:
+        return es, ()
+    rows = np.array([row_of[name] for name in verdicts.systems])[verdicts.left]
+    columns = np.array([column_of[name] for name in verdicts.items])[verdicts.item]
+    opinions: list[tuple[Opinion, Kind]] = [(judge, "metric") for judge in verdicts.judges]
+    opinions.append((verdicts.people(), "human"))
+    added = []
+    for opinion, kind in opinions:
+        name = f"{opinion.name} (verdicts)"
+        if name in es.scores or np.isnan(opinion.value).all():
+            continue
+        values = np.full((len(es.systems), es.n_segments), np.nan)
+        values[rows, columns] = opinion.value
+        es = es.with_scores(name, ScoreTable(values, kind=kind))
+        added.append(name)
+    return es, tuple(added)
