@@ -92,7 +92,6 @@ def test_meta_and_human_draw(tmp_path):
         ),
         ([*COMPARE[:2], "--score", "mqm,da", "--out", "f.png"], "choose it with --score NAME"),
         ([*META, "--plot", "comparison", "--out", "f.png"], "add --significance"),
-        ([*META, "--plot", "metametrics", "--out", "f.png"], "needs two meta-metrics (--by a,b)"),
         ([*HUMAN, "--plot", "severe", "--out", "f.png"], "no figure 'severe'"),
     ],
 )

@@ -174,17 +174,6 @@ def test_scatter_is_as_lean_as_its_grid(look, given_demo):
     assert {row["name"] for row in look.rows(chart, "name")} == set(given_demo.result.systems)
 
 
-def test_metametrics_show_every_metric(look, given_demo):
-    points = look.rows(mf.metametrics(given_demo.result), "name", "x", "y")
-    spa, pa = given_demo.result.values("spa"), given_demo.result.values("pa")
-    for metric in METRICS:
-        want = {"name": metric, "x": float(f"{spa[metric]:.6g}"), "y": float(f"{pa[metric]:.6g}")}
-        assert any(want.items() <= point.items() for point in points)
-    alone = meta_evaluate(given_demo.es, "mqm", by="pa", metrics=METRICS, intervals=None)
-    with pytest.raises(UsageError, match="two meta-metrics"):
-        mf.metametrics(alone)
-
-
 pixels = st.lists(st.tuples(st.floats(0, 300), st.floats(0, 200)), min_size=1, max_size=30)
 
 

@@ -61,9 +61,9 @@ COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-
              "pdp", "kendall-like")  # fmt: skip
 # What report.figures.meta draws of one set, of documents or domains, and of a protocol.
 PLOTS = (
-    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
+    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter",
 )  # fmt: skip
-_POOLED_PLOTS = ("forest", "comparison", "side-by-side", "metametrics")
+_POOLED_PLOTS = ("forest", "comparison", "side-by-side")
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
 

@@ -46,7 +46,7 @@ from steelyard.studies.distinct import same_values
 
 #: Names of the figures of ``meta``; the first is drawn where none is named.
 FIGURES = (
-    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
+    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter",
 )  # fmt: skip
 PROTOCOL_FIGURES = ("leaderboard", "comparison")  # of several sets together
 Standings = Mapping[str, tuple[float, int | None]]  # value and cluster of each metric
@@ -92,8 +92,8 @@ class MetaInput:
 def draw(name: str, given: MetaInput) -> Chart:
     """Draw one of :data:`FIGURES`."""
     vega.chosen([name], FIGURES)
-    if name in ("forest", "metametrics"):
-        return (forest if name == "forest" else metametrics)(given.result)
+    if name == "forest":
+        return forest(given.result)
     if name == "comparison":
         return first_comparison(given.result, alpha=given.alpha)
     if name == "side-by-side":
@@ -172,23 +172,6 @@ def forest(result: MetaEvaluation) -> Chart:
     what += "; numbers and colours: clusters" if tested else ""
     lines = [_size(result), what, limited(len(order), "metrics")]
     return finish(interval_panels(columns), "Metrics, best first", lines)
-
-
-def metametrics(result: MetaEvaluation) -> Chart:
-    """Draw meta-metric against meta-metric, a point per metric."""
-    names = _names(result)
-    if len(names) < 2:
-        raise UsageError('figure \'metametrics\' needs two meta-metrics (by=["a", "b"])')
-    values = {by: result.values(by) for by in names}
-    metrics = [m for m in values[names[0]] if all(m in by_metric for by_metric in values.values())]
-    columns = {by: np.array([of[m] for m in metrics]) for by, of in values.items()}
-    panels = []
-    for a, b in combinations(names[:3], 2):
-        title = _correlation(columns[a], columns[b]).removeprefix(": ")
-        points = (columns[a], columns[b], labels(metrics))
-        panels.append(cloud(*points, titles=(a, b), title=title, size=(400, 340)))
-    lines = [_size(result), f"{len(metrics)} metrics; names are shown where there is room"]
-    return finish(vega.grid(panels), "Meta-metric against meta-metric", lines)
 
 
 # -- one metric against people
