@@ -82,14 +82,14 @@ def report(
     Texts among them can be read in the page.
     """
     from steelyard.report import explorer
-    from steelyard.report.page import Given, write_report
+    from steelyard.report.page import Extras, write_report
 
     need_inputs(inputs)
     assert output.out is not None  # it has a default
     es = options.load(inputs)
     for path in beside.ratings:
         es = explorer.with_ratings(es, path)
-    further = Given(judges=_judges(beside))
+    further = Extras(judges=_judges(beside))
     if beside.entities is not None:
         mistakes = explorer.read_mistakes(beside.entities, es)
         further = replace(further, mistakes=mistakes)

@@ -137,9 +137,10 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
     place = {id_: k for k, id_ in enumerate(es.segments.ids)}
     system = {name: k for k, name in enumerate(es.systems)}
     marked: dict[int, list[Any]] = {}
-    for one in sorted(mistakes, key=lambda m: -1.0 if m.confidence is None else -m.confidence):
-        where = [one.start, one.end, one.text, int(one.side == "source")]
-        marked.setdefault(place[one.segment], []).append([system[one.system], _said(one), *where])
+    for mark in sorted(mistakes, key=lambda m: -1.0 if m.confidence is None else -m.confidence):
+        where = [mark.start, mark.end, mark.text, int(mark.side == "source")]
+        marks = marked.setdefault(place[mark.segment], [])
+        marks.append([system[mark.system], _with_confidence(mark), *where])
     segments = es.segments
     return [
         [
@@ -153,7 +154,7 @@ def _texts(es: EvalSet, chosen: Any, mistakes: Sequence[Mistake]) -> list[Any]:
     ]
 
 
-def _said(mistake: Mistake) -> str:
+def _with_confidence(mistake: Mistake) -> str:
     """Name the kind of a mistake, with how sure it is."""
     sure = mistake.confidence
     return mistake.kind if sure is None else f"{mistake.kind} ({sure:.0%} sure)"
@@ -216,16 +217,16 @@ def read_mistakes(path: Path, es: EvalSet) -> tuple[Mistake, ...]:
     the spans ``source`` and ``output`` as [start, end, text] or null. Lines about systems or
     segments that the set does not have are passed over.
     """
-    found: list[Mistake] = []
+    mistakes: list[Mistake] = []
     known = set(es.segments.ids)
     for line, text in enumerate(files.lines(files.read_text(path)), 1):
         if text.strip():
             row = files.parse_json(text, path, line)
             try:
-                found += [_mistake(one) for one in _explained(row)]
+                mistakes += [_mistake(entry) for entry in _explained(row)]
             except ValueError as error:
                 raise InputError(str(error), path=path, line=line) from None
-    return tuple(one for one in found if one.system in es.systems and one.segment in known)
+    return tuple(m for m in mistakes if m.system in es.systems and m.segment in known)
 
 
 #: No mistakes: found; missed by the linker, since no system and no human translation has it; or
@@ -238,10 +239,12 @@ def _explained(row: Any) -> Iterable[Any]:
     if not isinstance(row, Mapping) or "entities" not in row:
         return [row]
     entities = row["entities"]
-    if not isinstance(entities, list) or not all(isinstance(one, Mapping) for one in entities):
+    if not isinstance(entities, list) or not all(
+        isinstance(entity, Mapping) for entity in entities
+    ):
         raise ValueError("'entities' is not a list of objects")
     owner = {name: row[name] for name in ("system", "segment") if name in row}
-    return [{**owner, **_placed(one)} for one in entities if one.get("kind") not in _FINE]
+    return [{**owner, **_placed(e)} for e in entities if e.get("kind") not in _FINE]
 
 
 def _placed(entity: Mapping[str, Any]) -> dict[str, Any]:
@@ -292,12 +295,12 @@ def rated_mistakes(es: EvalSet) -> Iterable[Mistake]:
         if ratings.errors is None:
             continue
         places = list(zip(ratings.system.tolist(), ratings.segment.tolist(), strict=True))
-        rated = Counter(place for place, own in zip(places, ratings.errors, strict=True)
-                        if own is not None)  # fmt: skip
+        rated = Counter(place for place, errors in zip(places, ratings.errors, strict=True)
+                        if errors is not None)  # fmt: skip
         marked = Counter(
-            (place, f"{one.severity} {one.category}", one.start, one.end, one.in_source)
+            (place, f"{e.severity} {e.category}", e.start, e.end, e.in_source)
             for place, errors in zip(places, ratings.errors, strict=True)
-            for one in errors or ()
+            for e in errors or ()
         )
         for (place, kind, start, end, in_source), count in marked.items():
             of = f" ({count} of {rated[place]} raters)" if rated[place] > 1 else ""
@@ -331,7 +334,7 @@ def joined(es: EvalSet, name: str, ratings: Ratings) -> EvalSet:
 
 
 def _cost(errors: tuple[ErrorSpan, ...] | None) -> float:
-    weights = [float("nan") if one.score is None else one.score for one in errors or ()]
+    weights = [float("nan") if error.score is None else error.score for error in errors or ()]
     return float("nan") if errors is None else -float(sum(weights))
 
 

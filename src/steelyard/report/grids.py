@@ -1,4 +1,4 @@
-"""What only the report shows: matrices of p-values, and tables of ties, gaps and agreement."""
+"""Matrices of p-values, which only the report shows."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Grid:
 
     def table(self) -> Table:
         """List all pairs, each once, with who is better and the exact p-value."""
-        told = {"w": "first is better", "l": "second is better", "u": "not decided"}
+        words = {"w": "first is better", "l": "second is better", "u": "not decided"}
         rows: list[tuple[Cell, ...]] = []
         for i, (name, cells) in enumerate(self.rows):
             for other, cell in list(zip(self.names, cells, strict=True))[i + 1 :]:
-                verdict = "no test" if np.isnan(cell.exact) else told[cell.kind[0]]
+                verdict = "no test" if np.isnan(cell.exact) else words[cell.kind[0]]
                 rows.append((name, other, verdict, cell.exact))
         columns = tuple(map(Column, ("first", "second", "verdict", "p")))
         return Table(self.title, columns, tuple(rows))
@@ -104,8 +104,8 @@ def _rows(
             kind, sign, shown = f"l{_step(back)}", "▽", back
         else:
             kind, sign, shown = "u", "·", float(np.nanmin([p, back]))
-        told = (sign, shown_p(shown)) if small else (shown_p(shown), "")
-        return MatrixCell(kind, *told, pair, shown)
+        words = (sign, shown_p(shown)) if small else (shown_p(shown), "")
+        return MatrixCell(kind, *words, pair, shown)
 
     places = range(len(names))
     return tuple((name, tuple(cell(i, j) for j in places)) for i, name in enumerate(names))
@@ -120,30 +120,30 @@ def _step(p: float) -> int:
     return 3 if p < 0.001 else 2 if p < 0.01 else 1
 
 
-def system_grids(found: Comparison, systems: Sequence[str]) -> list[Grid]:
+def system_grids(result: Comparison, systems: Sequence[str]) -> list[Grid]:
     """Give a grid per test of a comparison, best systems first.
 
     ``systems`` is the order in which the explorer counts them.
     """
     place = {name: i for i, name in enumerate(systems)}
     grids = []
-    by_test = {tiers.test: by for by, tiers in found.tiers.items()}
-    for name, test in found.tests.items():
-        by = by_test.get(name, next(iter(found.aggregations)))
-        order = found.ranking(by)[:MOST]
-        index = [found.systems.index(s) for s in order]
+    by_test = {tiers.test: by for by, tiers in result.tiers.items()}
+    for name, test in result.tests.items():
+        by = by_test.get(name, next(iter(result.aggregations)))
+        order = result.ranking(by)[:MOST]
+        index = [result.systems.index(s) for s in order]
         p = test.p_adjusted[np.ix_(index, index)]
         if test.alternative == "two-sided":
-            ranks = found.aggregations[by].ranks[index]
-            p = _ahead(p, ranks[:, None] < ranks[None, :], found.alpha)
+            ranks = result.aggregations[by].ranks[index]
+            p = _ahead(p, ranks[:, None] < ranks[None, :], result.alpha)
         names = [printable(system) for system in order]
-        rows = _rows(names, p, found.alpha, [place[s] for s in order])
+        rows = _rows(names, p, result.alpha, [place[s] for s in order])
         sides = "either way" if test.alternative == "two-sided" else "in favour of the row"
         correction = CORRECTIONS.get(test.correction, test.correction)
         caption = f"p-values of a difference {sides}, {correction}; {test.reason}."
-        shown_by = RANKINGS.get(found.shown(by), found.shown(by))
+        shown_by = RANKINGS.get(result.shown(by), result.shown(by))
         title = f"Systems by {shown_by} ({TESTS.get(name, name)})"
-        grids.append(Grid(title, caption, rows, f"{found.alpha:g}"))
+        grids.append(Grid(title, caption, rows, f"{result.alpha:g}"))
     return grids
 
 
@@ -156,8 +156,8 @@ def metric_grids(meta: MetaEvaluation, alpha: float) -> list[Grid]:
         index = [test.metrics.index(m) for m in order]
         p = (test.p if test.p_adjusted is None else test.p_adjusted)[np.ix_(index, index)]
         if test.alternative == "two-sided":
-            own = np.array([values[m] for m in order])
-            p = _ahead(p, own[:, None] > own[None, :], alpha)
+            of_order = np.array([values[m] for m in order])
+            p = _ahead(p, of_order[:, None] > of_order[None, :], alpha)
         rows = _rows([printable(metric) for metric in order], p, alpha)
         swapped = SCHEMES.get(test.scheme, test.scheme)
         correction = CORRECTIONS.get(test.correction, test.correction)

@@ -62,7 +62,7 @@ class Report(Result):
     """A report: the page, and the results that it shows."""
 
     html: str
-    said: Summary
+    sentences: Summary
     comparison: Comparison | None = None
     meta: MetaEvaluation | None = None
     many: ByScore | None = None
@@ -73,7 +73,7 @@ class Report(Result):
     def to_dict(self) -> dict[str, Any]:
         """Give what ``--json`` prints."""
         return {
-            "summary": self.said.to_dict(),
+            "summary": self.sentences.to_dict(),
             "comparison": None if self.comparison is None else self.comparison.to_dict(),
             "meta": None if self.meta is None else self.meta.to_dict(),
             "judges": None if self.judges is None else self.judges.to_dict(),
@@ -84,7 +84,7 @@ class Report(Result):
 
     def words(self) -> Summary:
         """Say what the page says first."""
-        return self.said
+        return self.sentences
 
     def __repr__(self) -> str:
         results = {"comparison": self.comparison, "meta": self.meta, "judges": self.judges}
@@ -171,13 +171,13 @@ def make_report(  # noqa: PLR0913 - every option has a default
     check_instance(MetaEvaluation, "a MetaEvaluation", optional=True, meta=meta)
     check_instance(JudgeReport, "a JudgeReport", optional=True, judges=judges)
     check_instance(Check, "a Check", optional=True, checks=checks)
-    given = Given(tuple(marks), comparison, meta, judges=judges, checks=checks)
+    extras = Extras(tuple(marks), comparison, meta, judges=judges, checks=checks)
     source = es if ratings is None else add_ratings(as_evalset(es, human), ratings)
-    return write_report(source, human, options, given, rng)
+    return write_report(source, human, options, extras, rng)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class Extras:
     """What is at hand already: spans to mark, results of the set, and what to say of the spans."""
 
     mistakes: tuple[Mistake, ...] = ()
@@ -205,7 +205,7 @@ def write_report(
     source: Source,
     human: str | None,
     options: ReportOptions,
-    given: Given,
+    extras: Extras,
     rng: Rng,
     speak: Callable[[str], str] = str,
 ) -> Report:
@@ -213,9 +213,9 @@ def write_report(
     es = as_evalset(source, human)
     check_rng(rng)
     gold = the_human(es, human) if human is not None or len(es.human) == 1 else None
-    compared, meta, alpha = given.comparison, given.meta, options.alpha
+    compared, meta, alpha = extras.comparison, extras.meta, options.alpha
     main = _main_score(es, options.score if compared is None else compared.score, gold)
-    given.check(es, gold, options.score)
+    extras.check(es, gold, options.score)
     asked = es.metrics if options.metrics is None else options.metrics
     rivals = chosen_metrics(es, asked, human=gold)
     chosen = None if options.metrics is None else rivals
@@ -244,8 +244,8 @@ def write_report(
     )
     first = [*options.explored, *(name for name in (gold, main) if name is not None)]
     names = _explored(es, first, meta, rivals)
-    marks = [*given.mistakes, *rated_mistakes(es)]
-    read, judged = (es, ()) if given.judges is None else with_verdicts(es, given.judges.verdicts)
+    marks = [*extras.mistakes, *rated_mistakes(es)]
+    read, judged = (es, ()) if extras.judges is None else with_verdicts(es, extras.judges.verdicts)
     pair = _pair(compared)
     packed = None
     if es.n_segments:
@@ -261,23 +261,23 @@ def write_report(
         card=card,
         meta=meta,
         many=many,
-        judges=given.judges,
-        checks=given.checks or _checked(es, pair, options.checked),
+        judges=extras.judges,
+        checks=extras.checks or _checked(es, pair, options.checked),
         findings=tuple(check(es)),
         explorer=packed,
-        said=summarise(es, card or compared, meta),
+        sentences=summarise(es, card or compared, meta),
         signed=Provenance.of("report", known, es.inputs, rng),
         speak=speak,
-        mistakes=given.mistakes,
+        mistakes=extras.mistakes,
     )
     report_progress(_PACKED, _WHOLE)
     return Report(
         html=_page(content, options.title or title_of(es, compared)),
-        said=content.said,
+        sentences=content.sentences,
         comparison=compared,
         meta=meta,
         many=many,
-        judges=given.judges,
+        judges=extras.judges,
         warnings=tuple(dict.fromkeys(warnings)),
         provenance=content.signed,
     )

@@ -70,7 +70,7 @@ class Content:
     checks: Check | None
     findings: tuple[Finding, ...]
     explorer: Explorer | None
-    said: Summary
+    sentences: Summary
     signed: Provenance
     speak: Callable[[str], str]
     mistakes: tuple[Mistake, ...] = ()
@@ -121,14 +121,14 @@ def groups(content: Content, writer: Writer) -> list[Group]:
 
 def headline(content: Content) -> str:
     """Return the answer of the page in one sentence, with its number."""
-    result, said = content.comparison, content.said
+    result, summary = content.comparison, content.sentences
     if result is not None and result.suite is None:
         if content.card is not None:
             return content.card.verdict
         lead = result.lead()
         if lead is not None and not np.isnan(lead.difference):
             return decision_words(lead, content.references)
-    lines = said.sentences()
+    lines = summary.sentences()
     return lines[0] if lines else "This page shows texts: no score compares the systems."
 
 
@@ -144,16 +144,16 @@ def _answer(content: Content, writer: Writer) -> Iterator[Markup]:
         yield writer.strips(_ranking(content, result, "chart-forest"))
     elif content.meta is not None and content.meta.results:
         yield writer.strips(_metric_forest(content.meta, "chart-forest"))
-    said = content.said
-    rest = [text for text in (*said.settled, *said.undecided) if not _is_in(text, answer)]
+    summary = content.sentences
+    rest = [text for text in (*summary.settled, *summary.undecided) if not _is_in(text, answer)]
     if rest:
         yield writer.findings(content.hidden(rest))
-    sure = [text for text in said.sureness if not _is_in(text, answer)]
+    sure = [text for text in summary.sureness if not _is_in(text, answer)]
     if sure:
         yield writer.folded("rests", "How sure this is", writer.findings(content.hidden(sure)))
     about = [*without_figures(), *content.es.notes]
     results = (content.comparison, content.card, content.meta, content.judges)
-    about += [text for own in results if own is not None for text in own.warnings]
+    about += [text for result_ in results if result_ is not None for text in result_.warnings]
     about += [f"{finding.severity}: {finding.message}" for finding in content.findings
               if finding.message not in about]  # fmt: skip
     lines = shown_warnings(content.hidden(about))
@@ -208,10 +208,10 @@ def _ranking(content: Content, result: Comparison, id_: str) -> Strips:
         tier = None if tiers is None else tiers.clusters[i]
         remark = content.remark(system)
         rows.append(Estimate(system, float(ranked.scores[i]), ends, tier, remark))
-    arrow = "" if ranked.higher_is_better else ", lower is better"
-    label = f"{result.called(by)} {result.score} with 95% intervals{arrow}"
+    arrow = "" if ranked.higher_is_better else " ↓"
+    label = f"{result.called(by)} {result.score} with 95% intervals"
     notes = [] if len(order) <= _FIRST else [f"{len(order) - _FIRST} more are in the table below"]
-    return forest(id_, label[0].upper() + label[1:], rows, ("system", result.shown(by)),
+    return forest(id_, label[0].upper() + label[1:], rows, ("system", result.shown(by) + arrow),
                   notes=notes)  # fmt: skip
 
 
@@ -295,11 +295,11 @@ def _metrics(content: Content, writer: Writer) -> Iterator[Markup]:
     names = (*(result.by for result in meta.results), "alike")
     terms = writer.made("terms", glossary.explained(names))
     yield writer.folded("leaderboard", "All numbers", table, terms)
-    given = metric_figures.MetaInput(meta, content.es)
-    if given.best and content.es.n_segments:
+    inputs = metric_figures.MetaInput(meta, content.es)
+    if inputs.best and content.es.n_segments:
         names_ = ("chart-systems", "chart-translations")
-        charts = [(name, partial(_scatter, given, k)) for k, name in enumerate(names_)]
-        title = f"{given.best[0]} against {meta.human}"
+        charts = [(name, partial(_scatter, inputs, k)) for k, name in enumerate(names_)]
+        title = f"{inputs.best[0]} against {meta.human}"
         yield writer.folded("scatter", title, writer.charts(*charts))
     alpha = 0.05
     if meta.provenance is not None:
@@ -308,8 +308,8 @@ def _metrics(content: Content, writer: Writer) -> Iterator[Markup]:
         yield writer.folded("metric-pairs", "P-values of all pairs of metrics", writer.matrix(grid))
 
 
-def _scatter(given: metric_figures.MetaInput, k: int) -> Chart:
-    panel = metric_figures.scatter_panels(given)[k]
+def _scatter(inputs: metric_figures.MetaInput, k: int) -> Chart:
+    panel = metric_figures.scatter_panels(inputs)[k]
     return finish({**panel, "title": None}, str(panel["title"]["text"]))
 
 

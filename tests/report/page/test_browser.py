@@ -134,6 +134,7 @@ def test_hostile_names_are_inert(browser, hostile_page, pictures):
         for select in ("#x-a", "#x-b", "#x-score", "#x-sort", "#x-domain", "#x-reference"):
             page.select_option(select, index=1)
         page.select_option("#x-domain", label="all")
+        page.select_option("#x-sort", label="order of the set")
         page.locator("#x-list details summary").first.click()
         assert page.locator("#x-list mark.wrong").count() > 0
         page.locator("#significance summary").first.click()

@@ -89,18 +89,18 @@ class MetaInput:
         return prepare(self.set_of(name), self.result.human, self.best, keep_references=True)[0]
 
 
-def draw(name: str, given: MetaInput) -> Chart:
+def draw(name: str, inputs: MetaInput) -> Chart:
     """Draw one of :data:`FIGURES`."""
     vega.chosen([name], FIGURES)
     if name == "forest":
-        return forest(given.result)
+        return forest(inputs.result)
     if name == "comparison":
-        return first_comparison(given.result, alpha=given.alpha)
+        return first_comparison(inputs.result, alpha=inputs.alpha)
     if name == "side-by-side":
-        return side_by_side(given.result, alpha=given.alpha)
-    if not given.best:
+        return side_by_side(inputs.result, alpha=inputs.alpha)
+    if not inputs.best:
         raise UsageError(f"figure '{name}': no metric has a value")
-    return {"pvalues": _pvalues, "calibration": _calibration, "scatter": _scatter}[name](given)
+    return {"pvalues": _pvalues, "calibration": _calibration, "scatter": _scatter}[name](inputs)
 
 
 def draw_protocol(name: str, result: BenchmarkResult, alpha: float = 0.05) -> Chart:
@@ -177,15 +177,15 @@ def forest(result: MetaEvaluation) -> Chart:
 # -- one metric against people
 
 
-def _pvalues(given: MetaInput) -> Chart:
-    result, metric = given.result, given.best[0]
-    es = given.set_of("pvalues")
+def _pvalues(inputs: MetaInput) -> Chart:
+    result, metric = inputs.result, inputs.best[0]
+    es = inputs.set_of("pvalues")
     run = {} if result.provenance is None else result.provenance.options
     how = {"method": run.get("method", "exact"), "unit": run.get("unit", "segment")}
     systems, p_human, p_metric = pair_preferences(
         es, result.human, metric, systems=result.systems, **how
     )
-    means = given.data("pvalues").human_systems
+    means = inputs.data("pvalues").human_systems
     order = sorted(range(len(systems)), key=lambda i: (-means[i], systems[i]))
     index = np.ix_(order, order)
     names = [systems[i] for i in order]
@@ -250,11 +250,11 @@ def _preference(p: Floats, *, soft: bool) -> Floats:
     return np.where(np.isnan(p), np.nan, (p < 0.5).astype(np.float64))
 
 
-def _calibration(given: MetaInput) -> Chart:
-    data = given.data("calibration")
-    by = next((n for n in _names(given.result) if n in ("acc-eq", "tau-eq")), "acc-eq")
+def _calibration(inputs: MetaInput) -> Chart:
+    data = inputs.data("calibration")
+    by = next((n for n in _names(inputs.result) if n in ("acc-eq", "tau-eq")), "acc-eq")
     curves: dict[str, Calibration] = {}
-    for name in given.best:
+    for name in inputs.best:
         scores = data.segments(name)
         if len(curves) < _PANELS and not np.isnan(scores).all():
             curves[name] = calibrate(data.human, scores, KENDALL[by])
@@ -310,18 +310,18 @@ def _thinned(curve: Calibration) -> list[int]:
     return sorted({0, last, int(best), *places.tolist()})
 
 
-def _scatter(given: MetaInput) -> Chart:
-    panels = scatter_panels(given)
-    title = f"{label(given.best[0])} against people"
+def _scatter(inputs: MetaInput) -> Chart:
+    panels = scatter_panels(inputs)
+    title = f"{label(inputs.best[0])} against people"
     return finish(vega.beside(*panels, spacing=34, **vega.independent("color")), title)
 
 
-def scatter_panels(given: MetaInput) -> list[Chart]:
+def scatter_panels(inputs: MetaInput) -> list[Chart]:
     """Draw the best metric against people: systems as named points, segments as a density.
 
     Scores are shown as they are, also where lower is better.
     """
-    data, metric, human = given.data("scatter"), given.best[0], given.result.human
+    data, metric, human = inputs.data("scatter"), inputs.best[0], inputs.result.human
     signs = data.sign(human), data.sign(metric)
     lower = ["" if sign > 0 else ", lower is better" for sign in signs]
     titles = (f"people ({label(human)}{lower[0]})", f"{label(metric)}{lower[1]}")

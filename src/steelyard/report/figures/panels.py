@@ -74,15 +74,15 @@ def interval_panel(
         layers.append(mark("rule", [{"value": 0}], look=dashes, x=x, **whole))
     with_ends = [row for row in rows if row["low"] is not None and row["high"] is not None]
     if with_ends:
-        look = {"strokeWidth": 2, "opacity": 0.75}
+        thick = {"strokeWidth": 2, "opacity": 0.75}
         span: Chart = {"x": {**x, "field": "low"}, "x2": {"field": "high"}}
-        layers.append(mark("rule", with_ends, look=look, **span))
+        layers.append(mark("rule", with_ends, look=thick, **span))
     layers.append(mark("point", tip=True, look={"filled": True, "size": 55, "opacity": 1}, x=x))
     grouped = [row for row in rows if row["group"] is not None]
     if grouped:
-        look = {"align": "left", "dx": 5, "fontSize": 10}
+        small: Chart = {"align": "left", "dx": 5, "fontSize": 10}
         number_at: Chart = {"x": {"value": width}, "text": {"field": "group"}}
-        layers.append(mark("text", grouped, look=look, **number_at))
+        layers.append(mark("text", grouped, look=small, **number_at))
     y = category("name", [row["name"] for row in rows], labels=first, ticks=first, grid=True)
     return chart(rows, *layers, size=(width, height), title=title, y=y, color=vega.as_is("colour"))
 
@@ -311,7 +311,7 @@ def histogram(values: Floats, edges: Floats, *, upright: bool, length: int) -> C
     along = amount("from", domain=(ends[0], ends[-1]), axis=None)
     count = {"field": "n", "type": "quantitative", "axis": None}
     along_axis, count_axis = ("y", "x") if upright else ("x", "y")
-    channels = {along_axis: along, f"{along_axis}2": {"field": "to"},
+    channels: Chart = {along_axis: along, f"{along_axis}2": {"field": "to"},
                 count_axis: count, f"{count_axis}2": {"datum": 0}}  # fmt: skip
     look = {"color": vega.FAINT, "stroke": "white", "strokeWidth": 0.5}
     size = (_MARGIN, length) if upright else (length, _MARGIN)

@@ -102,8 +102,8 @@ def _of_pair(card: Card) -> Kinds:
 def _of_meta(result: MetaEvaluation) -> Kinds:
     from steelyard.report.figures import meta
 
-    given = meta.MetaInput(result, result.source)
-    return {name: partial(meta.draw, name, given) for name in meta.FIGURES}
+    inputs = meta.MetaInput(result, result.source)
+    return {name: partial(meta.draw, name, inputs) for name in meta.FIGURES}
 
 
 def _of_benchmark(result: BenchmarkResult) -> Kinds:
