@@ -149,7 +149,7 @@ def test_rankings_pairs_and_spans_tell_their_protocol(tmp_path, capsys, rows, pr
 
 
 def test_darr_pairs_and_figure(tmp_path, capsys, quick):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     figure, pairs = tmp_path / "ranking.svg", tmp_path / "pairs.csv"
     arguments = [RATINGS, "--protocol", "darr", *quick]
     result = json_of(capsys, *arguments, "--out", str(figure), "--pairs", str(pairs))

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 # What report.figures.comparison draws; importing it would cost start-up.
 PLOTS = (
-    "forest", "pairwise", "pairwise-alone", "pairwise-all", "density", "differences", "wins",
-    "ranks", "disagreement",
+    "forest", "pairwise", "pairwise-alone", "density", "differences", "wins", "ranks",
+    "disagreement",
 )  # fmt: skip
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")

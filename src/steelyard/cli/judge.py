@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from steelyard.judging.report import JudgeReport
 
 CARD = "card"
-PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what judgefigures draws
+PLOTS = ("agreement", "gaps", "confusion", "bias", "labels")  # what report.figures.judges draws
 _READING = frozenset((*ReadOptions.declared(), "where", "columns"))
 _WHO = ("human", "judge", "judges", "own", "covariates")
 _UNDECIDED = {"pass": 0, "fail": 3}

@@ -59,9 +59,9 @@ _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN.union(
 # Of the meta-metrics, those that a shell completes.
 COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
              "pdp", "kendall-like")  # fmt: skip
-# What report.figures.metaevaluation draws of one set, and of a protocol.
+# What report.figures.meta draws of one set, and of a protocol.
 PLOTS = (
-    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
+    "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter",
 )  # fmt: skip
 PROTOCOL_PLOTS = ("leaderboard", "comparison")
 
@@ -143,7 +143,7 @@ def meta(
 
     def draw(name: str) -> Any:
         from steelyard.data.selection import chosen_metrics
-        from steelyard.report.figures import metaevaluation as figures
+        from steelyard.report.figures import meta as figures
 
         if not isinstance(result, MetaEvaluation):
             return figures.draw_protocol(name, result, asked.alpha)

@@ -164,14 +164,14 @@ def _next(scores: Scores) -> str | None:
 
 
 def _draw(scores: Scores, human: str | None, name: str) -> Any:
-    from steelyard.report.figures import recall
+    from steelyard.report.figures import entities
 
     if name == "people":
         if human is None:
             raise UsageError("--plot people: name the human score by --human")
-        return recall.beside_people(_standardised(scores.evalset, scores.metrics, human), human)
+        return entities.beside_people(_standardised(scores.evalset, scores.metrics, human), human)
     counts, kept = _entities(scores).category_counts()
-    return recall.categories(counts, kept)
+    return entities.categories(counts, kept)
 
 
 def _entities(scores: Scores) -> KobeReport:

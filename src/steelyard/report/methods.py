@@ -1,8 +1,4 @@
-"""The report in words: what can be concluded, what can't, and how sure that is.
-
-A test that does not reject says that the data do not decide; no sentence here calls systems or
-metrics equal because of it.
-"""
+"""The report in words: a summary, and a paragraph on methods with the works to cite."""
 
 from __future__ import annotations
 
@@ -11,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from steelyard.comparison.card import Card
 from steelyard.comparison.results import (
     CORRECTIONS,
     PROPORTION,
     TESTS,
     Comparison,
     called_rankings,
-    statements,
 )
-from steelyard.core.display import Statement, Summary
+from steelyard.core.display import Summary
 from steelyard.core.provenance import installed_version
 from steelyard.core.text import all_of, plural
 from steelyard.data.evalset import EvalSet
@@ -49,20 +45,20 @@ CITATIONS = {
 
 
 def summarise(
-    es: EvalSet,
-    comparison: Comparison | None,
-    meta: MetaEvaluation | None = None,
+    es: EvalSet, comparison: Comparison | Card | None, meta: MetaEvaluation | None = None
 ) -> Summary:
     """Say in sentences what a comparison and a meta-evaluation found."""
-    told: list[Statement] = []
-    told += [] if comparison is None else statements(comparison)
-    told += [] if meta is None else meta.statements()
-    if comparison is not None:
-        score = comparison.score
-        missing = float(np.isnan(es[score].values).mean()) if es.n_segments else 0.0
+    parts = [result.words() for result in (comparison, meta) if result is not None]
+    sureness = [text for part in parts for text in part.sureness]
+    if comparison is not None and es.n_segments:
+        missing = float(np.isnan(es[comparison.score].values).mean())
         if missing:
-            told.append(("sureness", f"{100 * missing:.1f}% of the cells have no {score} score."))
-    return Summary.of(told)
+            sureness.append(f"{100 * missing:.1f}% of the cells have no {comparison.score} score.")
+    return Summary(
+        tuple(text for part in parts for text in part.settled),
+        tuple(text for part in parts for text in part.undecided),
+        tuple(dict.fromkeys(sureness)),
+    )
 
 
 def methods(
@@ -71,8 +67,8 @@ def methods(
     """Give a paragraph to paste into a paper, and the works that it cites."""
     parts: list[str] = []
     cited: list[str] = []
-    for found, told in ((comparison, _comparison_methods), (meta, _meta_methods)):
-        lines, works = ([], []) if found is None else told(found)
+    for result, describe in ((comparison, _comparison_methods), (meta, _meta_methods)):
+        lines, works = ([], []) if result is None else describe(result)
         parts += lines
         cited += works
     cited += ["mqm" for name in es.human if "mqm" in name.lower()]
@@ -80,33 +76,33 @@ def methods(
     return " ".join(parts), list(dict.fromkeys(CITATIONS[n] for n in cited if n in CITATIONS))
 
 
-def _comparison_methods(found: Any) -> tuple[list[str], list[str]]:
+def _comparison_methods(result: Any) -> tuple[list[str], list[str]]:
     """Give sentences, and the names of what they cite."""
-    cited = [*found.aggregations]
-    size = f"{plural(len(found.systems), 'system')} on {plural(found.n_segments, 'segment')}"
-    lower = "" if found.higher_is_better else " (lower is better)"
-    parts = [f"We compared {size} by {found.score}{lower}, ranked by {called_rankings(found)}."]
-    options, seed = _run(found)
-    if found.tests:
-        test = next(iter(found.tests.values()))
-        shown = all_of([TESTS[name] for name in found.tests])
-        shown += "" if found.unit.design_effect == 1 else f", each by {found.unit.name}"
+    cited = [*result.aggregations]
+    size = f"{plural(len(result.systems), 'system')} on {plural(result.n_segments, 'segment')}"
+    lower = "" if result.higher_is_better else " (lower is better)"
+    parts = [f"We compared {size} by {result.score}{lower}, ranked by {called_rankings(result)}."]
+    options, seed = _run(result)
+    if result.tests:
+        test = next(iter(result.tests.values()))
+        shown = all_of([TESTS[name] for name in result.tests])
+        shown += "" if result.unit.design_effect == 1 else f", each by {result.unit.name}"
         parts.append(
-            f"All pairs were tested two-sided at {100 * found.alpha:g}% with the "
+            f"All pairs were tested two-sided at {100 * result.alpha:g}% with the "
             f"{shown}, with {CORRECTIONS[test.correction]}."
         )
         cited.append(test.correction)
-    parts.append(found.unit.summary())
+    parts.append(result.unit.summary())
     if "bootstrap" in options:
         parts.append(
             f"Intervals are 95% percentile bootstrap intervals over {options['bootstrap']:,} "
-            f"resamples of {many(found.unit.name)} (seed {seed})."
+            f"resamples of {many(result.unit.name)} (seed {seed})."
         )
-        proportions = PROPORTION in {own.of for own in found.aggregations.values()}
-        if proportions and found.unit.design_effect == 1:
+        proportions = PROPORTION in {ranked.of for ranked in result.aggregations.values()}
+        if proportions and result.unit.design_effect == 1:
             parts.append("Intervals of proportions are Wilson's.")
         cited.append("bootstrap")
-    if "bt" in found.aggregations:
+    if "bt" in result.aggregations:
         parts.append(f"Ties were treated as '{options.get('ties')}' by the Bradley-Terry model.")
     return parts, cited
 
@@ -140,7 +136,7 @@ def _meta_methods(meta: Any) -> tuple[list[str], list[str]]:
     return parts, cited
 
 
-def _run(found: Comparison | MetaEvaluation) -> tuple[Mapping[str, Any], int | None]:
+def _run(result: Comparison | MetaEvaluation) -> tuple[Mapping[str, Any], int | None]:
     """Give the options and the seed of a result, where they are known."""
-    signed = found.provenance
+    signed = result.provenance
     return ({}, None) if signed is None else (signed.options, signed.seed)

@@ -9,19 +9,20 @@ import numpy as np
 from steelyard.comparison.rankings import is_binary
 from steelyard.comparison.results import SENTENCES
 from steelyard.core.errors import UsageError, hint
-from steelyard.report.figures import style
+from steelyard.core.text import plural
+from steelyard.report.figures import vega
 from steelyard.report.figures.panels import Matrix, cell_size, heat, histogram
-from steelyard.report.figures.speaking import shown
-from steelyard.report.figures.style import (
+from steelyard.report.figures.vega import (
     Chart,
-    alt,
+    Row,
+    amount,
     finish,
     label,
     labels,
     limited,
+    mark,
     number,
-    plot,
-    typed,
+    shown,
 )
 from steelyard.stats.arrays import Floats
 from steelyard.stats.strength.wins import win_counts
@@ -30,8 +31,8 @@ from steelyard.stats.strength.wins import win_counts
 PAIR_FIGURES = ("density", "differences", "wins")
 _SIDE = 340
 _LINES = (
-    {"color": style.RED, "strokeWidth": 1.8},
-    {"color": style.GREEN, "strokeWidth": 1.8, "strokeDash": [5, 3]},
+    {"color": vega.RED, "strokeWidth": 1.8},
+    {"color": vega.GREEN, "strokeWidth": 1.8, "strokeDash": [5, 3]},
 )
 _LEGEND = "means (solid) and medians (dashed)"
 
@@ -78,8 +79,8 @@ def two_by_two(scores: Floats, pair: Sequence[str], score: str = "score") -> Cha
 
     Only the segments that one system alone has right tell the two apart: McNemar's test.
     """
-    one, two = _shared(scores, pair) == 1
-    counts = np.array([[(x & y).sum() for y in (two, ~two)] for x in (one, ~one)], dtype=float)
+    a, b = _shared(scores, pair) == 1
+    counts = np.array([[(x & y).sum() for y in (b, ~b)] for x in (a, ~a)], dtype=float)
     first, second = labels(pair)
     drawn = Matrix(
         rows=[f"{first}: 1", f"{first}: 0"],
@@ -92,7 +93,7 @@ def two_by_two(scores: Floats, pair: Sequence[str], score: str = "score") -> Cha
         numbers=True,
         angle=0,
     )
-    shares = f"{first} {one.mean():.3f}, {second} {two.mean():.3f}"
+    shares = f"{first} {a.mean():.3f}, {second} {b.mean():.3f}"
     return finish(
         drawn.chart(),
         f"{first} against {second}: segments by {label(score)}",
@@ -112,45 +113,42 @@ def density(
     way round.
     """
     a, b = _shared(scores, pair)
-    edges = style.bins(np.r_[a, b], most=42, least=20)
+    edges = vega.bins(np.r_[a, b], most=42, least=20)
     low, high = number(edges[0]), number(edges[-1])
     first, second = map(label, pair)
     above, below = int((b > a).sum()), int((a > b).sum())
-    scale = alt.Scale(domain=[low, high], nice=False, zero=False)
     titles = (f"{first} ({label(score)})", f"{second} ({label(score)})")
-    x, y = alt.X("x:Q", scale=scale, title=titles[0]), alt.Y("y:Q", scale=scale, title=titles[1])
+    x = amount("x", titles[0], domain=(low, high))
+    y = amount("y", titles[1], domain=(low, high))
     layers = []
     if above != below:
         corner = high if above > below else low
-        rows = [{"x": low, "y": low, "y2": corner}, {"x": high, "y": high, "y2": corner}]
-        area = plot(rows).mark_area(color="#FBE7B5", opacity=0.75)
-        layers.append(area.encode(**typed(x=x, y=y, y2="y2:Q")))
-    layers.append(heat(a, b, (edges, edges), titles=titles, size=(_SIDE, _SIDE)))
+        rows: list[Row] = [{"x": end, "y": end, "y2": corner} for end in (low, high)]
+        look = {"color": "#FBE7B5", "opacity": 0.75}
+        layers.append(mark("area", rows, look=look, x=x, y=y, y2={"field": "y2"}))
+    layers.append(heat(a, b, (edges, edges), titles=titles))
     ends = [{"x": low, "y": low}, {"x": high, "y": high}]
-    layers.append(plot(ends).mark_line(color=style.INK, strokeWidth=1).encode(**typed(x=x, y=y)))
+    layers.append(mark("line", ends, look={"color": vega.INK, "strokeWidth": 1}, x=x, y=y))
     middles = {"mean": (a.mean(), b.mean()), "median": (np.median(a), np.median(b))}
     for (of, (u, v)), look in zip(middles.items(), _LINES, strict=True):
         tip = f"{of}: {first} {shown(number(u))}, {second} {shown(number(v))}"
-        one = plot([{"x": number(u), "y": number(v), "tip": tip}])
+        at: list[Row] = [{"x": number(u), "y": number(v), "tip": tip}]
+        point = {"filled": True, "size": 60, "opacity": 1, "color": look["color"]}
         layers += [
-            one.mark_rule(**look).encode(**typed(x=x)),
-            one.mark_rule(**look).encode(**typed(y=y)),
-            one.mark_point(filled=True, size=60, opacity=1, color=look["color"]).encode(
-                **typed(x=x, y=y, tooltip=["tip:N"])
-            ),
+            mark("rule", at, look=look, x=x),
+            mark("rule", at, look=look, y=y),
+            mark("point", at, tip=True, look=point, x=x, y=y),
         ]
-    centre = alt.layer(*layers)
-    grid = alt.vconcat(
-        histogram(a, edges, upright=False, length=_SIDE),
-        alt.hconcat(centre, histogram(b, edges, upright=True, length=_SIDE), spacing=6),
-        spacing=6,
-    )
+    centre = {"layer": layers, "width": _SIDE, "height": _SIDE}
+    upright = histogram(b, edges, upright=True, length=_SIDE)
+    above_it = histogram(a, edges, upright=False, length=_SIDE)
+    whole = {"vconcat": [above_it, vega.beside(centre, upright, spacing=6)], "spacing": 6}
     ties = len(a) - above - below
     counts = f"{second} is higher on {above:,} segments, {first} on {below:,}, {ties:,} ties"
     better = 1 if higher_is_better else -1
     arrow = "" if higher_is_better else "; lower is better"
     return finish(
-        grid,
+        whole,
         f"{first} against {second}, segment by segment",
         [
             f"{counts}; the half-plane with more segments is shaded{arrow}",
@@ -167,8 +165,8 @@ def _verdicts(
     def ahead(gap: float) -> str:
         return second if gap * better > 0 else first if gap * better < 0 else "neither"
 
-    found = [f"{of}: {ahead(v - u)}" for of, (u, v) in middles.items()]
-    return "preferred by " + ", by ".join([*found, f"bt: {ahead(lead)}"])
+    preferred = [f"{of}: {ahead(v - u)}" for of, (u, v) in middles.items()]
+    return "preferred by " + ", by ".join([*preferred, f"bt: {ahead(lead)}"])
 
 
 def differences(
@@ -178,42 +176,35 @@ def differences(
     gap = np.subtract(*_shared(scores, pair))
     first, second = map(label, pair)
     kinds = [f"{first} higher", "tie", f"{second} higher"]
-    bars = (
-        plot(difference_bars(gap, kinds), width=460, height=250)
-        .mark_rect()
-        .encode(
-            **typed(
-                x=alt.X("from:Q", title=f"{first} minus {second} ({label(score)})"),
-                x2="to:Q",
-                y=alt.Y("base:Q", title="segments"),
-                y2="top:Q",
-                color=alt.Color(
-                    "kind:N",
-                    scale=alt.Scale(domain=kinds, range=[style.BLUE, style.GREY, style.ORANGE]),
-                    title=None,
-                ),
-                tooltip=["kind:N", "n:Q", "from:Q", "to:Q"],
-            )
-        )
+    colours = [vega.BLUE, vega.GREY, vega.ORANGE]
+    bars = mark(
+        "rect",
+        difference_bars(gap, kinds),
+        tip=True,
+        x=amount("from", f"{first} minus {second} ({label(score)})"),
+        x2={"field": "to"},
+        y=amount("base", "segments", scale={"zero": True}),
+        y2={"field": "top"},
+        color=vega.colour("kind", kinds, colours),
     )
     marks = {"mean": float(gap.mean()), "median": float(np.median(gap))}
     lines = [
-        plot([{"at": number(v)}]).mark_rule(**look).encode(**typed(x="at:Q"))
+        mark("rule", [{"at": number(v)}], look=look, x=amount("at"))
         for v, look in zip(marks.values(), _LINES, strict=True)
     ]
-    zero = plot([{"at": 0}]).mark_rule(color=style.INK).encode(**typed(x="at:Q"))
+    zero = mark("rule", [{"at": 0}], look={"color": vega.INK}, x=amount("at"))
     lead = gap if higher_is_better else -gap
     counts = f"{(lead > 0).sum():,} wins, {(lead == 0).sum():,} ties, {(lead < 0).sum():,} losses"
     counts += "" if higher_is_better else " (lower is better)"
-    shown = f"mean {marks['mean']:+.4g} (solid), median {marks['median'] + 0.0:+.4g} (dashed)"
+    middles = f"mean {marks['mean']:+.4g} (solid), median {marks['median'] + 0.0:+.4g} (dashed)"
     return finish(
-        alt.layer(bars, zero, *lines),
+        {"layer": [bars, zero, *lines], "width": 460, "height": 250},
         f"Differences of {first} and {second}",
-        [f"{counts}; {shown}"],
+        [f"{counts}; {middles}"],
     )
 
 
-def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[style.Row]:
+def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[Row]:
     """Bin differences into stacked bars: of each bin, those above 0, at 0 and below it.
 
     Ties stand in the middle of a bin, where neither side can claim them.
@@ -224,61 +215,66 @@ def difference_bars(gap: Floats, kinds: Sequence[str]) -> list[style.Row]:
     >>> [(bar["kind"], bar["n"]) for bar in bars]
     [('tie', 2), ('win', 1)]
     """
-    width = float(np.diff(style.bins(gap, most=40)[:2])[0])
+    width = float(np.diff(vega.bins(gap, most=40)[:2])[0])
     place = np.rint(gap / width).astype(np.int64)
-    found: list[style.Row] = []
+    bars: list[Row] = []
     for k in np.unique(place).tolist():
-        own = gap[place == k]
-        ends = {"from": number((k - 0.46) * width), "to": number((k + 0.46) * width)}
+        inside = gap[place == k]
+        start, end = number((k - 0.46) * width), number((k + 0.46) * width)
         base = 0
-        for kind, n in zip(kinds, (own > 0, own == 0, own < 0), strict=True):
+        for kind, n in zip(kinds, (inside > 0, inside == 0, inside < 0), strict=True):
             count = int(n.sum())
             if count:
-                found.append({**ends, "kind": kind, "n": count, "base": base, "top": base + count})
+                tip = f"{kind}: {plural(count, 'segment')} from {shown(start)} to {shown(end)}"
+                bars.append({"from": start, "to": end, "kind": kind, "n": count, "base": base,
+                             "top": base + count, "tip": tip})  # fmt: skip
             base += count
-    return found
+    return bars
 
 
 def wins(systems: Sequence[str], scores: Floats) -> Chart:
     """Draw how often each system wins, ties and loses against all others, segment by segment."""
-    names = labels(systems)[: style.MOST]
+    names = labels(systems)[: vega.MOST]
     if len(names) < 2:
         raise UsageError("figure 'wins' needs two systems")
-    counts = win_counts(scores)
-    kinds = ("wins", "ties", "losses")
-    rows = []
-    for i, name in enumerate(names):
-        own = (counts.wins[i].sum(), counts.ties[i].sum(), counts.wins[:, i].sum())
-        total = sum(own)
+    rows: list[Row] = []
+    for name, shares in zip(names, win_shares(scores), strict=False):
         start = 0.0
-        for kind, n in zip(kinds, own, strict=True):
-            end = start + (n / total if total else 0.0)
-            text = f"{100 * n / total:.0f}" if total and n / total > 0.06 else ""
-            place = {"from": number(start), "to": number(end), "middle": number((start + end) / 2)}
-            share = f"{100 * n / total:.1f}%" if total else "none"
-            tip = f"{name}: {int(n):,} {kind} ({share} of its comparisons)"
-            told = {"n": int(n), "text": text, "tip": tip}
-            rows.append({"system": name, "kind": kind, **place, **told})
+        for kind, (n, share) in shares.items():
+            end = start + share
+            rows.append({
+                "system": name, "kind": kind, "n": n, "from": number(start), "to": number(end),
+                "middle": number((start + end) / 2), "strong": kind == "wins",
+                "text": f"{100 * share:.0f}" if share > 0.06 else "",
+                "tip": f"{name}: {n:,} {kind} ({100 * share:.1f}% of its comparisons)",
+            })  # fmt: skip
             start = end
-    left = alt.Axis(grid=False, labelOverlap=False)
-    y = alt.Y("system:N", scale=alt.Scale(domain=names), title=None, axis=left)
+    axis = {"format": "%"}
+    x = amount("from", "share of comparisons with other systems", domain=(0, 1), axis=axis)
+    fill = vega.colour("kind", ("wins", "ties", "losses"), (vega.BLUE, vega.FAINT, vega.ORANGE))
+    text: Chart = {
+        "x": {**x, "field": "middle"},
+        "text": {"field": "text"},
+        "color": vega.on_strong(),
+    }
     height = cell_size(len(names), most=24, least=14, whole=640) * len(names)
-    base = plot(rows, width=420, height=height).encode(**typed(y=y))
-    scale = alt.Scale(domain=list(kinds), range=[style.BLUE, style.FAINT, style.ORANGE])
-    bars = base.mark_bar().encode(
-        **typed(
-            x=alt.X(
-                "from:Q",
-                title="share of comparisons with other systems",
-                axis=alt.Axis(format="%"),
-                scale=alt.Scale(domain=[0, 1]),
-            ),
-            x2="to:Q",
-            color=alt.Color("kind:N", scale=scale, title=None),
-            tooltip=["system:N", "kind:N", "n:Q"],
-        )
+    bars = vega.chart(
+        rows,
+        mark("bar", tip=True, x=x, x2={"field": "to"}, color=fill),
+        mark("text", look={"fontSize": 10}, **text),
+        size=(420, height),
+        y=vega.category("system", names, grid=False),
     )
-    dark = alt.condition("datum.kind == 'wins'", alt.value("white"), alt.value(style.INK))
-    text = base.mark_text(fontSize=10).encode(**typed(x="middle:Q", text="text:N", color=dark))
-    more = limited(len(systems), "systems")
-    return finish(alt.layer(bars, text), "Wins, ties and losses in percent", [more])
+    return finish(bars, "Wins, ties and losses in percent", [limited(len(systems), "systems")])
+
+
+def win_shares(scores: Floats) -> list[dict[str, tuple[int, float]]]:
+    """Return how many comparisons each system wins, ties and loses, and their shares."""
+    counts = win_counts(scores)
+    shares = []
+    for i in range(len(scores)):
+        n = (counts.wins[i].sum(), counts.ties[i].sum(), counts.wins[:, i].sum())
+        total = sum(n) or 1
+        kinds = zip(("wins", "ties", "losses"), n, strict=True)
+        shares.append({kind: (int(count), float(count / total)) for kind, count in kinds})
+    return shares
