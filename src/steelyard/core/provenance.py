@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ from steelyard.core.options import Options
 from steelyard.core.text import listed
 
 
-@cache
 def installed_version() -> str:
-    """Return the version of Steelyard that is installed."""
-    from importlib.metadata import version
+    """Return the version of Steelyard."""
+    from steelyard import __version__
 
-    return version("steelyard")
+    return __version__
 
 
 @dataclass(frozen=True, slots=True)

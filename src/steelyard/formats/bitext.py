@@ -9,6 +9,7 @@ put into a copy that is otherwise the same. Inline tags become text: native code
 from __future__ import annotations
 
 import gzip
+import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +17,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.text import listed, plural
@@ -345,7 +345,10 @@ def _read_xliff(path: Path, data: bytes) -> _Units:
 
     def noted(unit: _Unit, notes: Sequence[str]) -> bytes:
         tag, around = f"{unit.prefix}note", f"{unit.prefix}notes"
-        tags = [f'<{tag} {unit.key}="steelyard">{escape(_printable(n))}</{tag}>' for n in notes]
+        tags = [
+            f'<{tag} {unit.key}="steelyard">{html.escape(_printable(n), quote=False)}</{tag}>'
+            for n in notes
+        ]
         text = "".join(f"{unit.indent}{each}" for each in tags)
         if unit.opens:
             text = f"<{around}>{''.join(tags)}</{around}>{unit.indent}"
