@@ -70,7 +70,8 @@ def test_the_noncentral_t_is_that_of_scipy(freedom: float) -> None:
     for shift in (-4, 0, 0.3, 2.8, 14):
         for t in (-12.7, -2, 0, 1.96, 12.7):
             expected = special.nctdtr(freedom, shift, t)
-            assert distributions.nctdtr(freedom, shift, t) == pytest.approx(expected, abs=1e-11)
+            if not math.isnan(expected):  # SciPy gives up in far tails
+                assert distributions.nctdtr(freedom, shift, t) == pytest.approx(expected, abs=1e-11)
 
 
 @pytest.mark.parametrize("systems", ["AB", "ABC"])
