@@ -64,6 +64,9 @@ def emit(  # noqa: PLR0913 - every option has a default
     summary: Sequence[str] = words or ()
     if words is None and isinstance(result, Result):
         words, summary = result.answer(), result.words().sentences()
+    pieces = list(tables if shown is None else shown)
+    if isinstance(result, Result):
+        tables, pieces = result.signed(tables), result.signed(pieces)
     words, summary = ([spoken(text) for text in texts] for texts in (words or (), summary))
     warnings, read = _origin(result)
     guessed = tuple(_guessed(read))
@@ -81,7 +84,7 @@ def emit(  # noqa: PLR0913 - every option has a default
         then = None
     else:
         screen = replace(_screen(sys.stdout), whole=_WHOLE.format(table_file))
-        text = result_text(words, tables if shown is None else shown, screen)
+        text = result_text(words, pieces, screen)
         if text:
             click.echo(text, color=screen.colour or None)
         printed = {_bare(text) for text in words}
@@ -116,7 +119,10 @@ def _headed(result: Any, words: Sequence[str], warnings: Sequence[str]) -> dict[
         "summary": list(words),
     }
     facts = result if isinstance(result, Mapping) else result.to_dict()
-    return {**head, **facts, "warnings": list(warnings)}
+    made = {**head, **facts, "warnings": list(warnings)}
+    made.setdefault("read", [])
+    made.setdefault("provenance", None)
+    return made
 
 
 def _bare(text: str) -> str:
