@@ -87,7 +87,7 @@ def build(work: Path) -> list[Path]:
         out = work / name / "dist"
         need(run(python, "-m", "hatchling", "build", "-d", out, cwd=source,
                  SOURCE_DATE_EPOCH=stamp))  # fmt: skip
-        built.append(sorted(out.iterdir(), reverse=True))
+        built.append(sorted(out.iterdir()))
     for first, second in zip(*built, strict=True):
         if first.name != second.name or first.read_bytes() != second.read_bytes():
             raise SystemExit(f"{first.name} is not the same when it is built twice")
