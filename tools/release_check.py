@@ -21,8 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 MOST = {".whl": 20e6, ".gz": 40e6}  # bytes of a wheel and of an sdist
 #: What a wheel holds beside modules; nothing else may be in it.
-DATA = {".json", ".toml", ".gz", ".csv", ".jsonl", ".md", ".js", ".css", ".html", ".typed", ".npy",
-        ".bin", ".trie", ".zst", ".txt", ".j2", ".svg", ".marisa"}  # fmt: skip
+DATA = {".json", ".toml", ".gz", ".csv", ".tsv", ".jsonl", ".md", ".js", ".css", ".html", ".typed",
+        ".npy", ".bin", ".trie", ".zst", ".txt", ".j2", ".svg", ".marisa"}  # fmt: skip
 
 DE, EN = "--src-lang de", "--tgt-lang en"
 COMMANDS = {

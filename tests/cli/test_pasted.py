@@ -66,7 +66,7 @@ ON_DEMO = {
 }
 #: Options that make an example quick, where its command has them.
 QUICK = {"--draws": "10", "--trials": "3", "--repeats": "2", "--resamples": "50",
-         "--bootstrap": "20", "--sizes": "5", "--metrics": "chars-refA"}  # fmt: skip
+         "--bootstrap": "20", "--sizes": "5", "--metrics": "chars-refA,kin-src"}  # fmt: skip
 #: Examples that take seconds, of commands that have a quicker one.
 SLOW = re.compile(
     "study disagreement scores|ranking-rule .*jsonl$|check texts|spans .*texts|report human|"

@@ -21,12 +21,12 @@ from steelyard.cli.output import (
     write_figures,
 )
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Names,
     Numbers,
     OutputOptions,
     TextOptions,
+    arguments,
     figure_options,
     from_fields,
     given,
@@ -116,7 +116,7 @@ _NOT_OF_SEVERAL = frozenset(
         "steelyard compare new.en old.en --ref ref.en --metrics bleu,chrf",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments(required=False)
 @click.option("--score", type=Names(), help="Compare by this score, or by several of them.")
 @from_fields(CompareOptions, "by", "autorank", "tests")
 @click.option("--pair", type=Names(), metavar="A,B", help="The decision card of two systems.")
@@ -125,7 +125,7 @@ _NOT_OF_SEVERAL = frozenset(
 @from_fields(CompareOptions, *RankOptions.declared(), *PairOptions.declared())
 @click.option(
     "--battles",
-    type=FileName(),
+    type=click.Path(),
     metavar="LOG",
     help="Rank by a log of battles, or by a folder of logs, instead of scores.",
 )
@@ -161,7 +161,7 @@ def compare(
         for option in _SIDES:
             if settings[option] is not None:
                 raise UsageError(f"--{option} names a column of a log: --battles LOG is missing")
-        need_inputs(inputs, "steelyard compare scores.csv --score chrF")
+        need_inputs(inputs)
         with (
             shown_progress("scoring" if texts.asks else "reading", output),
             keeping_runs() as runs,

@@ -17,10 +17,10 @@ from steelyard.cli.params import (
     FIGURES,
     SUFFIXES,
     TABLES,
-    FileName,
     Known,
     OutputOptions,
     Pair,
+    arguments,
     from_fields,
     not_an_input,
     output_options,
@@ -51,7 +51,7 @@ PLOTS = ("ranking", "severity", "agreement")  # what report.figures.people draws
         "steelyard human esa.csv texts.jsonl --protocol esa --preset wmt24",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="RATINGS...")
+@arguments("RATINGS...")
 @click.option(
     "--protocol",
     type=Known(PROTOCOLS),

@@ -20,12 +20,11 @@ from steelyard.cli.params import (
     SUFFIXES,
     TABLES,
     F,
-    FileName,
     Known,
     OutputOptions,
     Pair,
+    arguments,
     from_fields,
-    need_inputs,
     output_options,
     settled_options,
 )
@@ -113,7 +112,7 @@ def _question(
         names.remove("judges")
     declared = ReadOptions.declared()
     parts: list[Callable[[Any], Any]] = [
-        click.argument("inputs", nargs=-1, type=FileName(), metavar=files),
+        arguments(files),
         from_fields(options, *(name for name in names if name in declared and name != "ignore")),
         click.option("--where", type=Pair(), multiple=True,
                      help="Keep only rows with this value (repeatable)."),
@@ -178,7 +177,6 @@ def card(
     from steelyard.judging.report import EXIT_UNDECIDED
     from steelyard.judging.report import judge as compare_judges
 
-    need_inputs(inputs, "steelyard judge verdicts.csv --human expert")
     plots = wanted_figures(settings.pop("plot"), output, PLOTS)
     report = compare_judges(*inputs, require=require, **settings)
     output = write_figures(plots, report.plot, output)
@@ -223,7 +221,6 @@ def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **set
     """
     from steelyard.judging.bias import judge_bias
 
-    need_inputs(inputs, "steelyard judge bias battles.csv --human vote")
     report = judge_bias(*inputs, **settings)
     words, tables = report.sentences if details else report.answer(), report.tables()
     emit(report, tables, output, words=words, shown=tables if details else tables[:1])
@@ -245,7 +242,6 @@ def correct(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> 
     """
     from steelyard.judging.correction import correct as run
 
-    need_inputs(inputs, "steelyard judge correct verdicts.csv --human expert --judge gpt")
     result = run(*inputs, rng=output.seed, **settings)
     emit(result, [result.table()], output, shown=result.pieces())
 
@@ -270,7 +266,6 @@ def plan(inputs: tuple[str, ...], output: OutputOptions, **settings: Any) -> Non
     from steelyard.formats import tables
     from steelyard.judging.plan import plan_labels
 
-    need_inputs(inputs, "steelyard judge plan verdicts.csv --human expert --judge gpt")
     result = plan_labels(*inputs, rng=output.seed, **settings)
     out, wrote, then = output.out, [], None
     if out is not None and files.suffix(out) in TABLES and result.rows is not None:

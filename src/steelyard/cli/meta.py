@@ -22,11 +22,11 @@ from steelyard.cli.output import (
     write_figures,
 )
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Known,
     Names,
     OutputOptions,
+    arguments,
     figure_options,
     from_fields,
     given,
@@ -56,9 +56,6 @@ _NOT_BY_DOMAIN = frozenset(
 _NOT_IN_PROTOCOLS = _NOT_BY_DOMAIN.union(
     ["by", "level", "group_by", "corpus", "refs", "sees", "drop_metrics", "protocol"]
 )
-# Of the meta-metrics, those that a shell completes.
-COMPLETED = ("spa", "pa", "pearson", "spearman", "kendall-b", "kendall-c", "acc-eq", "tau-eq",
-             "pdp", "kendall-like")  # fmt: skip
 # What report.figures.metaevaluation draws of one set, of documents or domains, and of a protocol.
 PLOTS = (
     "forest", "pvalues", "comparison", "side-by-side", "calibration", "scatter", "metametrics",
@@ -85,9 +82,9 @@ PROTOCOL_PLOTS = ("leaderboard", "comparison")
         "steelyard meta --preset wmt26 annotations.jsonl metric-a.jsonl metric-b.jsonl",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments(required=False)
 @from_fields(MetaOptions, "metrics", "level")
-@click.option("--by", type=Names(COMPLETED), default=",".join(DEFAULT), show_default=True,
+@click.option("--by", type=Names(), default=",".join(DEFAULT), show_default=True,
               help="Meta-metrics: spa pa pearson spearman kendall-b kendall-c acc-eq tau-eq pdp "
               "kendall-like and other Kendall variants.")  # fmt: skip
 @from_fields(MetaOptions, "group_by", "significance", "scheme", "correction", "alternative",

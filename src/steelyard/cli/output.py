@@ -244,7 +244,7 @@ def plot_option(names: Sequence[str], more: str = "") -> Callable[[F], F]:
     """Add ``--plot``; ``names`` are those of the command's figures, shown in its help."""
     return click.option(
         "--plot",
-        type=Names(names),
+        type=Names(),
         help="Figures to draw into --out FILE.png (.svg, .pdf), the first by default: "
         f"{' '.join(names)}{more}. Several go to FILE-NAME.png.",
     )

@@ -23,8 +23,6 @@ from steelyard.core.options import Option, Options, flag, names, option, whole
 from steelyard.formats.options import LoadOptions
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from steelyard.data.evalset import EvalSet
     from steelyard.formats.entities import EntityAnnotations
     from steelyard.formats.load import Inputs
@@ -66,37 +64,28 @@ def split_names(text: str) -> tuple[str, ...]:
 
 
 class Names(Parsed):
-    """Names separated by commas; a shell completes some."""
+    """Names separated by commas."""
 
-    def __init__(self, completed: Sequence[str] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__("A,B,...", split_names)
-        self.completed = tuple(completed)
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Complete the last of the names."""
-        from click.shell_completion import CompletionItem
-
-        del ctx, param
-        before, comma, last = incomplete.rpartition(",")
-        matching = (name for name in self.completed if name.startswith(last))
-        return [CompletionItem(f"{before}{comma}{name}") for name in matching]
 
 
-class FileName(click.types.StringParamType):
-    """The name of a file or folder, which a shell completes and whoever reads it checks."""
+def arguments(metavar: str = "INPUT...", *, required: bool = True) -> Callable[[F], F]:
+    """Add the inputs of a command, which are files or folders."""
 
-    name = "file"
+    def check(ctx: click.Context, _param: click.Parameter, value: tuple[str, ...]) -> Any:
+        if required and not ctx.resilient_parsing:
+            need_inputs(value)
+        return value
 
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        """Leave it to the shell."""
-        from click.shell_completion import CompletionItem
+    return click.argument("inputs", nargs=-1, type=click.Path(), metavar=metavar, callback=check)
 
-        del ctx, param
-        return [CompletionItem(incomplete, type="file")]
+
+def need_inputs(inputs: tuple[str, ...]) -> None:
+    """Refuse a call without inputs, and show the first example of the command."""
+    if not inputs:
+        command: Any = click.get_current_context().command
+        raise UsageError(f"no input; for example: {command.examples[0]}")
 
 
 class Known(_Choice):
@@ -282,10 +271,10 @@ def _type(option: Option) -> Any:
     file = click.Path(path_type=Path, dir_okay=False)
     return {
         "number": Finite(),
-        "names": Names(option.choices),
+        "names": Names(),
         "numbers": Numbers(),
         "wholes": Numbers(int),
-        "source": FileName(),
+        "source": click.Path(),
         "path": click.Path(path_type=Path),
         "file": file,
         "files": file,
@@ -478,14 +467,6 @@ def without_part(options: Collection[str], where: str) -> tuple[str, ...]:
     if not flags:
         return ()
     return (f"{', '.join(flags)} {'is' if len(flags) == 1 else 'are'} ignored in {where}",)
-
-
-def need_inputs(
-    inputs: tuple[str, ...], example: str = "steelyard data info scores.csv --human mqm"
-) -> None:
-    """Refuse a call without inputs, with an example instead of a usage line."""
-    if not inputs:
-        raise UsageError(f"no input; for example: {example}")
 
 
 def with_languages(options: InputOptions, src: str | None, tgt: str | None) -> InputOptions:

@@ -16,16 +16,15 @@ import click
 from steelyard.cli.group import JUDGED, RATINGS, SCORES, LazyGroup, command
 from steelyard.cli.output import emit, progress_of, wants_figure, workers_with_progress
 from steelyard.cli.params import (
-    FileName,
     Finite,
     InputOptions,
     Names,
     OutputOptions,
+    arguments,
     figure_options,
     from_fields,
     given,
     input_options,
-    need_inputs,
 )
 from steelyard.core.errors import UsageError
 from steelyard.core.text import all_of
@@ -397,8 +396,7 @@ def _made(name: str) -> click.Command:
         inputs, options = settings.pop("inputs", ()), settings.pop("options", InputOptions())
         plot = settings.pop("plot", None)
         if entry.inputs and not entry.inputs.startswith("["):
-            need_inputs(inputs)
-        wants_figure(output)
+            wants_figure(output)
         call = _Call(inputs, options, settings, {"rng": output.seed})
         if entry.workers:
             with workers_with_progress(entry.progress, output) as shown:
@@ -410,7 +408,7 @@ def _made(name: str) -> click.Command:
             study = entry.run(call)
         _emit(study, plot, output, details=details)
 
-    argument = click.argument("inputs", nargs=-1, type=FileName(), metavar=entry.inputs)
+    argument = arguments(entry.inputs, required=not entry.inputs.startswith("["))
     decorators: list[Decorator] = [
         *([argument] if entry.inputs else []),
         *entry.options,
