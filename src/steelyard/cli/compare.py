@@ -27,6 +27,7 @@ from steelyard.cli.params import (
     OutputOptions,
     TextOptions,
     arguments,
+    details_option,
     figure_options,
     from_fields,
     given,
@@ -67,7 +68,6 @@ PLOTS = (
 PAIR_PLOTS = ("density", "differences", "wins")
 _SIDES = ("left", "right", "outcome")
 _OUTCOMES = ("words", "swapped")  # how outcomes are read
-_WARNINGS = 3  # that a terminal shows without --details
 _OF_THE_CARD = frozenset(("power",))
 # The card's tests are its own, on two systems and two-sided.
 _NOT_ON_THE_CARD = frozenset(
@@ -131,7 +131,7 @@ _NOT_OF_SEVERAL = frozenset(
 )
 @from_fields(BattleOptions, *_SIDES, *_OUTCOMES, "scale")
 @click.option("--k", "pass_k", type=Numbers(int), help="Of repeated runs: pass@k and pass^k.")
-@click.option("--details", is_flag=True, help="Print all columns, notes, sentences and warnings.")
+@details_option
 @click.option("--pairwise", is_flag=True, help="Print matrices of all pairs, too.")
 @plot_option(PLOTS, f"; with --pair: {' '.join(PAIR_PLOTS)}")
 @text_options
@@ -190,7 +190,7 @@ def compare(
     if repeats is not None:
         shown += [repeats.table()] if settings["pass_k"] else ["\n".join(repeats.sentences())]
     emit(
-        result if details or output.json else _with_few_warnings(result),
+        result,
         tables,
         output,
         words=result.words().sentences() if details else None,
@@ -264,15 +264,6 @@ def _with_items(es: EvalSet, held: Inputs) -> EvalSet:
             f"--systems {','.join(scores[:2])} if these are systems"
         )
     return es
-
-
-def _with_few_warnings(result: Any) -> Any:
-    """Return a result with the warnings that change what somebody does, at most three."""
-    warnings = result.warnings
-    if len(warnings) > _WARNINGS:
-        rest = f"{len(warnings) - _WARNINGS + 1} more warnings: --details shows all"
-        warnings = [*warnings[: _WARNINGS - 1], rest]
-    return replace(result, warnings=tuple(warnings))
 
 
 def _scores(es: EvalSet, settings: dict[str, Any]) -> tuple[str, ...]:

@@ -15,8 +15,8 @@ from steelyard.cli import proposals
 from steelyard.cli.group import VERDICTS, LazyGroup, Question
 from steelyard.cli.output import emit, plot_option, wanted_figures, write_figures
 from steelyard.cli.params import (
-    COLUMNS,
     FIGURES,
+    ROWS,
     SUFFIXES,
     TABLES,
     F,
@@ -24,6 +24,7 @@ from steelyard.cli.params import (
     OutputOptions,
     Pair,
     arguments,
+    details_option,
     from_fields,
     output_options,
     settled_options,
@@ -56,7 +57,6 @@ _OWN = click.option(
     metavar="JUDGE=PATTERN",
     help="Systems of a judge's family, such as 'gpt-4=gpt-*|o1-*' (repeatable).",
 )
-_DETAILS = click.option("--details", is_flag=True, help="Print all tables and sentences.")
 
 
 class _Usage(Question):
@@ -114,9 +114,7 @@ def _question(
     parts: list[Callable[[Any], Any]] = [
         arguments(files),
         from_fields(options, *(name for name in names if name in declared and name != "ignore")),
-        click.option("--where", type=Pair(), multiple=True,
-                     help="Keep only rows with this value (repeatable)."),
-        COLUMNS,
+        ROWS,
         from_fields(options, "ignore", *(name for name in names if name not in declared)),
     ]  # fmt: skip
     if issubclass(options, FamilyOptions):
@@ -144,7 +142,7 @@ def _question(
     },
     cls=_Usage,
 )
-@_DETAILS
+@details_option
 @click.option(
     "--require",
     multiple=True,
@@ -211,7 +209,7 @@ def _next(report: JudgeReport) -> str | None:
     "steelyard judge bias battles.csv --human vote --by language --own 'gpt-4=gpt-*'",
     headings={"What to look at": "by unit level details"},
 )
-@_DETAILS
+@details_option
 @settled_options
 def bias(inputs: tuple[str, ...], output: OutputOptions, *, details: bool, **settings: Any) -> None:
     """Measure what biases judges beyond annotators: position, length, their own family, covariates.

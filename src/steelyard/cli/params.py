@@ -361,7 +361,10 @@ class InputOptions(LoadOptions):
                 raise UsageError(f"{option} applies to scores, not to raw judgements")
 
 
-COLUMNS = from_fields(LoadOptions, "columns")
+ROWS = from_fields(LoadOptions, "where", "columns")  # of raw judgements
+details_option = click.option(
+    "--details", is_flag=True, help="Print all columns, tables, sentences and warnings."
+)
 #: Adds the options of inputs; the command receives them as one ``options``.
 input_options = as_object("options", InputOptions)
 

@@ -21,6 +21,7 @@ from steelyard.cli.params import (
     Names,
     OutputOptions,
     arguments,
+    details_option,
     figure_options,
     from_fields,
     given,
@@ -41,7 +42,6 @@ _ROWS = 20  # of a table after the first that is printed without --details
 _BY = click.option("--by", type=Names(), default=",".join(asked.META), show_default=True,
                    help="Meta-metrics, as for steelyard meta.")  # fmt: skip
 _EACH = click.option("--each", metavar="COLUMN", help="One set for every value of this column.")
-_DETAILS = click.option("--details", is_flag=True, help="Print all tables, however long.")
 _PLOT = click.option(
     "--plot", type=Names(), help="Curves that a figure shows, by name; all by default."
 )
@@ -413,7 +413,7 @@ def _made(name: str) -> click.Command:
         *([argument] if entry.inputs else []),
         *entry.options,
         *([_PLOT] if entry.plots else []),
-        _DETAILS,
+        details_option,
         *([input_options] if entry.inputs else []),
         partial(figure_options, splits=entry.workers),
     ]
