@@ -131,17 +131,27 @@ def write_sheet(path: Path) -> None:
     for row in rows:
         texts = (f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row)
         cells += f"<row>{''.join(texts)}</row>"
-    main, relations = "spreadsheetml/2006/main", "officeDocument/2006/relationships"
     base = "http://schemas.openxmlformats.org"
+    main, document = f"{base}/spreadsheetml/2006/main", f"{base}/officeDocument/2006/relationships"
+
+    def link(kind: str, target: str) -> str:
+        return (
+            f'<Relationships xmlns="{base}/package/2006/relationships"><Relationship Id="rId1" '
+            f'Type="{document}/{kind}" Target="{target}"/></Relationships>'
+        )
+
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{base}/package/2006/content-types"/>',
+        "_rels/.rels": link("officeDocument", "xl/workbook.xml"),
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{document}"><sheets>'
+        '<sheet name="s" sheetId="1" r:id="rId1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": link("worksheet", "worksheets/sheet1.xml"),
+        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{cells}</sheetData>'
+        "</worksheet>",
+    }
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("xl/workbook.xml", f'<workbook xmlns="{base}/{main}" xmlns:r="{base}/'
-                         f'{relations}"><sheets><sheet name="s" sheetId="1" r:id="rId1"/></sheets>'
-                         "</workbook>")  # fmt: skip
-        archive.writestr("xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{base}/package/2006/'
-                         f'relationships"><Relationship Id="rId1" Type="{base}/{relations}/'
-                         'worksheet" Target="worksheets/sheet1.xml"/></Relationships>')  # fmt: skip
-        archive.writestr("xl/worksheets/sheet1.xml", f'<worksheet xmlns="{base}/{main}"><sheetData>'
-                         f"{cells}</sheetData></worksheet>")  # fmt: skip
+        for name, text in parts.items():
+            archive.writestr(name, text)
 
 
 def try_out(programs: Path, extras: Sequence[str], name: str) -> None:

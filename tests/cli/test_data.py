@@ -22,13 +22,6 @@ def scores(tmp_path: Path) -> Path:
     return path
 
 
-def test_info_prints_a_table(scores, capsys):
-    assert run(["data", "info", str(scores), "--human", "mqm"]) == 0
-    out = capsys.readouterr().out
-    assert "2 systems, 2 segments, 1 human score and 1 metric" in out
-    assert "chrF" in out
-
-
 def test_info_json_is_one_object(scores, capsys):
     assert run(["data", "info", str(scores), "--human", "mqm", "--json"]) == 0
     captured = capsys.readouterr()
@@ -40,43 +33,6 @@ def test_info_json_is_one_object(scores, capsys):
     assert (chrf["min"], chrf["max"]) == (40, 60)
     assert result["warnings"] == []
     assert result["read"][0]["format"] == "long table"
-
-
-@pytest.mark.thorough
-def test_info_on_wmt23_zh_en(shared, capsys):
-    folder = shared / "wmt23-metrics"
-    human, metrics = folder / "zh-en.human.csv.gz", folder / "zh-en.metrics.seg.csv.gz"
-    assert run(["data", "info", str(human), str(metrics), "--human", "mqm", "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert (result["n_systems"], result["n_segments"]) == (17, 1976)
-    assert (len(result["metrics"]), len(result["human"])) == (43, 2)
-    shares = {s["name"]: s["missing"] for s in result["scores"]}
-    cells = 17 * 1976
-    assert shares["mqm"] == pytest.approx(1 - 1177 * 16 / cells)
-    assert shares["da_sqm"] == pytest.approx(1 - da_sqm_cells(human) / cells)
-    assert shares["CometKiwi-src"] == 0
-    assert shares["BLEU-refA"] == pytest.approx(1 / 17)  # a metric does not score its reference
-
-
-def da_sqm_cells(path):
-    import csv
-    import gzip
-
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as stream:
-        return sum(bool(row["da_sqm"]) for row in csv.DictReader(stream))
-
-
-def test_info_of_a_flipped_metric_warns(tmp_path, capsys):
-    path = tmp_path / "s.csv"
-    rows = [f"{s},{i},{i % 7},{-(i % 7)}" for s in "AB" for i in range(50)]
-    path.write_text("system,segment,human,ter\n" + "\n".join(rows) + "\n")
-    assert run(["data", "info", str(path), "--human", "human", "--json"]) == 0
-    captured = capsys.readouterr()
-    assert "is lower better? (--lower-is-better ter)" in json.loads(captured.out)["warnings"][0]
-    assert "warning: 'ter' goes against 'human' (r = -1.00" in captured.err
-    options = ["--human", "human", "--lower-is-better", "ter", "--json"]
-    assert run(["data", "info", str(path), *options]) == 0
-    assert json.loads(capsys.readouterr().out)["warnings"] == []
 
 
 @pytest.mark.parametrize(
@@ -245,15 +201,6 @@ def test_get_from_a_local_server(tmp_path, capsys):
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def test_module_and_version():
-    for arguments in (["-m", "steelyard", "--version"], ["-m", "steelyard", "data", "--help"]):
-        shown = subprocess.run(
-            [sys.executable, *arguments], capture_output=True, text=True, check=False
-        )
-        assert shown.returncode == 0
-        assert "steelyard" in shown.stdout
 
 
 def test_a_closed_pipe_is_no_traceback(scores):

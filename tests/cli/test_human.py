@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 from typing import Any
 
-import numpy as np
 import pytest
 
 from steelyard.cli.main import run
@@ -54,7 +52,7 @@ def test_the_demo_raters_that_should_be_caught_are(capsys, quick):
     assert {row["system"] for row in result["changes"]} == {s["system"] for s in result["systems"]}
 
 
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl", "parquet", "csv.gz"])
+@pytest.mark.parametrize("suffix", ["parquet", "csv.gz"])
 def test_out_is_what_meta_reads(tmp_path, capsys, quick, suffix):
     out = tmp_path / f"human.{suffix}"
     arguments = [RATINGS, "--protocol", "da", "--out", str(out), *quick]
@@ -88,30 +86,6 @@ def test_out_of_rankings_is_a_table_of_systems(tmp_path, capsys):
     options = ["--human", "bt", "--metrics", "chrF", "--level", "sys", "--by", "pa", "--json"]
     assert run(["meta", str(out), str(metric), *options]) == 0
     assert json.loads(capsys.readouterr().out)["results"][0]["value"] == 1.0
-
-
-@pytest.mark.thorough
-def test_out_with_other_suffixes(tmp_path, capsys, quick):
-    for suffix, word in (("md", "| rank |"), ("tex", "\\toprule"), ("html", "<table>")):
-        out = tmp_path / f"x.{suffix}"
-        assert run(["human", ERRORS, "--protocol", "mqm", "--out", str(out), *quick]) == 0
-        assert word in out.read_text()
-    out = tmp_path / "x.json"
-    assert run(["human", ERRORS, "--protocol", "mqm", "--out", str(out), *quick]) == 0
-    assert json.loads(out.read_text())["protocol"] == "mqm"
-    assert run(["human", ERRORS, "--protocol", "mqm", "--out", str(tmp_path / "x.doc")]) == 2
-    assert "can't write '.doc'" in capsys.readouterr().err
-
-
-def test_mqm_of_the_demo(capsys, quick):
-    result = json_of(capsys, ERRORS, "--protocol", "mqm", *quick)
-    profile = {row.pop("system"): row for row in result["profile"]}
-    for system in result["systems"]:
-        row = profile[system["system"]]
-        cost = sum(value for name, value in row.items() if name != "errors")
-        assert -cost == pytest.approx(system["score"])
-    capped = json_of(capsys, ERRORS, "--protocol", "mqm", "--cap", "5", *quick)
-    assert capped["systems"][-1]["score"] > result["systems"][-1]["score"]
 
 
 def test_own_weights(tmp_path, capsys, quick):
@@ -161,14 +135,6 @@ def test_darr_pairs_and_figure(tmp_path, capsys, quick):
     assert {row["outcome"] for row in rows} == {"left"}
 
 
-def test_text_output_is_complete_and_plain(capsys, quick):
-    assert run(["human", RATINGS, "--protocol", "da", "--details", *quick]) == 0
-    captured = capsys.readouterr()
-    for word in ("da_z ↑", "Raters", "verdict", "Krippendorff's alpha (interval)", "rule wmt"):
-        assert word in captured.out
-    assert captured.err.count("warning: ") == 2
-
-
 @pytest.mark.parametrize(("rule", "correction"), [("wmt", "holm"), ("none", "none")])
 def test_rules(capsys, quick, rule, correction):
     result = json_of(
@@ -180,14 +146,6 @@ def test_rules(capsys, quick, rule, correction):
     else:
         assert result["clusters"]["correction"] == correction
         assert result["systems"][0]["rank_from"] == 1
-
-
-def test_the_same_seed_gives_the_same_bytes(capsys):
-    outputs = []
-    for _ in range(2):
-        assert run(["human", RATINGS, "--protocol", "da", "--seed", "5", "--json"]) == 0
-        outputs.append(capsys.readouterr().out)
-    assert outputs[0] == outputs[1]
 
 
 def test_usage_errors(tmp_path, capsys):
@@ -212,17 +170,6 @@ def test_usage_errors(tmp_path, capsys):
 # The demo's raters
 
 
-def test_demo_scores_follow_what_was_simulated(capsys, quick):
-    es = embedded.demo_set()
-    truth = dict(zip(es.systems, es["mqm"].system_means(), strict=True))
-    for protocol, path in (("da", RATINGS), ("mqm", ERRORS)):
-        found = json_of(capsys, path, "--protocol", protocol, *quick)["systems"]
-        pairs = [(truth[s["system"]], s["score"]) for s in found]
-        r = np.corrcoef(np.array(pairs).T)[0, 1]
-        assert r > 0.7
-        assert not any(math.isnan(s["score"]) for s in found)
-
-
 def test_a_table_of_weights_need_not_say_what_no_error_costs(tmp_path, capsys):
     ratings, weights = tmp_path / "mqm.tsv", tmp_path / "weights.toml"
     ratings.write_text(
@@ -234,11 +181,3 @@ def test_a_table_of_weights_need_not_say_what_no_error_costs(tmp_path, capsys):
     assert run(command) == 0
     found = json.loads(capsys.readouterr().out)["systems"]
     assert {row["system"]: row["score"] for row in found} == {"A": 0, "B": -2, "C": 0}
-
-
-def test_deeply_nested_weights_are_one_line(tmp_path, capsys):
-    ratings, weights = tmp_path / "mqm.tsv", tmp_path / "weights.toml"
-    ratings.write_text("rater\tsystem\tseg_id\tcategory\tseverity\nr1\tA\t1\tstyle\tminor\n")
-    weights.write_text("x = " + "[" * 3000)
-    assert run(["human", str(ratings), "--protocol", "mqm", "--weights", str(weights)]) == 2
-    assert capsys.readouterr().err == f"error: {weights}: TOML nested too deeply\n"

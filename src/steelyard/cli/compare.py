@@ -195,7 +195,6 @@ def compare(
         output,
         words=result.words().sentences() if details else None,
         shown=tables if details else shown,
-        says_read=False if details else None,
         then=then(),
         more=None if repeats is None else {"repeats": plain(repeats)},
     )

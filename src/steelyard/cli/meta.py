@@ -163,7 +163,7 @@ def meta(
     shown = replace(shown, notes=tuple(map(spoken, shown.notes)))
     brief = not (request.details or output.json or str(output.out or "").endswith(".json"))
     emit(few_warnings(result) if brief else result, [table], write_figures(plots, draw, output),
-         shown=[shown], then=_next(asked, es), says_read=True if es is None else None)  # fmt: skip
+         shown=[shown], then=_next(asked, es), says_read=es is None)  # fmt: skip
 
 
 def _metrics_task(

@@ -45,7 +45,7 @@ def emit(  # noqa: PLR0913 - every option has a default
     draw: Callable[[], Any] | None = None,
     words: Sequence[str] | None = None,
     shown: Sequence[Table | str] | None = None,
-    says_read: bool | None = False,
+    says_read: bool = False,
     wrote: Sequence[Path | str] = (),
     then: str | None = None,
     table_file: str = "FILE.csv",

@@ -89,22 +89,19 @@ def need_inputs(inputs: tuple[str, ...]) -> None:
 
 
 class Known(_Choice):
-    """One of some names; ``also`` maps other names that people try to them, for the hint."""
+    """One of some names, or a word that is ``meant`` as one of them."""
 
     def __init__(
-        self,
-        choices: Sequence[str],
-        also: Mapping[str, str] | None = None,
-        meant: Callable[[Any], Any] = lambda value: value,
+        self, choices: Sequence[str], meant: Callable[[Any], Any] = lambda value: value
     ) -> None:
         super().__init__(list(choices))
-        self.also, self.meant = also or {}, meant
+        self.meant = meant
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Accept a name, or refuse it in one line with the nearest one."""
         value = self.meant(value)
         if isinstance(value, str) and value not in self.choices:
-            self.fail(f"no '{value}'; {hint(value, self.choices, self.also)}", param, ctx)
+            self.fail(f"no '{value}'; {hint(value, self.choices)}", param, ctx)
         return value
 
 

@@ -253,7 +253,7 @@ def gate(
         name: _judged(es, name, lead, suites, margin, (len(scores), n_parts))
         for name, (lead, suites) in leads.items()
     }
-    settings = {"score": ",".join(scores), "margin": margin, "unit": unit}
+    settings = {"score": ",".join(scores), "margin": margin, "unit": two.units.name}
     return Gate(
         baseline=first,
         candidate=second,
