@@ -336,37 +336,23 @@ class _Bar:
 
 @contextmanager
 def progress_of(
-    title: str, output: OutputOptions, *, in_bytes: bool = False, aloud: bool = True
+    title: str, output: OutputOptions, *, in_bytes: bool = False
 ) -> Iterator[Progress | None]:
-    """Yield a function to call with how much is done and how much there is, or None if quiet.
-
-    Where stderr is no terminal, a line says what is done; none unless ``aloud``.
-    """
-    terminal = sys.stderr.isatty()
-    if output.quiet or not (aloud or terminal):
+    """Yield a function to call with how much is done and how much there is; None off a terminal."""
+    if output.quiet or not sys.stderr.isatty():
         yield None
-    elif terminal:
-        bar = _Bar(title, in_bytes=in_bytes, colour=_screen(sys.stderr).colour)
-        try:
-            yield bar.update
-        finally:
-            bar.end()
-    else:
-        started: list[str] = []
-
-        def once(_done: float, total: float | None) -> None:
-            if not started:
-                size = f" ({total:,} bytes)" if total and in_bytes else ""
-                started.append(f"{title}{size} ...")
-                note(started[0], output)
-
-        yield once
+        return
+    bar = _Bar(title, in_bytes=in_bytes, colour=_screen(sys.stderr).colour)
+    try:
+        yield bar.update
+    finally:
+        bar.end()
 
 
 @contextmanager
 def shown_progress(title: str, output: OutputOptions) -> Iterator[None]:
-    """Show, on a terminal, how far the work inside has come."""
-    with progress_of(title, output, aloud=False) as progress, listening(progress):
+    """Show how far the work inside has come."""
+    with progress_of(title, output) as progress, listening(progress):
         yield
 
 
