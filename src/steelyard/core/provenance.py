@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +22,8 @@ _STATISTICS = {"method": "perm", "tests": "test", "test": "test", "alternative":
 
 def installed_version() -> str:
     """Return the version of Steelyard."""
-    from steelyard import __version__
-
-    return __version__
+    version: str = sys.modules["steelyard"].__version__  # an import would point up
+    return version
 
 
 @dataclass(frozen=True, slots=True)

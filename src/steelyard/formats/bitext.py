@@ -9,11 +9,11 @@ put into a copy that is otherwise the same. Inline tags become text: native code
 from __future__ import annotations
 
 import gzip
-import html
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any, NoReturn
 from xml.parsers import expat
@@ -345,10 +345,8 @@ def _read_xliff(path: Path, data: bytes) -> _Units:
 
     def noted(unit: _Unit, notes: Sequence[str]) -> bytes:
         tag, around = f"{unit.prefix}note", f"{unit.prefix}notes"
-        tags = [
-            f'<{tag} {unit.key}="steelyard">{html.escape(_printable(n), quote=False)}</{tag}>'
-            for n in notes
-        ]
+        safe = (escape(_printable(note), False) for note in notes)
+        tags = [f'<{tag} {unit.key}="steelyard">{text}</{tag}>' for text in safe]
         text = "".join(f"{unit.indent}{each}" for each in tags)
         if unit.opens:
             text = f"<{around}>{''.join(tags)}</{around}>{unit.indent}"

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -85,8 +86,6 @@ Kind = TypeVar("Kind", bound=Format)
 @cache
 def installed() -> tuple[Format, ...]:
     """Load the formats of other packages once; a package that is broken is left out."""
-    from importlib.metadata import entry_points  # no other start-up needs it
-
     formats = []
     for point in entry_points(group=GROUP):
         try:
