@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import cProfile
 import importlib
 import json
-import pstats
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
@@ -106,18 +103,6 @@ def test_a_check_that_fails_is_an_error(load):
         row.measure(bad, rounds=1)
 
 
-def test_time_of_others_counts_for_those_of_ours_that_called_them(load):
-    from steelyard.core.table import dumps
-
-    dominant = load("harness.dominant")
-    profile = cProfile.Profile()
-    profile.runcall(dumps, {"x": list(range(20_000))})
-    shares = dominant.folded(pstats.Stats(profile))
-    assert "core/table.dumps" in shares
-    assert not any(name.startswith("json") for name in shares)  # of the library
-    assert dominant.dominant(pstats.Stats(profile)).startswith("core/table.")
-
-
 ROW = {"key": "a", "work": "a | b", "peer": "p", "target": ">= 2x", "peer_amount": 4.0,
        "extrapolated": 10, "ours": 0.5, "unit": "s", "megabytes": None, "ratio": 8.0,
        "reached": True, "remark": "right", "dominant": "x.y 50 %"}  # fmt: skip
@@ -152,16 +137,6 @@ def test_against_another_revision(load, tmp_path, monkeypatch, capsys):
     assert len(left.stdout.splitlines()) == 1
     with pytest.raises(SystemExit, match="error: git worktree"):
         bench.main(["--only", "load-csv", "--against", "no-such-revision"])
-
-
-def test_the_reference_against_all_signs(load):
-    slow_p = load("exactness").slow_p
-    rng = np.random.default_rng(0)
-    signs = 2 * ((np.arange(2**12)[:, None] >> np.arange(12)) & 1) - 1
-    for gap in (rng.integers(-9, 10, 12) / 10, rng.integers(-3, 4, 12).astype(float)):
-        null, t = signs @ np.rint(gap * 10), np.rint(gap * 10).sum()
-        truth = np.mean(null > t) + np.mean(null == t) / 2
-        assert slow_p(gap) == pytest.approx(truth, abs=1e-12)
 
 
 STANDIN = """

@@ -52,15 +52,6 @@ def test_info_of_raw_judgements(shared, capsys, name, expected):
     assert all("columns not used: " in said for said in result["warnings"])
 
 
-def test_what_judgements_do_not_hold_is_named(tmp_path, capsys):
-    battles, ratings = tmp_path / "battles.csv", tmp_path / "ratings.csv"
-    battles.write_text("left,right,outcome,judge,category,lp\nA,B,left,j,math,en-de\n")
-    ratings.write_text("rater,system,segment,raw,lp,output,doc\nr,A,1,50,en-de,x,d\n")
-    for path, lost in ((battles, "judge, category, lp"), (ratings, "lp, output")):
-        assert run(["data", "convert", str(path), str(tmp_path / f"new-{path.name}")]) == 0
-        assert f"warning: {path}: columns not used: {lost}\n" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "md", "tex", "html"])
 def test_out_by_suffix(scores, tmp_path, capsys, suffix):
     target = tmp_path / f"out.{suffix}"
@@ -212,18 +203,3 @@ def test_a_closed_pipe_is_no_traceback(scores):
     finally:
         os.close(writer)
     assert (shown.returncode, shown.stderr) == (1, b"")
-
-
-def test_names_do_not_steer_the_terminal(tmp_path, capsys):
-    path = tmp_path / "scores.csv"
-    name, domain = "\x1b]0;title\x07A", "\x9b31md\u202e"
-    path.write_text(
-        f"system,segment,domain,m\n{name},1,{domain},1\nB\0,1,{domain},2\n", encoding="utf-8"
-    )
-    for more in ([], ["--json"]):
-        assert run(["data", "info", str(path), *more]) == 0
-        shown, said = capsys.readouterr()
-        assert "title" in shown
-        assert not set(shown + said) & set("\x1b\x07\x9b\u202e\0")
-        if more:
-            assert json.loads(shown)["domains"] == {domain: 1}

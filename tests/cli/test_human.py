@@ -73,32 +73,6 @@ def test_out_is_what_meta_reads(tmp_path, capsys, quick, suffix):
     assert dict(zip(systems, means, strict=True)) == pytest.approx(scores, abs=1e-12)
 
 
-def test_out_of_rankings_is_a_table_of_systems(tmp_path, capsys):
-    rankings, metric, out = (tmp_path / name for name in ("r.csv", "m.csv", "s.csv"))
-    rankings.write_text(
-        "segmentId,judgeId,system1Id,system2Id,system3Id,system1rank,system2rank,system3rank\n"
-        "1,j,A,B,C,1,2,3\n2,j,A,B,C,2,1,3\n3,j,A,B,C,1,3,2\n4,j,A,B,C,1,2,3\n"
-    )
-    metric.write_text("system,chrF\nA,3\nB,2\nC,1\n")
-    arguments = [str(rankings), "--protocol", "rr", "--bootstrap", "20"]
-    assert run(["human", *arguments, "--out", str(out)]) == 0
-    capsys.readouterr()
-    options = ["--human", "bt", "--metrics", "chrF", "--level", "sys", "--by", "pa", "--json"]
-    assert run(["meta", str(out), str(metric), *options]) == 0
-    assert json.loads(capsys.readouterr().out)["results"][0]["value"] == 1.0
-
-
-def test_own_weights(tmp_path, capsys, quick):
-    table = tmp_path / "w.toml"
-    table.write_text("[severity]\nmajor = 1\nminor = 1\n")
-    arguments = [ERRORS, "--protocol", "mqm", *quick]
-    flat = json_of(capsys, *arguments, "--weights", str(table))
-    for row in flat["profile"]:
-        assert row["errors"] == pytest.approx(-next(
-            s["score"] for s in flat["systems"] if s["system"] == row["system"]))  # fmt: skip
-    assert flat["weights"]["weights"] == "w.toml"
-
-
 @pytest.mark.parametrize(("path", "protocol", "why"), [
     (RATINGS, "da", "scores of raters"), (ERRORS, "mqm", "marked errors"),
 ])  # fmt: skip
@@ -109,18 +83,6 @@ def test_without_a_protocol_the_ratings_tell_it(capsys, quick, path, protocol, w
     assert told["warnings"].pop(0) == said
     given = json_of(capsys, path, "--protocol", protocol, *quick)
     assert told == given
-
-
-@pytest.mark.parametrize(("rows", "protocol"), [
-    ("segmentId,judgeId,system1Id,system1rank,system2Id,system2rank\n1,a,A,1,B,2\n", "rr"),
-    ("better,worse,segment\nA,B,1\nB,A,2\nA,B,3\n", "darr"),
-    ("rater,system,segment,errors,value\na,A,1,[],90\na,B,1,[],80\na,A,2,[],70\n", "esa"),
-])  # fmt: skip
-def test_rankings_pairs_and_spans_tell_their_protocol(tmp_path, capsys, rows, protocol):
-    path = tmp_path / "judged.csv"
-    path.write_text(rows)
-    run(["human", str(path)])
-    assert f"warning: read as protocol {protocol} (" in capsys.readouterr().err
 
 
 def test_darr_pairs_and_figure(tmp_path, capsys, quick):

@@ -161,19 +161,6 @@ def test_options_of_metrics_and_languages(folder, capsys):
     assert "tok:zh" in found["signatures"]["bleu"]
 
 
-def test_empty_and_missing_outputs_are_said(folder, capsys):
-    text = (folder / "texts.jsonl").read_text(encoding="utf-8")
-    rows = [json.loads(line) for line in text.splitlines()]
-    rows[0]["out"]["poor"] = ""
-    del rows[1]["out"]["poor"]
-    (folder / "texts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = result(capsys, "score", "texts.jsonl", "--refs", "refA", "--metrics", "chrf")
-    assert found["warnings"] == [
-        "'poor' has 1 empty output",
-        "'poor' lacks 1 output, which is not scored",
-    ]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

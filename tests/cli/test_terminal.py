@@ -202,25 +202,6 @@ def test_headings_and_what_is_stressed_have_colours(name, places, on_terminal):
     assert "\x1b[1m" in seen
 
 
-@pytest.mark.parametrize("name", ["compare-odd", "compare-battles"])
-def test_long_names_are_broken_and_whole(name, places, on_terminal):
-    _, seen = on_terminal(80, filled(name, places))
-    lines = STYLE.sub("", seen).split("\n")
-    first_column = "".join(line.split("  ")[0] for line in lines)
-    for system in ODD[:5]:
-        assert system in first_column
-    assert "evil\\x1b[31mred" in seen
-
-
-def test_columns_that_have_no_room_are_named(on_terminal):
-    _, seen = on_terminal(80, [*COMMANDS["compare"], "--details"])
-    plain = " ".join(STYLE.sub("", seen).split())
-    assert "Not shown: " in plain
-    assert "(--out FILE.csv or a wider window has all columns)" in plain
-    _, wide = on_terminal(250, COMMANDS["compare"])
-    assert "Not shown" not in wide
-
-
 def test_no_colours_where_they_are_not_wanted(on_terminal, monkeypatch, capsys):
     command = ["data", "info", DEMO["ratings"]]
     assert "\x1b" in on_terminal(80, command)[1]
@@ -232,15 +213,6 @@ def test_no_colours_where_they_are_not_wanted(on_terminal, monkeypatch, capsys):
         changed.setenv("FORCE_COLOR", "1")
         assert run(command) == 0
         assert "\x1b[36m" in capsys.readouterr().out
-
-
-def test_errors_fit_too(on_terminal, capsys):
-    command = ["compare", DEMO["scores"], "--score", "learned-refB"]
-    code, seen = on_terminal(60, command)
-    assert code == 2
-    assert max(map(text_width, STYLE.sub("", seen).split("\n"))) <= 60
-    assert run(command) == 2
-    assert capsys.readouterr().err.count("\n") == 1
 
 
 HEADS = {

@@ -253,17 +253,3 @@ def test_dumps_turns_numpy_and_nan_into_plain_json():
 
     value = {"a": np.array([1.0, np.nan]), "b": np.float64(2), "c": (np.int32(1), {"d": np.inf})}
     assert json.loads(dumps(value)) == {"a": [1, None], "b": 2, "c": [1, {"d": None}]}
-
-
-@pytest.mark.parametrize(
-    ("cell", "digits", "shown"),
-    [
-        (-0.0025, 2, "0.00"),
-        (-0.0, None, "0.0"),
-        (-0.0, 1, "0.0"),
-        (-0.005001, 2, "-0.01"),
-        (-math.inf, 2, "-inf"),
-    ],
-)
-def test_zero_has_no_sign(cell, digits, shown):
-    assert Table("", (Column("x", digits=digits),), ((cell,),)).shown() == [[shown]]

@@ -75,17 +75,6 @@ def test_the_shipped_system_scores_are_those_of_the_fixed_seed(demo):
     np.testing.assert_allclose(values, demo.system_scores["overlap-refA"], rtol=0, atol=1e-3)
 
 
-def test_writing_twice_gives_the_same_bytes(tmp_path, capsys):
-    first, second = tmp_path / "a", tmp_path / "b"
-    first.mkdir()
-    second.mkdir()
-    simulator.write(first)
-    assert simulator.main([str(second)]) == 0
-    for name in (simulator.SCORES_FILE, simulator.SYSTEM_SCORES_FILE):
-        assert (first / name).read_bytes() == (second / name).read_bytes()
-    assert "learned-refA" in capsys.readouterr().out
-
-
 # The layout
 
 
@@ -204,23 +193,6 @@ def test_systems_behave_as_described():
     assert kinds["fluent"] == {"changed", "added"}
     assert kinds["hasty"] == {"lost", "changed", "copied", "added"}
     assert kinds["copycat"] == {"copied"}
-
-
-def test_the_readme_lists_the_same_mistakes():
-    text = (FOLDER / "entities.README.md").read_text(encoding="utf-8")
-
-    def cell(value: str) -> str:
-        return f" `{value}` ".replace("\u00a0", " ") if value else "  "
-
-    expected = [
-        f"| {line['seg']} | {system} | {kind} |" + "|".join(map(cell, forms)) + "|"
-        for line in sentences()
-        for system, mistakes in line["mistakes"].items()
-        for kind, *forms in mistakes
-    ]
-    table = [row for row in text.splitlines() if row.startswith("| ") and "-en." in row]
-    table += [row for row in text.splitlines() if row.startswith("| en-de.")]
-    assert table == expected
 
 
 def test_the_shipped_verdicts_are_those_of_the_fixed_seed(demo):

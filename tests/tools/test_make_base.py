@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from make_base.choice import Candidate, is_taken
-from make_base.cities import labels, names
 from make_base.demonyms import WrittenDemonyms
 from make_base.names import Row, choose, read
 from make_base.tables import table
@@ -78,14 +77,6 @@ def test_entities_that_two_languages_name():
     assert list(found) == ["wd:Q1", "wd:Q3"]
 
 
-def test_names_that_many_have_name_nobody():
-    same = [("en", "John Smith", 5), ("ru", "Джон Смит", 5)]
-    known_one = [("en", "John Smith", 22), ("ru", "Джон Смит", 22)]
-    three = {f"Q{i}": ("person", *same) for i in range(3)}
-    assert chosen(**three) == {}
-    assert list(chosen(**three, Q9=("person", *known_one))) == ["wd:Q9"]
-
-
 def test_the_label_is_the_usual_name():
     given = [("en", "Angela Dorothea Merkel", 21), ("en", "Angela Merkel", 21),
              ("en", "Angela Kasner", 21), ("fr", "Angela Merkel", 21), ("mul", "Angela Merkel", 21),
@@ -111,23 +102,6 @@ def test_share_alike_rows_are_never_read(tmp_path: Path):
 
 
 # -- places
-
-
-def test_alternate_names_of_cities():
-    topeka = {
-        "geonameid": 1,
-        "name": "Topeka",
-        "population": 125_000,
-        "alternatenames": ["Google", "Topyka", "TOP", "topeka", "Топика", "Venice"],
-    }
-    venice = {"geonameid": 2, "name": "Venice", "population": 51_000, "alternatenames": []}
-    stated = {1: [("de", "Topeka"), ("ja", "トピカ")]}
-    owners = labels([topeka, venice], stated)
-    found = names(topeka, stated, owners)
-    assert {(n.lang, n.text) for n in found} == {
-        ("mul", "Topeka"), ("mul", "Topyka"), ("mul", "Топика"), ("de", "Topeka"), ("ja", "トピカ"),
-    }  # fmt: skip
-    assert all(bool(n.flags & Flag.LABEL) == (n.lang != "mul" or n.text == "Topeka") for n in found)
 
 
 # -- demonyms
