@@ -103,11 +103,6 @@ def test_a_check_that_fails_is_an_error(load):
         row.measure(bad, rounds=1)
 
 
-ROW = {"key": "a", "work": "a | b", "peer": "p", "target": ">= 2x", "peer_amount": 4.0,
-       "extrapolated": 10, "ours": 0.5, "unit": "s", "megabytes": None, "ratio": 8.0,
-       "reached": True, "remark": "right", "dominant": "x.y 50 %"}  # fmt: skip
-
-
 @pytest.mark.thorough
 def test_a_run_writes_both_files(load, tmp_path, capsys):
     bench = load("bench")
@@ -137,16 +132,3 @@ def test_against_another_revision(load, tmp_path, monkeypatch, capsys):
     assert len(left.stdout.splitlines()) == 1
     with pytest.raises(SystemExit, match="error: git worktree"):
         bench.main(["--only", "load-csv", "--against", "no-such-revision"])
-
-
-STANDIN = """
-class Correlation:
-    def __init__(self, num_sys, gold_scores, metric_scores):
-        assert len(gold_scores) == len(metric_scores)
-    def KendallVariants(self, average_by, variant): ...
-class PermutationSigDiffParams:
-    def __init__(self, block_size): ...
-def PairwiseConfidenceError(gold, metric, num_sys): ...
-def PermutationSigDiff(corr1, corr2, corr_fcn, average_by, k, params): ...
-def KendallWithTiesOpt(gold, metric, variant, num_sys, average_by, sample_rate): ...
-"""

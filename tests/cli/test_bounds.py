@@ -34,8 +34,6 @@ GOOD = {
     "study disagreement": ["scores.csv"],
 }
 NUMBER = (click.types.FloatParamType, click.types.IntParamType)
-#: Options that take a number but are not read by a type of numbers.
-OTHERS = {"--unit": ("meta",), "--epsilon": ("meta",)}
 
 
 def _commands(group: click.Group, before: str = ""):

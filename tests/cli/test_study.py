@@ -74,13 +74,6 @@ def test_bad_usage_is_one_line(capsys, arguments, message):
     assert err.splitlines()[-1].startswith("error: ")
 
 
-META = {
-    "systems": (["--sizes", "4,8", "--trials", "20"], "Values of metrics when systems"),
-    "segments": (["--sizes", "50,200", "--draws", "20"], "Values: mean of the samples"),
-    "distinct": (["--resamples", "50"], "Distinct values and significant differences"),
-}
-
-
 def test_nothing_is_written_if_it_fails(capsys, tmp_path):
     path = tmp_path / "x.csv"
     code, _, _ = output(capsys, "study", "disagreement", SCORES, "--by", "mean", "--out", str(path))

@@ -350,8 +350,6 @@ CASES = [
                        "patience": "at least 0"}),
 ]  # fmt: skip
 
-MATRIX = np.random.default_rng(1).normal(size=(3, 12))
-
 
 def _bad_values(kind: str) -> tuple[Any, ...]:
     values = BAD[kind.removesuffix("?")]

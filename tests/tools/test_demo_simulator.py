@@ -37,10 +37,6 @@ def sentences() -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def judged(scores: np.ndarray) -> np.ndarray:
-    return scores[:, ~np.isnan(scores).any(axis=0)]
-
-
 def paired_z(scores: np.ndarray, first: int, second: int) -> float:
     """How many standard errors the first system is ahead of the second."""
     differences = scores[first] - scores[second]
