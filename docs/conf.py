@@ -1,6 +1,8 @@
 """Settings of the documentation: run ``make docs`` in the folder above."""
 
 import re
+import sys
+from pathlib import Path
 from typing import Any
 
 import steelyard
@@ -16,6 +18,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "numpydoc",
+    "sphinx_copybutton",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
@@ -23,6 +26,9 @@ templates_path = ["_templates"]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
+
+copybutton_prompt_text = r"\$ |>>> |\.\.\. |> "
+copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
 autodoc_member_order = "bysource"
@@ -80,6 +86,10 @@ def public_name(app: Any, env: Any, node: Any, contnode: Any) -> Any:
 
 
 def setup(app: Any) -> None:
+    sys.path.insert(0, str(Path(__file__).parent))
+    import reference
+
+    reference.write()
     app.connect("autodoc-process-signature", readable_signature)
     app.connect("autodoc-skip-member", without_field_aliases)
     app.connect("missing-reference", public_name)

@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,37 +30,42 @@ _END = "@@end@@"
 
 def pages() -> list[Path]:
     """List the pages that are written by hand."""
-    made = {DOCS / "_build", DOCS / "api"}
+    made = {DOCS / "_build", DOCS / "api", DOCS / "reference"}
     return sorted(p for p in DOCS.rglob("*.md") if not made & set(p.parents))
 
 
 class Shell:
-    """A shell that runs one command after the other in a folder."""
+    """A shell on a terminal of 80 columns that runs one command after the other in a folder."""
 
     def __init__(self, folder: str) -> None:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8"}
+        environment = {**os.environ, "PATH": path, "LC_ALL": "C.UTF-8", "TERM": "dumb"}
         environment["XDG_CACHE_HOME"] = str(Path(folder) / ".cache")
         environment.pop("COLUMNS", None)
+        master, terminal = os.openpty()
+        attributes = termios.tcgetattr(terminal)
+        attributes[1] &= ~termios.OPOST  # lines end as they are written
+        termios.tcsetattr(terminal, termios.TCSANOW, attributes)
+        termios.tcsetwinsize(terminal, (200, 80))
         self.process = subprocess.Popen(
             ["bash"],
             stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
+            stdout=terminal,
+            stderr=terminal,
             cwd=folder,
             env=environment,
         )
+        os.close(terminal)
+        self.output = os.fdopen(master, encoding="utf-8")
 
     def run(self, command: str) -> str:
         """Run a command; give what it prints, on either stream."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.process.stdin.write(f"{command}\n__code=$?; echo; echo {_END}; (exit $__code)\n")
+        text = f"{command}\n__code=$?; echo; echo {_END}; (exit $__code)\n"
+        self.process.stdin.write(text.encode())
         self.process.stdin.flush()
         lines = []
-        for line in self.process.stdout:
+        for line in self.output:
             if line.rstrip("\n") == _END:
                 break
             lines.append(line)
@@ -68,6 +74,7 @@ class Shell:
     def close(self) -> None:
         """End the shell."""
         self.process.communicate()
+        self.output.close()
 
 
 @dataclass

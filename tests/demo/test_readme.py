@@ -32,7 +32,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def test_the_readme_starts_with_the_files():
-    assert len(SHOWN) > 10
+    assert len(SHOWN) > 5
     words = shlex.split(commands()[0], comments=True)
     assert words[:3] == ["steelyard", "demo", "--files"]
     assert f"$ cd {words[3]}\n" in README

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import re
-from pathlib import Path
-
 import pytest
 
-from steelyard.cli.main import run
 from steelyard.formats import columns
 from steelyard.formats.format import FileFormat, ForeignTable, Format, TableFormat
 from steelyard.formats.registry import FORMATS
@@ -37,22 +32,3 @@ def test_marks_are_roles(form: TableFormat) -> None:
     known = {*columns._ROLES, "places", "texts", "nested"}
     words = {word.removeprefix("-") for mark in form.marks for word in mark.split()}
     assert {word for word in words if not word.startswith(".")} <= known
-
-
-def test_the_documentation_lists_every_format(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["data", "formats", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)["formats"]
-    expected = {
-        (
-            one["format"],
-            one["recognised_by"],
-            ", ".join(one["commands"]) or "--",
-            one["to"] or ("yes" if one["writes"] else "no"),
-        )
-        for one in listed
-    }
-    page = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \[(.+?)\]\(.+?\) \| (.+) \| (.+) \| (.+) \|$", page, re.MULTILINE)
-    found = [tuple(cell.replace("\\|", "|") for cell in row) for row in rows]
-    assert set(found) == expected
-    assert len(found) == len(FORMATS)
