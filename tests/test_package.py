@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -25,14 +24,12 @@ def test_it_is_cited_by_its_version_and_its_four_papers():
 
 def test_the_metric_that_the_documentation_shows_is_found_by_its_entry_point(tmp_path):
     page = (ROOT / "docs/questions/score.md").read_text(encoding="utf-8")
-    blocks = re.findall(r":caption: shout/(\S+)\n(.*?)```", page, re.DOTALL)
-    shown = {Path(name).suffix: text for name, text in blocks}
-    points = shown[".toml"].partition("[project.entry-points.")[2].replace('"', "")
+    shown = page.partition(":caption: shout.py\n")[2].partition("```")[0]
     about = tmp_path / "site/shout-1.0.dist-info"
     about.mkdir(parents=True)
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: shout\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text(f"[{points}")
-    (tmp_path / "site/shout.py").write_text(shown[".py"])
+    (about / "entry_points.txt").write_text("[steelyard.metrics]\nshout = shout:Shout\n")
+    (tmp_path / "site/shout.py").write_text(shown)
     for name, text in (("a.en", "Yes!\nNo!!\n"), ("b.en", "Yes.\nNo.\n"), ("ref.en", "Ja\nNein\n")):
         (tmp_path / name).write_text(text)
     paths = os.pathsep.join([str(tmp_path / "site"), str(ROOT / "src")])
