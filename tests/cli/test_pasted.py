@@ -17,7 +17,7 @@ from pathlib import Path
 
 import click
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 import steelyard
 from steelyard.cli.group import Question

@@ -351,14 +351,14 @@ class Result(Record):
         """Return the few sentences that answer the question."""
         return self.words().brief()
 
-    def signed(self, pieces: Sequence[Table | str]) -> list[Table | str]:
+    def signed(self, pieces: Sequence[Any]) -> list[Any]:
         """Put the statistics signature below the first table."""
         provenance: Provenance | None = getattr(self, "provenance", None)
         signature = None if provenance is None else provenance.signature()
-        first = next((k for k, piece in enumerate(pieces) if isinstance(piece, Table)), None)
         signed = list(pieces)
+        first = next((k for k, piece in enumerate(signed) if isinstance(piece, Table)), None)
         if signature is not None and first is not None:
-            table: Any = signed[first]
+            table = signed[first]
             signed[first] = replace(table, notes=(*table.notes, signature))
         return signed
 
