@@ -53,6 +53,7 @@ def test_without_clusters_there_are_none():
         result.rank_table()
 
 
+@pytest.mark.thorough
 def test_metrics_against_clusters_of_wmt13(shared, tmp_path, capsys):
     """Pearson against clusters and fuzzy ranks of a ranking, by the command and by hand."""
     ranks, metrics = tmp_path / "ranks.csv", tmp_path / "metrics.csv"

@@ -63,6 +63,7 @@ def test_few_systems_have_none() -> None:
     assert "gap" not in found.table(details=True).to_columns()
 
 
+@pytest.mark.thorough
 def test_documents_as_units_widen_the_noise_not_the_means() -> None:
     es = sy.demo_set()
     one, other = (

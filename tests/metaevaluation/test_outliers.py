@@ -16,7 +16,7 @@ from steelyard.data.segments import Segments
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.benchmark.tasks import Benchmark, Inputs, SetSpec, Task
 from steelyard.metaevaluation.run import meta_evaluate
-from steelyard.report.summary import methods, summarise
+from steelyard.report.methods import methods, summarise
 from steelyard.stats.metametrics.registry import METAMETRICS
 
 NAN = float("nan")

@@ -88,7 +88,7 @@ def test_matchings_against_all_of_them(seed, measure):
     assert float(f_scores(np.array(counts_of(measure, gold, pred)))[2]) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("average", ["micro", "macro"])
+@pytest.mark.parametrize("average", ["micro", pytest.param("macro", marks=pytest.mark.thorough)])
 def test_every_published_row(shared, average):
     folder = shared / "wmt23-spans"
     with (folder / "en-de.expected.csv").open() as stream:

@@ -27,7 +27,8 @@ from steelyard.formats.files import kept
 from steelyard.formats.format import TableFormat
 from steelyard.formats.judged import errors as errorlists
 from steelyard.formats.judged import ratings as directassessment
-from steelyard.formats.load import check_columns, selection
+from steelyard.formats.load import check_columns
+from steelyard.formats.options import selection
 from steelyard.formats.rawtable import RawTable
 from steelyard.formats.reading import Read, Reading, ask_for_raters, read_all
 from steelyard.human.options import (

@@ -19,7 +19,7 @@ from steelyard.data.evalset import EvalSet, ScoreTable
 from steelyard.data.segments import Segments
 from steelyard.data.units import UnitEffect, Units, many, units_of
 from steelyard.formats.judged.marked import SEVERE, Marked, Output
-from steelyard.formats.judged.metricstask import CLEAN, SCORES
+from steelyard.formats.judged.wmt26 import CLEAN, SCORES
 from steelyard.formats.load import Source
 from steelyard.formats.options import LoadOptions
 from steelyard.metaevaluation.options import MetaOptions, SpanOptions

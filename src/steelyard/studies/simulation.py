@@ -120,7 +120,7 @@ def _rated(name: str, scores: Floats, orders: int, rng: np.random.Generator) -> 
     in_a_row = np.concatenate(scores, axis=1)
     order = sequences(segments, sets * orders, rng)
     order += np.repeat(np.arange(sets) * segments, orders)[:, None]
-    rated = scores_in_orders(RATINGS[name](RankOptions()).rules, in_a_row, order, rng)
+    rated = scores_in_orders(RATINGS[name](RankOptions()), in_a_row, order, rng)
     return np.asarray(rated.scores.reshape(sets, orders, n).mean(axis=1))
 
 
