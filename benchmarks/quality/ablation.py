@@ -75,6 +75,7 @@ FAMILIES: Mapping[str, tuple[tuple[Any, str, Any], ...]] = {
     "inflected phrases": ((linker, "phrases", lambda *_: []),),
     "small places": ((detection, "_is_small_place", _false),),
     "parts of names": ((detection, "_is_part", _false),),
+    "Chinese names with dots": ((detection, "_in_chinese_name", _false),),
     "given names": ((lexicon.Lexicon, "_is_given", _false),),
     "names that are words": ((lexicon.Lexicon, "_unsure", _false),),
     "spellings of labels": ((lexicon.Lexicon, "_resembles", lambda *_: True),),
