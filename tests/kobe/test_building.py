@@ -62,6 +62,7 @@ folders = count()
 
 @given(ROWS)
 @settings(max_examples=60)
+@pytest.mark.thorough
 def test_a_base_holds_what_dictionaries_would(tmp_path_factory, rows):
     records = [(e(f"x:{n}", prior), [Name(*name) for name in names]) for n, prior, names in rows]
     names: dict[tuple[str, str], set[str]] = defaultdict(set)

@@ -134,7 +134,6 @@ class EntityNames:
         self._cache: dict[Id, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 
     def _look_up(self, entity: Id) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the names of an entity, labels first, and the labels alone."""
         if entity not in self._cache:
             every = [] if self.kb is None else self.kb.names(entity, (self.lang, UNSTATED))
             unstated = [n for n in every if n.lang == UNSTATED and self.can_spell(n.text)]
