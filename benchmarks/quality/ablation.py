@@ -86,6 +86,7 @@ FAMILIES: Mapping[str, tuple[tuple[Any, str, Any], ...]] = {
     "replaced parts of names": ((names, "_replaced", _false),),
     "new names in the output": ((explaining._Segment, "_strangers", lambda *_: []),),
     "same name in the output": ((explaining, "_nearly_same", _false),),
+    "surnames, names of currencies": ((explaining, "_last_words", _nothing),),
     "derived words": ((explaining, "_find_derived", _none),),
     "digits in words": ((explaining, "_find_digits", _none),),
     "doubtful replaced": ((explaining, "_sole_replacements", lambda *_: {}),),
