@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.provenance import InputFile
-from steelyard.data.judgements import BattleLog, Floats, encode
+from steelyard.data.judgements import BattleLog, Codes, Floats, encode
 from steelyard.formats import columns as roles
 from steelyard.formats import duck, files, parquet, registry, tables
 from steelyard.formats.cells import label
@@ -285,7 +285,8 @@ def _of_codes(
     if len(chosen) < kinds.n_rows:
         cells = {name: values[row >= 0] for name, values in cells.items()}
         row = row[row >= 0]
-    unit_names, unit = None, None
+    unit_names: tuple[str, ...] | None = None
+    unit: Codes | None = None
     if units is not None:
         used, code = cells["unit"], np.zeros(units.n_rows, dtype=np.int32)
         rows = np.flatnonzero(np.bincount(used, minlength=units.n_rows)).tolist()
