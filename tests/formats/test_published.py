@@ -101,15 +101,6 @@ def test_the_key_to_raters_tells_who_is_who() -> None:
     assert made.ratings["ESA"].renamed_raters(key).identical(es.ratings["ESA"])
 
 
-def test_more_than_nine_raters_keep_their_order() -> None:
-    names = [f"{n:02d}" for n in range(12)]
-    one = Ratings.from_labels(["A"] * 12, ["1"] * 12, names, np.arange(12.0))
-    made, key = anonymous(one)
-    assert isinstance(made, Ratings)
-    assert made.raters[:3] == ("rater1", "rater10", "rater11")
-    assert made.renamed_raters(key).identical(one)
-
-
 def test_rankings_are_made_anonymous_and_battles_have_no_raters(refusal: Refusal) -> None:
     code = np.zeros(1, dtype=np.int32)
     rank = np.array([[1.0, 2.0]])

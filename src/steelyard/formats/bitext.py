@@ -13,10 +13,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from steelyard.core.errors import InputError, UsageError
 from steelyard.core.text import listed, plural
@@ -367,10 +367,8 @@ def _xliff_place(
     indent = "" if match is None else match[0]
 
     def written(notes: Sequence[str]) -> bytes:
-        tags = [
-            f'<{prefix}note {key}="steelyard">{escape(_printable(note))}</{prefix}note>'
-            for note in notes
-        ]
+        safe = (escape(_printable(note), quote=False) for note in notes)
+        tags = [f'<{prefix}note {key}="steelyard">{text}</{prefix}note>' for text in safe]
         text = "".join(f"{indent}{tag}" for tag in tags)
         if opens:
             text = f"<{prefix}notes>{''.join(tags)}</{prefix}notes>{indent}"
@@ -571,7 +569,7 @@ def is_banned(status: str) -> bool:
 def read_glossary(
     path: str | Path, src_lang: str | None = None, tgt_lang: str | None = None
 ) -> list[GlossaryTerm]:
-    r"""Read a glossary: CSV, TSV or TBX.
+    """Read a glossary: CSV, TSV or TBX.
 
     Parameters
     ----------
@@ -582,14 +580,6 @@ def read_glossary(
         ``segment``.
     src_lang, tgt_lang
         The languages wanted of a glossary that has several; by default its first two.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "terms.csv"
-    >>> _ = path.write_text("source,target,forbidden\ntrain,Zug,Eisenbahn\n")
-    >>> [(term.target, term.forbidden) for term in read_glossary(path)]
-    [('Zug', False), ('Eisenbahn', True)]
     """
     path = Path(path)
     view = FileView(path)
@@ -652,10 +642,7 @@ def _language_of(header: str) -> str | None:
 
 
 def tbx_entries(path: Path, data: bytes) -> list[tuple[str, list[tuple[str, str, bool]]]]:
-    """Read TBX in versions 2 (``termEntry``, ``langSet``) and 3 (``conceptEntry``, ``langSec``).
-
-    Each entry has its id, or none, and its terms: language, text and whether it is forbidden.
-    """
+    """Read the entries of TBX 2 and 3: id, and terms (language, text, whether it is forbidden)."""
     entries = []
     for entry in _parsed(data, path).inside("termEntry", "conceptEntry"):
         sections = entry.inside("langSet", "langSec")

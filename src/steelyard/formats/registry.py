@@ -26,7 +26,6 @@ from steelyard.formats import (
     metricscores,
     plaintext,
     scoretables,
-    submission,
     tables,
 )
 from steelyard.formats import columns as roles
@@ -34,7 +33,6 @@ from steelyard.formats.folders import mtme, native
 from steelyard.formats.format import (
     FileFormat,
     Foreign,
-    ForeignFormat,
     Format,
     MarkedFormat,
 )
@@ -71,7 +69,6 @@ FORMATS: tuple[Format, ...] = (
     scoretables.WIDE,
     scoretables.SYSTEM_TABLE,
     scoretables.TEXT,
-    submission.FORMAT,
 )
 
 _DEPTH = 5  # folders in folders that are looked into
@@ -140,10 +137,8 @@ def foreign(view: FileView) -> Foreign | None:
     return next((form for form in _of_type(Foreign) if _is_of(view, form)), None)
 
 
-def _is_of(view: FileView, form: Foreign) -> bool:
-    if isinstance(form, ForeignFormat):
-        return form.sees(view)
-    return isinstance(form, MarkedFormat) and form.marked_by({f".{name}" for name in view.names})
+def _is_of(view: FileView, form: Format) -> bool:
+    return isinstance(form, (FileFormat, MarkedFormat)) and form.sees(view)
 
 
 # What nobody knows.

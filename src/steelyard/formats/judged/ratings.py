@@ -240,8 +240,8 @@ FORMAT = TableFormat(
     example_name="ratings.csv",
     marks=(
         "rater rating segment system -errors -category",
-        "scores system segments",
-        "scores index",
+        ".scores system .segments",
+        ".scores .index",
     ),
     prepare=prepare,
     read=read,
