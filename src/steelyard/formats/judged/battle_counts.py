@@ -264,8 +264,8 @@ def _of_codes(
         for row in range(kinds.n_rows)
         if all(label(kinds.columns[name][row]) == value for name, value in columns.where)
     ]
-    sides = (None, None) if names.outcome is None else (names.left, names.right)
-    plain = LogColumns(*sides, names.outcome, words=columns.words, swapped=columns.swapped)
+    left, right = (None, None) if names.outcome is None else (names.left, names.right)
+    plain = LogColumns(left, right, names.outcome, words=columns.words, swapped=columns.swapped)
     read = battles.read(kinds.take(chosen).without([name for name, _ in columns.where]), plain)
     duels = Battles(read.left, read.right, read.outcome, len(read.systems), read.weight)
     timed = in_order and names.time is not None
