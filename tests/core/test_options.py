@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 import polars as pl
 import pytest
 
@@ -28,9 +27,8 @@ from steelyard.core.errors import SteelyardError, UsageError
 from steelyard.core.options import Options, check_flag, check_number, check_whole
 from steelyard.core.parallel import Workers
 from steelyard.core.rng import generator
-from steelyard.human.ratings import read_weights
 from steelyard.kobe.metric import kobe_metric
-from steelyard.kobe.options import KobeOptions, LinkOptions
+from steelyard.kobe.options import KobeOptions
 from steelyard.metaevaluation.benchmark import tasks as presets
 from steelyard.metaevaluation.benchmark.run import run_benchmark
 from steelyard.metaevaluation.options import MetaOptions, MetaRules, MetricTest
@@ -211,15 +209,14 @@ CASES = [
           "inputs": presets.Inputs(sets={"s": ES})},
          {"benchmark": "object", "inputs": "object?", "options": "object?",
           "human": "known name?", "rng": "rng", "workers": "object?"}),
-    Case(presets.Inputs, {}, {"folder": "path?", "sets": "object", "add": "object"}),
     Case(MetaOptions, {},
          {"metrics": "names?", "level": "known name?", "group_by": "known name?",
           "significance": "flag", "scheme": "known name", "alternative": "known name",
           "n_resamples": "one or more?", "alpha": "level", "correction": "known name",
           "intervals": "known name?", "n_bootstrap": "ten or more", "method": "known name",
           "unit": "unit", "epsilon": "at least 0?", "threshold": "at least 0?",
-          "pa_ties": "known name", "keep_references": "flag", "common": "flag",
-          "sentinels": "flag", "outliers": "known name", "outlier_cutoff": "above 0"}),
+          "keep_references": "flag", "common": "flag", "sentinels": "flag",
+          "outliers": "known name"}),
     Case(sy.human_scores, {"protocol": "da", "n_bootstrap": 0, "sources": (ROWS,)},
          {"sources": "sources", "protocol": "known name?", "preset": "known name?",
           "unit": "unit", "raters": "logins?", "human": READ["human"],
@@ -278,7 +275,7 @@ CASES = [
           "options": "object?", "linker": "object?"}),
     Case(sy.kobe.annotate, {"es": ES, "src": "de", "tgt": "en"},
          {"es": "set", "src": "language", "tgt": "language", "kb": "knowledge?",
-          "options": "object?", "reference": "known name?", "linker": "object?"}),
+          "reference": "known name?"}),
     # Studies.
     Case(ablate_systems, {"es": ES, "human": "people", "by": "pa", "trials": 2},
          META | QUICK | {"sizes": "sizes?", "trials": "one or more"}),
@@ -328,28 +325,16 @@ CASES = [
     Case(RankOptions, {}, {k: v for k, v in RANK.items() if k != "by"}
          | {"k": "above 0"}),
     Case(MetaRules, {}, {"method": "known name", "epsilon": "at least 0?",
-                         "threshold": "at least 0?", "pa_ties": "known name",
-                         "keep_references": "flag", "common": "flag", "sentinels": "flag",
-                         "outliers": "known name", "outlier_cutoff": "above 0"}),
+                         "threshold": "at least 0?", "keep_references": "flag",
+                         "common": "flag", "sentinels": "flag", "outliers": "known name"}),
     Case(MetricTest, {}, {"scheme": "known name", "alternative": "known name",
                          "n_resamples": "one or more?", "alpha": "level",
                          "correction": "known name"}),
-    Case(presets.Task, {"by": "pa"},
-         {"by": "known name", "level": "known name?", "group_by": "known name?",
-          "weight": "above 0", "pooled": "flag", "domains": "flag", "both_humans": "flag"}),
-    Case(KobeOptions, {}, {"against": "text", "matching": "known name", "penalty": "flag",
-                           "rounded": "flag", "measure": "known name", "counted": "known name",
-                           "weights": "known name", "language_filter": "known name",
-                           "linker": "text?", "link": "object"}, ("links",)),
-    Case(LinkOptions, {}, {"tiers": "known names", "inventory": "known name",
-                           "min_population": "count", "sure_population": "count",
-                           "national_languages": "flag", "lemmas": "flag", "values": "flag",
-                           "names": "known name"}),
+    Case(KobeOptions, {}, {"against": "text", "rounded": "flag", "tiers": "known names",
+                           "language_filter": "known name"}, ("links",)),
     Case(Workers, {}, {"jobs": "one or more?", "progress": "object?",
                        "patience": "at least 0"}),
 ]  # fmt: skip
-
-MATRIX = np.random.default_rng(1).normal(size=(3, 12))
 
 
 def _bad_values(kind: str) -> tuple[Any, ...]:
@@ -488,76 +473,3 @@ def test_numbers_of_numpy_and_fractions_are_numbers():
     for bad in (np.bool_(True), np.ones(1), np.float64(2.0)):
         with pytest.raises(UsageError):
             check_whole(1, draws=bad)
-
-
-def _long(es: sy.EvalSet) -> pl.DataFrame:
-    tables = {name: table.oriented for name, table in es.scores.items()}
-    rows = [
-        {"system": system, "segment": segment}
-        | {name: scores[i, k] for name, scores in tables.items()}
-        for i, system in enumerate(es.systems)
-        for k, segment in enumerate(es.segments.ids)
-    ]
-    return pl.DataFrame(rows)
-
-
-def test_verbs_take_paths_and_frames_as_load_does(elsewhere):
-    frame = _long(ES)
-    frame.write_csv(elsewhere / "scores.csv")
-    loaded = sy.load(frame, human="people")
-    expected = sy.compare(loaded, "m", by="mean", n_bootstrap=10)
-    weighed = sy.meta_evaluate(loaded, "people", by="pa", n_bootstrap=10)
-    for given in (
-        frame,
-        pd.DataFrame(frame.to_dict(as_series=False)),
-        "scores.csv",
-        elsewhere / "scores.csv",
-    ):
-        assert sy.compare(given, "m", by="mean", n_bootstrap=10).ranking("mean") == (
-            expected.ranking("mean")
-        )
-        found = sy.meta_evaluate(given, "people", by="pa", n_bootstrap=10)
-        assert found.values("pa") == weighed.values("pa")
-        card = decide(given, ("A", "B"), "m", n_bootstrap=10)
-        assert card.difference == decide(loaded, ("A", "B"), "m", n_bootstrap=10).difference
-
-
-def test_a_score_that_is_no_name():
-    wrong: Any = 5
-    with pytest.raises(UsageError, match="no score named '5'"):
-        ES[wrong]
-
-
-def test_spa_of_what_are_no_real_numbers():
-    good = MATRIX
-    wrong: tuple[Any, ...] = (good.astype(complex), np.where(good > 1, np.inf, good),
-                              good.astype(str), "a")  # fmt: skip
-    for bad in wrong:
-        with pytest.raises(UsageError, match=r"^metric is an array of finite numbers"):
-            sy.spa(good, bad)
-    assert sy.spa(good.tolist(), good.tolist()) == 1.0
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("weight = nan", "expected a number"),
-        ("weight = inf", "expected a number"),
-        ("weight = -1", "expected a number above 0"),
-        ("weight = 0", "expected a number above 0"),
-        ("weight = true", "expected a number"),
-    ],
-)
-def test_weights_of_a_benchmark(elsewhere, text, said):
-    path = elsewhere / "b.toml"
-    path.write_text(f'human = "h"\n[[set]]\nname = "s"\n[[task]]\nwith = "pa"\n{text}\n')
-    with pytest.raises(SteelyardError, match=said):
-        presets.read(path)
-
-
-@pytest.mark.parametrize("value", ["nan", "inf", "-1", "true", '"a"'])
-def test_weights_of_errors(elsewhere, value):
-    path = elsewhere / "w.toml"
-    path.write_text(f"[severity]\nminor = 1\nmajor = {value}\n")
-    with pytest.raises(SteelyardError, match="expected a number of at least 0"):
-        read_weights(path)

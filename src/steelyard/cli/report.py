@@ -7,19 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from steelyard.cli.flags import spoken
 from steelyard.cli.group import JUDGED, command
 from steelyard.cli.output import emit, shown_progress
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     OutputOptions,
+    arguments,
     as_object,
     from_fields,
     input_options,
-    need_inputs,
     output_options,
 )
 from steelyard.core.errors import UsageError
@@ -55,7 +52,7 @@ class _Files(Options):
 @command(
     headings={
         "What to show": "score metrics explored title",
-        "Beside scores": "ratings entities verdicts raters",
+        "Beside scores": "ratings entities checked verdicts raters",
         "Tests and intervals": "alpha n_bootstrap n_resamples",
     },
     shape=JUDGED,
@@ -64,7 +61,7 @@ class _Files(Options):
         "steelyard report human.csv.gz metrics.csv.gz texts.jsonl --human mqm --out report.html",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+@arguments()
 @as_object("beside", _Files)
 @from_fields(ReportOptions)
 @input_options
@@ -82,17 +79,16 @@ def report(
     Texts among them can be read in the page.
     """
     from steelyard.report import explorer
-    from steelyard.report.page import Given, write_report
+    from steelyard.report.page import Extras, write_report
 
-    need_inputs(inputs)
     assert output.out is not None  # it has a default
     es = options.load(inputs)
     for path in beside.ratings:
         es = explorer.with_ratings(es, path)
-    further = Given(judges=_judges(beside))
+    further = Extras(judges=_judges(beside))
     if beside.entities is not None:
         mistakes = explorer.read_mistakes(beside.entities, es)
-        further = replace(further, mistakes=mistakes, notes=explorer.not_shown(beside.entities, es))
+        further = replace(further, mistakes=mistakes)
     with shown_progress("making the report", output):
         page = write_report(
             es, options.human, ReportOptions(**settings), further, output.seed, spoken

@@ -59,7 +59,7 @@ from steelyard.formats.files import kept, on_disk
 from steelyard.formats.judged import battles
 from steelyard.formats.judged.battle_counts import CountedLog, from_log, log_files, read_counts
 from steelyard.formats.judged.battles import LogColumns, unfolded
-from steelyard.formats.load import selection
+from steelyard.formats.options import selection
 from steelyard.formats.reading import Reading, read_any
 from steelyard.formats.view import FileView
 from steelyard.stats.arrays import Floats, ratio

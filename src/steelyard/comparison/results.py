@@ -325,10 +325,6 @@ class RankedSystems(Result):
         ranks = dict(zip(self.systems, self.aggregations[by].ranks, strict=True))
         return [system for system in self.ranking(by) if ranks[system] == 1]
 
-    def leaders(self) -> dict[str, tuple[str, ...]]:
-        """Return the best systems by each ranking."""
-        return {by: tuple(self.best(by)) for by in self.aggregations}
-
     def better_by_test(self, by: str, system: str) -> list[str]:
         """Return the systems that rank below one, but are better by the test."""
         tiers = self.tiers.get(by)

@@ -244,7 +244,6 @@ def _curve(
 
 
 def _sentences(overall: Sequence[Line], claims: Sequence[Claim]) -> Iterator[Statement]:
-    """Say which ranking comes first, and how many claims of the paper hold."""
     taus = {line.name: line.y[0] for line in overall if not np.isnan(line.y[0])}
     order = sorted(taus, key=lambda name: -round(taus[name], 3))
     if not order:

@@ -28,11 +28,11 @@ def test_what_labels_are_worth() -> None:
 
 @given(st.floats(0.1, 2), st.floats(0, 0.95), st.floats(0.02, 0.5))
 def test_fewest_labels_for_a_half_width(spread: float, rho: float, half: float) -> None:
-    found = labels_for_half_width(spread, rho, half, 500)
+    result = labels_for_half_width(spread, rho, half, 500)
     widths = [1.959963984540054 * spread * np.sqrt((1 - rho**2 * (500 - n) / 500) / n)
               for n in range(2, 501)]  # fmt: skip
     enough = [n for n, width in zip(range(2, 501), widths, strict=True) if width <= half]
-    assert found == (enough[0] if enough else None)
+    assert result == (enough[0] if enough else None)
 
 
 def test_kappa() -> None:
@@ -51,13 +51,13 @@ def test_next_rows_are_within_the_budget(seed: int, budget: int) -> None:
         with pytest.raises(UsageError, match="have no label"):
             next_probabilities(judge, human, budget)
         return
-    found = next_probabilities(judge, human, budget)
-    assert found.sum() == pytest.approx(budget)
-    assert (found[free] > 0).all()
-    assert (found <= 1).all()
-    assert not found[~free].any()
+    result = next_probabilities(judge, human, budget)
+    assert result.sum() == pytest.approx(budget)
+    assert (result[free] > 0).all()
+    assert (result <= 1).all()
+    assert not result[~free].any()
 
 
 def test_without_a_pilot_all_rows_are_alike() -> None:
-    found = next_probabilities(np.arange(10.0), np.full(10, np.nan), 4)
-    np.testing.assert_allclose(found, 0.4)
+    result = next_probabilities(np.arange(10.0), np.full(10, np.nan), 4)
+    np.testing.assert_allclose(result, 0.4)
