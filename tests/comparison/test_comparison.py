@@ -574,7 +574,7 @@ def test_pairs_are_a_frame_in_the_order_of_the_ranking(tmp_path, capsys):
         assert frame.loc[3, "p_adjusted"] == p.p_adjusted[i, j]
         ranked = result.aggregations[by]
         assert ("chance" in frame) == ("alone" in frame) == (by == "bt")
-        if by == "bt":
+        if ranked.alone is not None:
             assert frame.loc[3, "chance"] == ranked.pairwise[i, j]
             assert frame.loc[3, "alone"] == ranked.alone[i, j]
     path = tmp_path / "s.csv"
