@@ -2,8 +2,9 @@
 #   make demo    installs Steelyard and runs the main job on the data that comes with it
 #   make test    installs Steelyard with its test tools and runs the tests
 # make test-all adds the thorough ones (all pages of the docs, fuzzing, every real file) and draws
-# the examples of property tests anew.
+# more examples of property tests, and other ones.
 #   make test-lowest    runs some of them with the lowest versions that pyproject declares
+#   make release-check    builds the package, installs it in clean environments, and runs commands
 #   make bench   times the work against other packages, and writes benchmarks/results
 #   make bench-compare REV=main    says what has become faster, or slower, since a commit
 # MTME=FOLDER names a checkout of mt-metrics-eval, ONLY=spa,elo the rows to measure.
@@ -21,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 LOWEST_TESTS = tests/demo tests/cli/test_main.py tests/formats/test_frames.py \
 	tests/report/test_drawing.py tests/core/parallel
 
-.PHONY: demo test test-all test-lowest mutants bench bench-compare lint docs docs-check docs-figures clean
+.PHONY: demo test test-all test-lowest release-check mutants bench bench-compare lint docs docs-check docs-figures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/steelyard demo
@@ -30,12 +31,16 @@ test: $(VENV)/.test-installed
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-all: $(VENV)/.test-installed
-	STEELYARD_RANDOM=1 $(BIN)/python -m pytest -n auto --dist worksteal -m ''
+	STEELYARD_RANDOM=1 STEELYARD_EXAMPLES=100 $(BIN)/python -m pytest -n auto --dist worksteal -m ''
 
 # The lowest version that pyproject declares of everything, in an environment of its own.
 test-lowest: $(LOWEST_VENV)/.installed
 	$(LOWEST_VENV)/bin/python -m pip freeze --exclude-editable
 	$(LOWEST_VENV)/bin/python -m pytest $(LOWEST_TESTS)
+
+# Wheel and sdist of the last commit, and each extra in an environment of its own: some minutes.
+release-check:
+	$(PYTHON) tools/release_check.py
 
 # Which changes of a hundred, drawn at random, the tests of statistics do not notice.
 mutants: $(VENV)/.test-installed

@@ -61,6 +61,31 @@ def test_agreement_shows_what_is_defined(look):
         human.agreement({"da": {"repeats_mean_difference": 3.0}})
 
 
+def test_both_rankings_and_the_lines_that_survive():
+    """Forty documents of two outputs: A is ahead everywhere, C is not separated from B by us."""
+    rng = np.random.default_rng(3)
+    cells = [(s, d, k) for s in "ABC" for d in range(40) for k in range(2)]
+    mood = rng.normal(0, 9, (3, 40))
+    value = [{"A": 90, "B": 60, "C": 58}[s] + mood["ABC".index(s), d] for s, d, _ in cells]
+    log = sy.Ratings.from_labels(
+        [s for s, _, _ in cells], [f"{d}-{k}" for _, d, k in cells], ["r"] * len(cells),
+        np.clip(value, 0, 100), document=tuple(f"d{d}" for _, d, _ in cells),
+    )  # fmt: skip
+    result = sy.human_scores(log, protocol="esa", preset="wmt26", n_bootstrap=0)
+    facts = result.to_dict()["preset"]
+    chart = human.draw("rankings", result)
+    bars, lines = (layer["data"]["values"] for layer in chart["layer"])
+    assert [(b["from"], b["to"]) for b in bars if b["rule"] == "ours"] == [
+        (first - 0.35, last + 0.35) for first, last in facts["our_ranges"]
+    ]
+    assert {(r["system"], r["line"] == "survives") for r in lines} == {
+        (line["after"], line["survives"]) for line in facts["lines"]
+    }
+    assert ("A", True) in {(line["after"], line["survives"]) for line in facts["lines"]}
+    with pytest.raises(UsageError, match="expected preset=NAME"):
+        human.draw("rankings", sy.human_scores(embedded.RATINGS, protocol="da", n_bootstrap=0))
+
+
 def test_unknown_figures_are_named(rated):
     with pytest.raises(UsageError, match="no figure 'rank'; did you mean 'ranking'"):
         human.draw("rank", rated)

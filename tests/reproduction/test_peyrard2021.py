@@ -200,6 +200,7 @@ def test_all_figures_of_the_authors_code(paper):
     assert {row.verdict for row in found} == {"equal"}
 
 
+@pytest.mark.thorough
 def test_tables_without_the_last_digits_say_so(shared, tmp_path, fewer):
     """In the tables that are cut to 8 and 15 digits, ties are decided by what is not there."""
     (tmp_path / "bt-eval").symlink_to(shared / "bt-eval")
@@ -279,6 +280,7 @@ def test_figure_6(paper):
     assert [row.what[-8:] for row in tac if row.note] == ["wilcoxon"]
 
 
+@pytest.mark.thorough
 def test_identical_systems_count_as_not_different(sets):
     """35,475 of 56,719 pairs of TAC by Wilcoxon's test; 52 pairs are of identical systems."""
     pairs = found = identical = 0
@@ -384,6 +386,7 @@ def test_without_data_nothing_is_skipped_in_silence(tmp_path, capsys, paper):
             assert row["note"]
 
 
+@pytest.mark.thorough
 def test_the_command_finds_the_data_and_gives_the_same_bytes(
     shared, paper, capsys, monkeypatch, tmp_path
 ):
@@ -391,7 +394,7 @@ def test_the_command_finds_the_data_and_gives_the_same_bytes(
     path = tmp_path / "rows.csv"
     assert run(["reproduce", "paired", "--json", "--out", str(path)]) == 0
     found = capsys.readouterr()
-    told = "reproducing paired ...\nwarning: no bt-eval-full/cnndm.csv.gz, nor bt-eval/cnndm.csv.gz"
+    told = "warning: no bt-eval-full/cnndm.csv.gz, nor bt-eval/cnndm.csv.gz"
     assert found.err.startswith(told)
     assert found.err.endswith(f"\nwrote {path}\n")
     head = found.out.index('  "paper": ')  # after command, schema, version and summary

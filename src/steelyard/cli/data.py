@@ -15,13 +15,12 @@ from steelyard.cli.flags import spoken
 from steelyard.cli.group import ANY, JUDGED, LazyGroup
 from steelyard.cli.output import emit, progress_of
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Names,
     OutputOptions,
+    arguments,
     as_object,
     input_options,
-    need_inputs,
     output_options,
     settled_options,
 )
@@ -45,7 +44,7 @@ _TAKEN_BY = {
     "Bitext": ("check", "data"),
 }
 _WITHOUT_RANDOM = partial(output_options, unused=("seed", "out"))
-_INPUTS = click.argument("inputs", nargs=-1, type=FileName(), metavar="INPUT...")
+_INPUTS = arguments()
 _METRICS = click.option(
     "--metrics",
     type=Names(),
@@ -66,13 +65,6 @@ def data() -> None:
     ),
 )
 @_INPUTS
-@click.option(
-    "--list",
-    "lists",
-    is_flag=True,
-    help="List the sets and language pairs of an mt-metrics-eval folder, or the one above, and "
-    "what there is of each.",
-)
 @_METRICS
 @input_options
 @settled_options
@@ -81,8 +73,6 @@ def info(
     metrics: tuple[str, ...] | None,
     options: InputOptions,
     output: OutputOptions,
-    *,
-    lists: bool,
 ) -> None:
     """Show what inputs hold: systems, segments, scores, and what is missing, tied or odd.
 
@@ -92,15 +82,6 @@ def info(
     from steelyard.data.overview import overview
     from steelyard.data.selection import with_metrics
 
-    need_inputs(inputs)
-    if lists:
-        from steelyard.formats.folders import mtme
-
-        pairs = [pair for name in inputs for pair in mtme.contents(Path(name))]
-        listing = {"pairs": [pair.to_dict() for pair in pairs], "warnings": []}
-        words = [f"{plural(len(pairs), 'language pair')} can be read, by --lp."]
-        emit(listing, [mtme.contents_table(pairs)], output, words=words)
-        return
     verdicts = _verdicts(inputs, options)
     if verdicts is not None:
         _show_verdicts(inputs[0], verdicts, output)
@@ -329,7 +310,7 @@ class ConvertOptions(Options):
         "steelyard data convert arena.jsonl battles.csv --to battles",
     ),
 )
-@click.argument("inputs", nargs=-1, type=FileName(), metavar="IN... OUT")
+@arguments("IN... OUT")
 @as_object("how", ConvertOptions)
 @_METRICS
 @input_options
@@ -396,7 +377,6 @@ def check(
     from steelyard.data import linting
     from steelyard.data.selection import with_metrics
 
-    need_inputs(inputs)
     es = with_metrics(options.load(inputs), only=metrics)
     findings = [replace(f, message=spoken(f.message)) for f in linting.check(es)]
     counts = Counter(f.severity for f in findings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from steelyard.cli import proposals
 from steelyard.cli.group import SCORES, command
 from steelyard.cli.output import emit, shown_progress
 from steelyard.cli.params import (
-    FileName,
     InputOptions,
     Known,
     Names,
@@ -36,8 +34,8 @@ from steelyard.core.errors import UsageError
         "steelyard gate before.csv after.csv --min-delta 0.01 --summary gate.md",
     ),
 )
-@click.argument("baseline", type=FileName())
-@click.argument("candidate", type=FileName())
+@click.argument("baseline", type=click.Path())
+@click.argument("candidate", type=click.Path())
 @click.option("--score", type=Names(), help="The score, or several that must all pass.")
 @click.option("--min-delta", type=float, metavar="D", help="Pass if better by more than D. [0]")
 @click.option("--max-loss", type=float, metavar="L", help="Pass if worse by less than L.")
@@ -54,11 +52,11 @@ from steelyard.core.errors import UsageError
 )
 @from_fields(CompareOptions, "unit")
 @click.option(
-    "--summary", type=FileName(), metavar="FILE.md", help="Write a summary for a pull request."
+    "--summary", type=click.Path(), metavar="FILE.md", help="Write a summary for a pull request."
 )
 @click.option(
     "--record",
-    type=FileName(),
+    type=click.Path(),
     metavar="FILE.parquet",
     help="Keep the baseline; if the file exists, refuse a test set that has changed.",
 )
@@ -80,8 +78,6 @@ def gate(
     2 bad input.
     """
     from steelyard.comparison.gate import gate as decide
-    from steelyard.core.table import plain
-    from steelyard.judging.gate import check, parse
 
     if "-" in (baseline, candidate):
         raise UsageError("gate reads two files, not standard input")
@@ -89,12 +85,7 @@ def gate(
     with shown_progress("comparing", output):
         sets = [options.load([path]) for path in (baseline, candidate)]
         score = settings.pop("score") or None
-        parsed = [parse(text) for text in settings.pop("require")]
         result = decide(*sets, score=score, rng=output.seed, **settings)
-        facts = plain(result.to_dict())
-        result = replace(
-            result, requirements=tuple(check(item, facts).to_dict() for item in parsed)
-        )
     if summary is not None:
         Path(summary).write_text(result.markdown(), encoding="utf-8")
     then = proposals.another("compare", keep={*proposals.READING, "score"})

@@ -133,14 +133,12 @@ def system_grids(result: Comparison, systems: Sequence[str]) -> list[Grid]:
         order = result.ranking(by)[:MOST]
         index = [result.systems.index(s) for s in order]
         p = test.p_adjusted[np.ix_(index, index)]
-        if test.alternative == "two-sided":
-            ranks = result.aggregations[by].ranks[index]
-            p = _ahead(p, ranks[:, None] < ranks[None, :], result.alpha)
+        ranks = result.aggregations[by].ranks[index]
+        p = _ahead(p, ranks[:, None] < ranks[None, :], result.alpha)
         names = [printable(system) for system in order]
         rows = _rows(names, p, result.alpha, [place[s] for s in order])
-        sides = "either way" if test.alternative == "two-sided" else "in favour of the row"
         correction = CORRECTIONS.get(test.correction, test.correction)
-        caption = f"p-values of a difference {sides}, {correction}; {test.reason}."
+        caption = f"p-values of a difference either way, {correction}."
         shown_by = RANKINGS.get(result.shown(by), result.shown(by))
         title = f"Systems by {shown_by} ({TESTS.get(name, name)})"
         grids.append(Grid(title, caption, rows, f"{result.alpha:g}"))

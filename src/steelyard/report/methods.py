@@ -88,7 +88,7 @@ def _comparison_methods(result: Any) -> tuple[list[str], list[str]]:
         shown = all_of([TESTS[name] for name in result.tests])
         shown += "" if result.unit.design_effect == 1 else f", each by {result.unit.name}"
         parts.append(
-            f"All pairs were tested {test.alternative} at {100 * result.alpha:g}% with the "
+            f"All pairs were tested two-sided at {100 * result.alpha:g}% with the "
             f"{shown}, with {CORRECTIONS[test.correction]}."
         )
         cited.append(test.correction)

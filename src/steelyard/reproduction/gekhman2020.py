@@ -24,9 +24,8 @@ from steelyard.data.segments import Segments
 from steelyard.formats import entities, tables
 from steelyard.formats.entities import SIDES, EntityAnnotations
 from steelyard.formats.rawtable import RawTable
-from steelyard.kobe.annotations import linked, read_annotations
+from steelyard.kobe.annotations import entity_counts, linked, read_annotations
 from steelyard.kobe.matching import Kobe, match, statistics
-from steelyard.kobe.mention import EntityStatistics, entity_statistics
 from steelyard.reproduction.reproduction import (
     COUNTED,
     Paper,
@@ -241,7 +240,7 @@ def _sample_rows(sample: Mapping[str, Any], places: Places, there: AtHand) -> It
     missing = places.without(name) if path is None else there.lacks(SAMPLE)
     found = None if path is None else there.links[SAMPLE]
     if path is not None and found is not None and not found.sample:
-        found = Direction.of(SAMPLE, read_annotations(path), sample=True)
+        found = Direction.of(read_annotations(path), sample=True)
     for system, value in sample["scores"].items():
         own = missing if found is None else found.scores["ref"][system]
         yield Row.judge(f"Authors' code, KoBE of {system}", value, own, printed(2), "by rounding")
@@ -254,12 +253,12 @@ def _count_rows(published: Mapping[str, Any], there: AtHand) -> Iterator[Row]:
     for key, title in COUNTS.items():
         for k, lp in enumerate(published[key]["columns"]):
             direction = there.links.get(lp)
-            counts = (None,) * 7 if direction is None else direction.counts.counts
+            counts = (None,) * 7 if direction is None else direction.counts
             named = [name for name in published[key] if name != "columns"]
             for name, own in zip(named, counts, strict=True):
                 absent = there.no_links
                 if direction is not None and own is None:
-                    absent = none_of("src" if direction.counts.n_source is None else "ref")
+                    absent = none_of("src" if direction.counts[2] is None else "ref")
                 found = absent if own is None else own
                 what, value = f"{title}, {lp}, {name}", published[key][name][k]
                 earlier = direction is not None and direction.sample
@@ -310,12 +309,12 @@ class Direction:
     """
 
     scores: Mapping[str, Mapping[str, float]]
-    counts: EntityStatistics
+    counts: tuple[int | None, ...]
     inputs: tuple[InputFile, ...]
     sample: bool = False
 
     @classmethod
-    def of(cls, pair: str, links: EntityAnnotations, *, sample: bool = False) -> Direction:
+    def of(cls, links: EntityAnnotations, *, sample: bool = False) -> Direction:
         """Score all systems as the authors' script does, and count entities."""
         mentions = linked(links)
         sides = {side: mentions.pop(side) for side in SIDES if side in mentions}
@@ -324,7 +323,7 @@ class Direction:
             found = match(wanted, mentions)
             values = statistics(found, Kobe(rounded=True)).corpus_scores()
             scores[side] = dict(zip(found.systems, values.tolist(), strict=True))
-        counts = entity_statistics(pair, sides.get("src"), sides.get("ref"))
+        counts = entity_counts(sides.get("src"), sides.get("ref"))
         return cls(scores, counts, links.inputs, sample)
 
     def correlation(self, side: str, people: Mapping[str, float]) -> float | str:
@@ -332,8 +331,7 @@ class Direction:
 
         Examples
         --------
-        >>> counts = entity_statistics("x", [()])
-        >>> one = Direction({"src": {"A": 1.0, "B": 2.0, "C": 4.0}}, counts, ())
+        >>> one = Direction({"src": {"A": 1.0, "B": 2.0, "C": 4.0}}, (), ())
         >>> round(one.correlation("src", {"A": 1, "B": 2, "D": 9, "C": 3}), 3)
         0.982
         >>> one.correlation("ref", {})
@@ -461,9 +459,9 @@ def _directions(places: Places, pairs: Sequence[str]) -> Iterator[tuple[str, Dir
     for pair in pairs:
         lines = places.file(sample_of(pair))
         if pair in released:
-            yield pair, Direction.of(pair, entities.read_released(released[pair]))
+            yield pair, Direction.of(entities.read_released(released[pair]))
         elif lines is not None:
-            yield pair, Direction.of(pair, read_annotations(lines), sample=pair == SAMPLE)
+            yield pair, Direction.of(read_annotations(lines), sample=pair == SAMPLE)
         else:
             yield pair, None
 

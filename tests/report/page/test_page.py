@@ -256,6 +256,7 @@ def test_few_scores_where_many_do_not_fit():
     assert "1 of 2 scores" in packed.notes[0]
 
 
+@pytest.mark.thorough
 def test_the_largest_wmt_set_fits(shared):
     """WMT23 zh-en with all metrics: what is not packed is less than half a megabyte."""
     folder = shared / "wmt23-metrics"

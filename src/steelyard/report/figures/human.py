@@ -14,7 +14,7 @@ from steelyard.report.figures.panels import Intervals, interval_panel
 from steelyard.report.figures.vega import Chart, finish, label, labels, limited
 
 #: Names of the figures of ``human``; the first is drawn where none is named.
-FIGURES = ("ranking", "severity", "agreement")
+FIGURES = ("ranking", "severity", "agreement", "rankings")
 _NORMAL = 1.959964  # standard errors to each side of a 95% interval
 
 
@@ -27,6 +27,7 @@ def draw(name: str, result: HumanScores) -> Chart:
         "ranking": lambda: ranking(result),
         "severity": lambda: severity(result.parts["raters"].to_columns()),
         "agreement": lambda: agreement(result.agreement),
+        "rankings": lambda: rankings(result),
     }
     return made[name]()
 
@@ -100,3 +101,40 @@ def agreement(coefficients: Mapping[str, Mapping[str, Any]]) -> Chart:
     )
     lines = "lines: 95% intervals" if np.isfinite(low).any() else ""
     return finish(chart, "Agreement of raters", [lines])
+
+
+def rankings(result: HumanScores) -> Chart:
+    """Draw the ranges of ranks of the organisers and ours, and which of their lines survive."""
+    facts = result.more.get("preset", {})
+    if not facts.get("our_ranges"):
+        raise UsageError("figure 'rankings': expected preset=NAME, and pairs that are tested")
+    names = labels(row.system for row in result.systems)
+    official = [(row.range_from, row.range_to) for row in result.systems]
+    bars = [
+        {"system": name, "rule": rule, "from": span[0] - 0.35, "to": span[1] + 0.35}
+        for rule, spans in ((facts["name"], official), ("ours", facts["our_ranges"]))
+        for name, span in zip(names, spans, strict=True)
+        if span[0] is not None
+    ]
+    shown = {row.system: name for row, name in zip(result.systems, names, strict=True)}
+    lines = [
+        {"system": shown[line["after"]], "line": "survives" if line["survives"] else "falls"}
+        for line in facts.get("lines", ())
+    ]
+    y = {"field": "system", "type": "nominal", "sort": names, "title": None}
+    x = {"field": "from", "type": "quantitative", "title": "ranks that the tests leave possible",
+         "scale": {"domain": [0.5, len(names) + 0.5]}}  # fmt: skip
+    rule = {"field": "rule", "type": "nominal", "sort": [facts["name"], "ours"], "title": None}
+    dash = {"field": "line", "type": "nominal", "title": "official line",
+            "scale": {"domain": ["survives", "falls"], "range": [[1, 0], [4, 3]]}}  # fmt: skip
+    layers: list[Chart] = [
+        {"data": {"values": bars}, "mark": {"type": "bar", "height": 6},
+         "encoding": {"y": y, "yOffset": rule, "x": x, "x2": {"field": "to"}, "color": rule}},
+        {"data": {"values": lines}, "mark": {"type": "rule", "size": 1.5},
+         "encoding": {"y": {**y, "bandPosition": 1}, "strokeDash": dash}},
+    ]  # fmt: skip
+    chart: Chart = {"layer": layers[: 2 if lines else 1], "width": 380,
+                    "height": {"step": 22, "for": "position"}}  # fmt: skip
+    pairs = facts["pairs"]
+    text = f"of {pairs['n']:,} pairs, {facts['name']} separates {pairs['official']:,}, "
+    return finish(chart, "Two rankings of the same ratings", [f"{text}our tests {pairs['ours']:,}"])

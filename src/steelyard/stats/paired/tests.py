@@ -44,7 +44,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from steelyard.core.errors import UsageError
-from steelyard.stats.arrays import Counts, Floats, ratio
+from steelyard.stats.arrays import Counts, Floats, distinct, ratio
 from steelyard.stats.correlation import ranks
 from steelyard.stats.distributions import bdtr, chdtrc, ndtr, ndtri, stdtr, stdtrit
 from steelyard.stats.permutation.lattice import Z, lattice_tails
@@ -96,10 +96,6 @@ def pair_differences(scores: Floats) -> Iterator[tuple[Counts, Counts, Floats]]:
     for start in range(0, len(i), step):
         a, b = i[start : start + step], j[start : start + step]
         yield a, b, scores[a] - scores[b]
-
-
-def _two_sided(upper: Floats, lower: Floats) -> Floats:
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower)))
 
 
 def _all_pairs(
@@ -442,7 +438,7 @@ def flip_interval(gap: Floats, units: Counts | None, level: float = 0.95) -> End
     sums = block_sums(np.where(known, gap, 0.0), units)
     sizes = block_sums(known.astype(np.float64), units)
     n_units = (sizes > 0).sum(axis=1)
-    for count in np.unique(n_units[2.0 ** (1.0 - n_units) < 1 - level]).tolist():
+    for count in distinct(n_units[2.0 ** (1.0 - n_units) < 1 - level]).tolist():
         subsets = _subsets(count)
         # The empty set is the observation itself, which counts. Of draws, as many as of all.
         rank = int(np.ceil((1 - level) / 2 * (len(subsets) + 1))) - 1
@@ -527,24 +523,6 @@ def superiority(counts: WinCounts) -> Floats:
     result = share + np.tril(1 - share.T, -1)  # the two of a pair add up to 1
     np.fill_diagonal(result, np.nan)
     return np.asarray(result)
-
-
-def cliffs_delta(scores: Floats) -> Floats:
-    """Return how much more often a score of i is above one of j than below, unpaired."""
-    n = len(scores)
-    result = np.full((n, n), np.nan)
-    known = ~np.isnan(scores)
-    values, codes = np.unique(scores[known], return_inverse=True)
-    value = np.full(scores.shape, len(values))  # where missing, one that nothing counts
-    value[known] = codes.ravel()
-    size = known.sum(axis=1)
-    for j in range(1, n):
-        at = np.bincount(value[j], minlength=len(values) + 1)
-        lead: Counts = 2 * np.cumsum(at) - at - size[j]  # scores of j below, less those above
-        lead[-1] = 0
-        result[:j, j] = ratio(lead[value[:j]].sum(axis=1), size[:j] * size[j])
-        result[j, :j] = -result[:j, j]
-    return result
 
 
 def standardised_difference(scores: Floats) -> Floats:

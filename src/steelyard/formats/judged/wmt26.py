@@ -1,4 +1,6 @@
-"""Logs of pearmut: an entry per screen that a person submitted, with its texts.
+"""WMT26: logs of pearmut, and the metrics task.
+
+A log of pearmut has an entry per screen that a person submitted, with its texts.
 
 ``item`` and ``annotation`` are parallel lists, one element per segment; an annotation holds scores
 and spans per system. A person may be reset, or submit a screen again: the last rating of a person,
@@ -6,6 +8,11 @@ item and system counts. In a dynamic campaign (WMT26), where a person meets an i
 systems, every rating counts. Ids of items may name domain, document and segment
 (``news_###_doc1_###_0``). Spans include their end and count UTF-16 units; behind the output stand
 the special tokens, which count one each: ``[missing]`` and ``[instructions fault]``.
+
+The metrics task has a line per item, with its texts and what a metric says of each output:
+``task1_pred`` has error spans of each system, ``task2_pred`` scores, ``task3_pred`` whether outputs
+are free of errors. Ids name language pair, domain, document and segment; items of challenge sets
+are not scored.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,31 +31,28 @@ from steelyard.data.evalset import EvalSet
 from steelyard.data.judgements import ErrorSpan
 from steelyard.formats.format import SetFormat
 from steelyard.formats.judged import errors
-from steelyard.formats.judged.builder import HUMAN, Builder, Rating
+from steelyard.formats.judged.builder import HUMAN, Builder, Rating, language_pair
 from steelyard.formats.view import FileView, Record, records, within
 
 _RESET = "__RESET__"
-_CHECK = "random_"  # attention checks
-_NO_DATA = ("welcome_", "tutorial", _CHECK, "goodbye_")  # how the numbers of such screens begin
+_NO_DATA = ("welcome_", "tutorial", "random_", "goodbye_")  # how the numbers of such screens begin
 _NO_ITEM = re.compile("attention_check_|.*_#_tutorial_#_")  # ... and the ids of their items
 _FAULT = "instructions fault"
 _DOWNLOAD = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\[\s*\{')
-_MARKS = ("_###_", "_#_")  # between the parts of an item's id
+_MARK, _SHORT_MARK = "_###_", "_#_"  # between the parts of an item's id
 
 
 def _read(view: FileView, lp: str | None, where: tuple[tuple[str, str], ...]) -> EvalSet:
-    """Read what counts of a log: texts, ratings with their spans, and the mean of the scores."""
     view = view.known_as("pearmut log")
     reader = _Reader(view)
     entries = _since_reset(_entries(view, dict(where).get("campaign")))
-    named = any("_###_" in str(entry.get("item")) for entry in entries)
+    named = any(_MARK in str(entry.get("item")) for entry in entries)
     for entry in entries:
         reader.entry(entry, named=named)
     return reader.evalset(lp)
 
 
 def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
-    """Yield all entries: the lines of a log, or those of one campaign of a download."""
     if not _is_download(view):
         if campaign not in (None, view.stem):
             view.fail(f"no campaign '{campaign}'; the log is of '{view.stem}'")
@@ -66,7 +71,6 @@ def _entries(view: FileView, campaign: str | None) -> Iterator[Record]:
 
 
 def _since_reset(entries: Iterator[Record]) -> list[Record]:
-    """Return the entries of every person since the last reset, in the order of the log."""
     kept: dict[str, list[tuple[int, Record]]] = {}
     for number, entry in enumerate(entries):
         person = entry.name("user_id")
@@ -85,7 +89,6 @@ class _Reader:
         self.ratings: dict[tuple[str, str, str], list[Rating]] = {}
         self.shown: dict[tuple[str, str], set[frozenset[str]]] = {}
         self.counts: Counter[str] = Counter()
-        self.checks: dict[tuple[str, str], Record] = {}  # the last try of a person
         self.documents: dict[tuple[str, ...], str] = {}
 
     def evalset(self, lp: str | None) -> EvalSet:
@@ -105,8 +108,6 @@ class _Reader:
         for what, count in sorted((+self.counts).items()):
             noun, _, rest = what.partition(" ")
             notes.append(f"{plural(count, noun)} {rest}")
-        if self.checks:
-            notes.append(f"attention checks passed: {listed(self._passed(), 20)}")
         if any(not np.isnan(row.seconds) for row in rows):
             notes.append("the time that a document took is shared equally by its ratings")
         return self.builder.evalset(lp, [self.builder.view.note(note) for note in notes])
@@ -114,8 +115,6 @@ class _Reader:
     def entry(self, entry: Record, *, named: bool) -> None:
         """Read what a person said on a screen; where items have names, one without is a check."""
         person, number = entry.name("user_id"), entry.name("item_i")
-        if number.startswith(_CHECK) and entry.get("validations") is not None:
-            self.checks[person, number] = entry
         if number.startswith(_NO_DATA):
             return
         items, judged = _parallel(entry)
@@ -184,7 +183,10 @@ class _Reader:
                 continue
             value = answer.number("score", words=True)
             if value is None:
-                value = _mean_of_sliders(answer.inner("sliders"))
+                sliders = answer.inner("sliders")
+                numbers = [sliders.number(name, words=True) for name in sliders.names()]
+                filled = [number for number in numbers if number is not None]
+                value = float(np.mean(filled)) if filled else np.nan
             text = texts.text(system) or ""
             spans = tuple(self._span(error, text) for error in answer.objects("error_spans"))
             marked = None if answer.get("error_spans") is None else spans
@@ -201,27 +203,14 @@ class _Reader:
         category = span.category or (_FAULT if fault else "")
         return ErrorSpan(category, span.severity, None, None, span.score)
 
-    def _passed(self) -> list[str]:
-        """Count the attention checks that every rater passed; their items are no segments."""
-        passed: Counter[str] = Counter()
-        total: Counter[str] = Counter()
-        for (person, _), entry in self.checks.items():
-            results = entry.list("validations")
-            if not all(isinstance(result, bool | None) for result in results):
-                entry.wrong("validations", "a list of true, false or null")
-            passed[person] += sum(result is True for result in results)
-            total[person] += sum(result is not None for result in results)
-        return [f"{person} {passed[person]} of {total[person]}" for person in sorted(total)]
-
 
 def _parts(name: str) -> tuple[str | None, str, str]:
     """Split an item's id into domain, document and segment; blank where it does not name them."""
-    long, short = _MARKS
-    if long in name:
-        domain, _, rest = name.partition(long)
-        document, mark, segment = rest.rpartition(long)
+    if _MARK in name:
+        domain, _, rest = name.partition(_MARK)
+        document, mark, segment = rest.rpartition(_MARK)
         return (domain, document, segment) if mark else (None, domain, segment)
-    document, _, segment = name.rpartition(short)
+    document, _, segment = name.rpartition(_SHORT_MARK)
     return None, document, segment
 
 
@@ -237,15 +226,7 @@ def _parallel(entry: Record) -> tuple[list[Record], list[Any]]:
     return items, answers
 
 
-def _mean_of_sliders(sliders: Record) -> float:
-    """Return the mean of sliders, where they are instead of a score."""
-    values = [sliders.number(name, words=True) for name in sliders.names()]
-    numbers = [value for value in values if value is not None]
-    return float(np.mean(numbers)) if numbers else float("nan")
-
-
 def _seconds(entry: Record) -> float:
-    """Return the time from the first action to the last."""
     times = [action.number("time", words=True) for action in entry.objects("actions")]
     numbers = [time for time in times if time is not None]
     return max(numbers) - min(numbers) if numbers else float("nan")
@@ -274,7 +255,7 @@ def _recognise(view: FileView) -> bool:
     return (view.record is not None and _is_entry(view.record)) or _is_download(view)
 
 
-FORMAT = SetFormat(
+CAMPAIGN = SetFormat(
     name="pearmut",
     gives=EvalSet,
     known_by="JSON lines with user_id, item_i, item and annotation; or the dashboard's download",
@@ -286,3 +267,104 @@ FORMAT = SetFormat(
     read=_read,
     columns=frozenset(("campaign",)),
 )
+
+
+# The metrics task.
+
+SPANS, SCORES, CLEAN = "task1", "task2", "task3"
+_CHALLENGE = "challenge_###_"
+_METRIC = "metric"
+
+
+def _read_task(view: FileView, lp: str | None, _where: tuple[tuple[str, str], ...]) -> EvalSet:
+    view = view.known_as("WMT26 metrics task")
+    items = list(records(view))
+    scored = [item for item in items if not item.name("item_id").startswith(_CHALLENGE)]
+    pairs = dict.fromkeys(_id_parts(item)[0] for item in scored)
+    pair = language_pair(view, lp, pairs) if pairs else None
+    builder = Builder(view)
+    for item in scored:
+        if _id_parts(item)[0] == pair:
+            _add_item(item, builder)
+    lost = len(items) - len(scored)
+    notes = [view.note(f"{lost} items of challenge sets are not scored")] if lost else []
+    es = builder.evalset(pair or None, notes)
+    scores = {name: replace(table, kind="metric") for name, table in es.scores.items()}
+    return replace(es, scores=scores)
+
+
+def _id_parts(item: Record) -> tuple[str, str | None, str, str]:
+    """Return language pair, domain, document and segment; blank where the id does not name them."""
+    parts = item.name("item_id").split(_MARK)
+    if len(parts) < 6:  # as the id of a campaign: domain, document, segment
+        return (
+            "",
+            parts[0] if len(parts) > 2 else None,
+            parts[-2 % len(parts)],
+            _MARK.join(parts),
+        )
+    return f"{parts[1]}-{parts[2]}", parts[3], parts[-2], _MARK.join(parts[3:])
+
+
+def _add_item(item: Record, builder: Builder) -> None:
+    _, domain, document, segment = _id_parts(item)
+    builder.describe(segment, item, document=document, domain=domain, source=item.text("src"))
+    reference = item.get("ref")
+    text = item.inner("ref").text("text") if isinstance(reference, dict) else item.text("ref")
+    builder.refer("ref", segment, text, item)
+    outputs = item.inner("hyps")
+    for system in outputs.names():
+        builder.output(system, segment, outputs.text(system), item)
+    marked = item.inner("task1_pred")
+    for system in marked.names():
+        if marked.get(system) is not None:
+            spans = _predicted_spans(marked.object(system))
+            builder.rate(SPANS, Rating(system, segment, _METRIC, np.nan, spans, document=document))
+    for task, key in ((SCORES, "task2_pred"), (CLEAN, "task3_pred")):
+        scores = item.inner(key)
+        for system in scores.names():
+            builder.outputs.setdefault(system, {})
+            value = scores.get(system)
+            number = float(value) if isinstance(value, bool) else scores.number(system)
+            if number is not None:
+                builder.scored.setdefault(task, {})[system, segment] = number
+
+
+def _predicted_spans(answer: Record) -> tuple[ErrorSpan, ...]:
+    """Read spans, whose end is excluded, and what has no place: omissions, ignored instructions."""
+    spans = [
+        ErrorSpan(
+            error.text("category") or "",
+            error.text("severity") or "",
+            error.whole("start"),
+            error.whole("end"),
+        )
+        for error in answer.objects("errors")
+    ]
+    omission = answer.text("omission")
+    spans += [ErrorSpan("omission", omission)] if omission else []
+    spans += [ErrorSpan("instruction fault", "major")] if answer.get("instruction_fault") else []
+    return tuple(spans)
+
+
+def _is_task(view: FileView) -> bool:
+    keys = {"hyps", "task1_pred", "task2_pred", "task3_pred"}
+    return view.record is not None and "item_id" in view.record and bool(keys & set(view.record))
+
+
+METRICS_TASK = SetFormat(
+    name="WMT26 metrics task",
+    gives=EvalSet,
+    known_by="JSON lines with item_id and hyps, task1_pred, task2_pred or task3_pred",
+    example='{"item_id": "official_###_eng_Latn_###_deu_Latn_###_news_###_d1_###_0", '
+    '"src": "Yes.", "hyps": {"A": "Nein."}, "task1_pred": {"A": {"errors": [{"start": 0, '
+    '"end": 4, "severity": "major"}], "omission": null}}, "task2_pred": {"A": 20}, '
+    '"task3_pred": {"A": 0}}\n',
+    example_name="submission.jsonl",
+    rated=True,
+    recognise=_is_task,
+    read=_read_task,
+)
+
+
+FORMATS = (CAMPAIGN, METRICS_TASK)
