@@ -63,8 +63,10 @@ def test_every_row_of_meta_evaluation_runs_and_agrees_with_the_plain_algorithms(
     ("group", "keys"),
     [
         ("systems", {"bt-scores", "bt-scores-package", "compare-default", "compare-many"}),
-        ("battles", {"bt-log", "bt-log-choix", "elo-2000", "elo-5000", "elo-orders", "trueskill",
-                     "trueskill-orders", "battles-none", "battles-100"}),
+        pytest.param(
+            "battles", {"bt-log", "bt-log-choix", "elo-2000", "elo-5000", "elo-orders", "trueskill",
+                        "trueskill-orders", "battles-none", "battles-100"},
+            marks=pytest.mark.thorough),
         ("inputs", {"load-csv", "load-native"}),
     ],
 )  # fmt: skip

@@ -16,7 +16,10 @@ EXEMPT: set[str] = {"metaevaluation"}
 
 def flags(path: Path) -> set[str]:
     """The flags that strings of a module name; docstrings may, and so may the fields of options."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    text = path.read_text(encoding="utf-8")
+    if not FLAG.search(text):
+        return set()
+    tree = ast.parse(text)
     passed = {
         id(node.value)
         for node in ast.walk(tree)

@@ -8,6 +8,7 @@ import pytest
 
 nbclient = pytest.importorskip("nbclient")
 nbformat = pytest.importorskip("nbformat")
+pytestmark = pytest.mark.thorough  # a kernel has to start
 
 SETUP = """
 import steelyard as sy

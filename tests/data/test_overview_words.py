@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import steelyard as sy
-from steelyard.core.display import Summary
 from steelyard.data.overview import overview
 
 NAN = float("nan")
@@ -19,14 +18,6 @@ def made(**values: object) -> sy.EvalSet:
     n, s = next(iter(tables.values()), np.zeros((2, 3))).shape
     segments = sy.Segments(tuple(map(str, range(s))))
     return sy.EvalSet(tuple("ABCD"[:n]), segments, {k: sy.ScoreTable(v) for k, v in tables.items()})
-
-
-def test_a_set_counts_what_it_holds():
-    assert overview(made(m=[[1.0, 2.0]])).words() == Summary(
-        settled=("The set holds 1 system, 2 segments, 0 human scores and 1 metric.",)
-    )
-    empty = overview(made()).words()
-    assert empty.settled == ("The set holds 2 systems, 3 segments, 0 human scores and 0 metrics.",)
 
 
 def test_gaps_and_doubtful_directions_are_told():

@@ -21,33 +21,66 @@ def _all(segments):
     return np.ones(len(segments), dtype=bool)
 
 
-TWENTY = _segments([f"d{i // 2:02}" for i in range(40)])
+IDS = tuple(str(i + 1) for i in range(60))
 
 
-def test_auto_takes_documents_where_ten_are_known():
-    found = units_of(TWENTY, "auto", _all(TWENTY))
-    assert (found.name, found.n, found.warnings) == ("document", 20, ())
-    np.testing.assert_array_equal(found.codes, np.arange(40) // 2)
+def items(documents=None, sources=None, **more):
+    """Sixty segments, with so many of each in turn."""
+
+    def names(size):
+        return None if size is None else tuple(f"d{i // size:02}" for i in range(60))
+
+    return Segments(IDS, names(documents), sources=names(sources), **more)
 
 
-def test_auto_takes_segments_where_fewer_than_ten_documents_are_known_and_says_so():
-    nine = _segments([f"d{i // 2}" for i in range(18)])
-    found = units_of(nine, "auto", _all(nine))
-    assert (found.name, found.n, found.codes) == ("segment", 18, None)
-    assert found.coarser is not None
-    assert found.coarser.n == 9
-    assert "cut 9 documents" in found.warnings[0]
+@pytest.mark.parametrize(
+    ("segments", "unit", "name", "size", "cut"),
+    [
+        (items(2), "auto", "document", 2, ""),
+        (items(7), "auto", "segment", 1, "cut 9 documents"),  # nine documents are too few
+        (items(), "auto", "segment", 1, ""),
+        (items(1), "auto", "document", 1, ""),
+        (items(None, 3), "auto", "prompt", 3, ""),
+        (items(None, 1), "auto", "segment", 1, ""),
+        (items(3), "segment", "segment", 1, "cut 20 documents"),
+        (items(None, 3), "segment", "segment", 1, "cut 20 prompts"),
+        (items(3, 4), "prompt", "prompt", 4, "cut 20 documents"),
+        (items(), "5", "5 segments", 5, ""),
+        (items(), 1, "segment", 1, ""),
+        (items(3), 2, "2 segments", 2, "30 runs of 2 segments are taken as independent, but cut"),
+        (items(3), 6, "6 segments", 6, ""),  # two documents each
+        (items(3, document_column="topic"), "topic", "topic", 3, ""),
+        (items(metadata={"topic": tuple(str(i // 6) for i in range(60))}), "topic", "topic", 6, ""),
+    ],
+)
+def test_units_that_are_asked_for(segments, unit, name, size, cut):
+    units = units_of(segments, unit, _all(segments))
+    assert (units.name, units.n) == (name, -(-60 // size))
+    if size == 1:
+        assert units.codes is None
+    else:
+        np.testing.assert_array_equal(units.codes, np.arange(60) // size)
+    assert cut in " ".join(units.warnings)
+    assert bool(units.warnings) == bool(cut) == (units.coarser is not None)
+    scores = np.random.default_rng(0).normal(size=(3, 60))
+    effect = units.effect(scores)
+    assert (effect.design_effect == 1) == (size == 1)
+    assert (column_of(unit) is None) == (unit != "topic")
 
 
-def test_auto_counts_the_documents_of_segments_that_take_part():
-    used = np.arange(40) < 18  # nine documents
-    assert units_of(TWENTY, "auto", used).name == "segment"
-
-
-def test_auto_without_documents_takes_segments_in_silence():
-    plain = Segments(("1", "2", "3"))
-    found = units_of(plain, "auto", _all(plain))
-    assert (found.name, found.n, found.warnings, found.coarser) == ("segment", 3, (), None)
+def test_units_that_there_are_not_and_too_few():
+    for segments, unit, problem in (
+        (items(3), "prompt", "prompts of the segments are not known"),
+        (items(3, document_column="topic"), "genre", "a column of the input"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            units_of(segments, unit, _all(segments))
+    assert units_of(items(2), "auto", np.arange(60) < 18).name == "segment"  # nine documents used
+    few = _segments(["a", "a", "b", "b", "c"])
+    units = units_of(few, "document", _all(few))
+    assert units.few
+    assert "no p-value can be below 0.12, two-sided 0.25" in units.warnings[0]
+    assert [counted(1, "document"), counted(2, "user")] == ["1 document", "2 values of 'user'"]
 
 
 def test_a_segment_without_a_document_is_no_guess():
@@ -57,92 +90,6 @@ def test_a_segment_without_a_document_is_no_guess():
         units_of(torn, "document", _all(torn))
     unused = np.array([True, False, True])
     assert units_of(torn, "document", unused).n == 2
-
-
-def test_documents_of_one_segment_each_have_no_codes():
-    single = _segments([f"d{i}" for i in range(12)])
-    found = units_of(single, "auto", _all(single))
-    assert (found.name, found.n, found.codes) == ("document", 12, None)
-    assert found.effect(np.random.default_rng(0).normal(size=(3, 12))).design_effect == 1.0
-
-
-def test_segments_that_were_asked_for_are_said_to_be_finer_than_documents():
-    found = units_of(TWENTY, "segment", _all(TWENTY))
-    assert (found.name, found.n, found.codes) == ("segment", 40, None)
-    assert "cut 20 documents" in found.warnings[0]
-
-
-def test_few_documents_that_were_asked_for_are_said_to_be_few():
-    some = _segments(["a", "a", "b", "b", "c"])
-    found = units_of(some, "document", _all(some))
-    assert found.few
-    assert "3 documents are too few for anything but exact tests" in found.warnings[0]
-    assert "no p-value can be below 0.12, two-sided 0.25" in found.warnings[0]
-
-
-@pytest.mark.parametrize("asked", ["5", 5])
-def test_a_number_takes_consecutive_segments(asked):
-    plain = Segments(tuple(str(i + 1) for i in range(52)))
-    found = units_of(plain, asked, _all(plain))
-    assert (found.name, found.n) == ("5 segments", 11)
-    np.testing.assert_array_equal(found.codes, np.arange(52) // 5)
-    assert units_of(plain, "1", _all(plain)).name == "segment"
-
-
-def test_auto_takes_prompts_that_segments_share():
-    ids = tuple(str(i) for i in range(60))
-    shared = Segments(ids, sources=tuple(f"q{i % 20}" for i in range(60)))
-    found = units_of(shared, "auto", _all(shared))
-    assert (found.name, found.n) == ("prompt", 20)
-    assert "cut 20 prompts" in units_of(shared, "segment", _all(shared)).warnings[0]
-    single = Segments(ids, sources=tuple(f"q{i}" for i in range(60)))
-    assert units_of(single, "auto", _all(single)).name == "segment"
-
-
-def test_runs_that_cut_documents_are_said_to():
-    own = _segments([f"d{i // 3:02}" for i in range(60)])
-    assert (
-        "30 runs of 2 segments are taken as independent, but cut 20 documents"
-        in (units_of(own, 2, _all(own)).warnings[0])
-    )
-    assert units_of(own, 6, _all(own)).warnings == ()  # two documents each
-
-
-def test_prompts_are_segments_with_the_same_source_and_domains_are_domains():
-    ids = tuple(str(i) for i in range(30))
-    own = Segments(
-        ids, sources=tuple(f"q{i % 15}" for i in range(30)), domains=("a",) * 10 + ("b",) * 20
-    )
-    assert units_of(own, "prompt", _all(own)).n == 15
-    assert units_of(own, "domain", _all(own)).n == 2
-    with pytest.raises(UsageError, match="prompts of the segments are not known"):
-        units_of(TWENTY, "prompt", _all(TWENTY))
-
-
-def test_a_column_is_a_unit_if_it_was_read_as_the_documents():
-    own = _segments([f"t{i // 3}" for i in range(60)], document_column="topic")
-    assert units_of(own, "topic", _all(own)).name == "topic"
-    with pytest.raises(UsageError, match="a column of the input"):
-        units_of(own, "genre", _all(own))
-
-
-def test_any_further_column_is_a_unit():
-    topics = tuple(f"t{i // 3:02}" for i in range(60))
-    units = units_of(Segments(tuple(map(str, range(60))), metadata={"topic": topics}),
-                     "topic", np.ones(60, dtype=bool))  # fmt: skip
-    assert (units.name, units.n) == ("topic", 20)
-    np.testing.assert_array_equal(units.codes, np.arange(60) // 3)
-
-
-def test_words_and_numbers_are_no_columns():
-    words = ("auto", "segment", "document", "doc", "prompt", "domain", "7", 7)
-    assert [column_of(word) for word in words] == [None] * len(words)
-    assert column_of("topic") == "topic"
-
-
-def test_counts_in_words():
-    assert counted(1, "document") == "1 document"
-    assert counted(2, "user") == "2 values of 'user'"
 
 
 def test_a_sentence_says_what_was_independent():
@@ -175,12 +122,12 @@ def naive(rows) -> dict[tuple[int, int], frozenset[int]]:
 
 @given(RATED)
 def test_groups_are_unions_of_teams(rows):
-    found = rater_groups(rated(rows), [*"0123"], [*"0123"])
+    result = rater_groups(rated(rows), [*"0123"], [*"0123"])
     expected = naive(rows)
-    assert (found >= 0).sum() == len(expected)
+    assert (result >= 0).sum() == len(expected)
     for one, people in expected.items():
         for other, others in expected.items():
-            assert (found[one] == found[other]) == (people == others)
+            assert (result[one] == result[other]) == (people == others)
 
 
 def test_what_does_not_count():

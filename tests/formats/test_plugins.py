@@ -43,6 +43,7 @@ def steelyard(tmp_path: Path) -> Steelyard:
     return call  # type: ignore[return-value]
 
 
+@pytest.mark.thorough
 def test_the_example_of_the_documentation(steelyard: Steelyard, tmp_path: Path) -> None:
     for name in "AB":
         (tmp_path / f"{name}.lab.json").write_text(json.dumps(LOG | {"model": name}))

@@ -127,7 +127,10 @@ def _expected(shared: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.thorough if k else ()) for k, name in enumerate(SETS)],
+)
 def test_alternative_annotators(shared, name):
     folder = shared / "judges/alttest"
     found = judge(

@@ -48,6 +48,7 @@ def test_without_data_everything_is_listed(tmp_path):
     assert "figures that need it are not compared" in found.warnings[0]
 
 
+@pytest.mark.thorough
 def test_all_rows_of_other_metrics(shared):
     found = reproduce_kobe(shared)
     rows = {row.what: row for row in found.rows}

@@ -28,8 +28,7 @@ from steelyard.reproduction.aspublished import (
     unstable_order,
 )
 from steelyard.reproduction.evalframes import find_frames
-from steelyard.reproduction.pairedsamples import sample_means
-from steelyard.reproduction.peyrard2021 import PAPER, reproduce_paired
+from steelyard.reproduction.peyrard2021 import PAPER, reproduce_paired, sample_means
 from steelyard.reproduction.reproduction import VERDICTS, Reproduction, Row
 from steelyard.reproduction.search import Places
 from steelyard.stats.strength.bradleyterry import bradley_terry
@@ -201,6 +200,7 @@ def test_all_figures_of_the_authors_code(paper):
     assert {row.verdict for row in found} == {"equal"}
 
 
+@pytest.mark.thorough
 def test_tables_without_the_last_digits_say_so(shared, tmp_path, fewer):
     """In the tables that are cut to 8 and 15 digits, ties are decided by what is not there."""
     (tmp_path / "bt-eval").symlink_to(shared / "bt-eval")
@@ -280,6 +280,7 @@ def test_figure_6(paper):
     assert [row.what[-8:] for row in tac if row.note] == ["wilcoxon"]
 
 
+@pytest.mark.thorough
 def test_identical_systems_count_as_not_different(sets):
     """35,475 of 56,719 pairs of TAC by Wilcoxon's test; 52 pairs are of identical systems."""
     pairs = found = identical = 0
@@ -385,6 +386,7 @@ def test_without_data_nothing_is_skipped_in_silence(tmp_path, capsys, paper):
             assert row["note"]
 
 
+@pytest.mark.thorough
 def test_the_command_finds_the_data_and_gives_the_same_bytes(
     shared, paper, capsys, monkeypatch, tmp_path
 ):

@@ -157,6 +157,7 @@ def test_bad_files_end_with_one_line(name, text, tmp_path, capsys):
     assert error.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_ten_thousand_segments():
     sources = [f"Am {n % 28 + 1}. März {n} kostete {n},5 Euro in Wien." for n in range(10_000)]
     outputs = [f"On {n % 28 + 1} March {n} it cost {n}.5 euros in Vienna." for n in range(10_000)]

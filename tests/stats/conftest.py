@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-
 import numpy as np
 import pytest
+from tests.stats.judged.realdata import rows
 
 
 @pytest.fixture(scope="session")
@@ -14,14 +12,12 @@ def esa(shared):
     """Scores of people of WMT24: a function from a language pair to scores and documents."""
 
     def read(pair):
-        path = shared / "wmt24-esa" / f"{pair}.expected.segments.csv.gz"
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            rows = list(csv.DictReader(lines))
-        systems = sorted({row["system"] for row in rows})
-        documents = {int(row["segment"]): row["doc"] for row in rows}
+        table = rows(shared / "wmt24-esa" / f"{pair}.expected.segments.csv.gz")
+        systems = sorted({row["system"] for row in table})
+        documents = {int(row["segment"]): row["doc"] for row in table}
         segments = sorted(documents)
         scores = np.full((len(systems), len(segments)), np.nan)
-        for row in rows:
+        for row in table:
             place = systems.index(row["system"]), segments.index(int(row["segment"]))
             scores[place] = float(row["esa"])
         return scores, np.unique([documents[k] for k in segments], return_inverse=True)[1]

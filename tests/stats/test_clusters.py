@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from itertools import combinations
 
@@ -11,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.stats.judged.realdata import rows
+from tests.stats.naive import NAN
 
 from steelyard.core.errors import DegenerateError
 from steelyard.stats import clusters
 
-NAN = float("nan")
 ALPHA = 0.05
-RULES = (clusters.greedy_clusters, clusters.never_split_clusters)
 cells = st.sampled_from([0.0, 0.01, ALPHA, 0.06, 0.5, 1.0, NAN])
 squares = st.integers(0, 8).flatmap(lambda n: hnp.arrays(np.float64, (n, n), elements=cells))
 symmetric = squares.map(lambda p: np.triu(p) + np.triu(p, 1).T)
@@ -29,10 +28,8 @@ def wmt22(request, shared):
     folder = shared / "wmt22-da"
     if not folder.is_dir():
         pytest.skip(f"no {folder}")
-    with (folder / f"{request.param}.systems.csv").open(encoding="utf-8", newline="") as file:
-        systems = list(csv.DictReader(file))
-    with (folder / f"{request.param}.wilcoxon_p.csv").open(encoding="utf-8", newline="") as file:
-        matrix = {row["system"]: row for row in csv.DictReader(file)}
+    systems = rows(folder / f"{request.param}.systems.csv")
+    matrix = {row["system"]: row for row in rows(folder / f"{request.param}.wilcoxon_p.csv")}
     names = [row["system"] for row in systems]
     return np.array([[float(matrix[a][b]) for b in names] for a in names]), systems
 
@@ -40,22 +37,10 @@ def wmt22(request, shared):
 def test_wmt22_ranking(wmt22):
     p, systems = wmt22
     assert clusters.wins(p).tolist() == [int(row["wins"]) for row in systems]
-    found = clusters.wmt_clusters(p)
-    assert found == [(int(row["rank_from"]), int(row["rank_to"])) for row in systems]
-    ends = [last == place for place, (_, last) in enumerate(found, 1)]
+    result = clusters.wmt_clusters(p)
+    assert result == [(int(row["rank_from"]), int(row["rank_to"])) for row in systems]
+    ends = [last == place for place, (_, last) in enumerate(result, 1)]
     assert ends == [row["end_of_cluster"] == "True" for row in systems]
-
-
-def test_wmt22_rules_nest(wmt22):
-    """What lies between significantly different halves is cut by every rule."""
-    p, systems = wmt22
-    never = cuts(clusters.never_split_clusters(p))
-    assert never <= cuts(clusters.greedy_clusters(p))
-    assert len(clusters.compact_letters(p)) == len(systems)
-
-
-def cuts(numbers):
-    return set(np.flatnonzero(np.diff(numbers)).tolist())
 
 
 def significant(p, i, j, alpha=ALPHA):
@@ -66,16 +51,16 @@ def significant(p, i, j, alpha=ALPHA):
 
 
 def naive_greedy(p):
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     current: list[int] = []
     for i in range(len(p)):
         if any(p[x, i] <= ALPHA for x in current):
             current = []
         if not current:
-            found.append([])
+            result.append([])
         current.append(i)
-        found[-1].append(i)
-    return [rank for rank, members in enumerate(found, 1) for _ in members]
+        result[-1].append(i)
+    return [rank for rank, members in enumerate(result, 1) for _ in members]
 
 
 def naive_never_split(p):
@@ -91,42 +76,6 @@ def naive_never_split(p):
 def test_clusters_against_their_definitions(p):
     assert clusters.greedy_clusters(p, ALPHA).tolist() == naive_greedy(p)
     assert clusters.never_split_clusters(p, ALPHA).tolist() == naive_never_split(p)
-
-
-@given(squares)
-def test_clusters_promise(p):
-    n = len(p)
-    greedy = clusters.greedy_clusters(p, ALPHA)
-    never = clusters.never_split_clusters(p, ALPHA)
-    assert greedy.dtype == never.dtype == np.int64
-    for i, j in combinations(range(n), 2):
-        if greedy[i] == greedy[j]:
-            assert not significant(p, i, j)
-        if never[i] != never[j]:
-            assert significant(p, i, j)
-    assert cuts(never) <= cuts(greedy)
-
-
-@given(squares)
-def test_only_the_upper_half_counts(p):
-    other = np.triu(p, 1) + np.tril(np.full_like(p, 0.01))
-    for rule in RULES:
-        assert rule(p).tolist() == rule(other).tolist()
-    assert clusters.alike_groups(p) == clusters.alike_groups(other)
-
-
-@given(symmetric)
-def test_never_split_gives_connected_components(p):
-    """In a sorted, symmetric matrix: merged where components of the graph overlap."""
-    n = len(p)
-    label = list(range(n))
-    for _ in range(n):
-        for i, j in combinations(range(n), 2):
-            if not significant(p, i, j):
-                for between in range(i, j + 1):
-                    label[between] = min(label[i : j + 1])
-    numbers = clusters.never_split_clusters(p, ALPHA)
-    assert (np.equal.outer(numbers, numbers) == np.equal.outer(label, label)).all()
 
 
 # --- letters --------------------------------------------------------------------------------------
@@ -149,35 +98,12 @@ def test_groups_against_all_subsets(p):
     assert list(clusters.alike_groups(p, ALPHA)) == naive_cliques(p)
 
 
-@given(st.integers(0, 40), st.floats(0, 1), st.integers(0, 1000))
-def test_letters_promise(n, share, seed):
-    p = np.where(np.random.default_rng(seed).random((n, n)) < max(share, 0.5), 0.01, 0.5)
-    groups = clusters.alike_groups(p)
-    letters = clusters.compact_letters(p)
-    assert len(letters) == n
-    split = [set(x.split(",") if len(groups) > 26 else x) for x in letters]
-    assert all(split)
-    for i, j in combinations(range(n), 2):
-        assert bool(split[i] & split[j]) == (not significant(p, i, j))
-    sets = [set(group) for group in groups]
-    assert not any(a <= b for a in sets for b in sets if a is not b)
-    assert list(groups) == sorted(groups)
-    assert len(set().union(*split)) == len(groups)
-
-
 def test_letters_go_on_after_z():
     n = 60  # neighbours alone are alike: a group for each pair of them
     p = np.where(np.abs(np.subtract.outer(np.arange(n), np.arange(n))) > 1, 0.01, 0.5)
     names = [letters.split(",")[-1] for letters in clusters.compact_letters(p)][:-1]
     assert names[:2] + names[25:28] + names[51:53] == ["a", "b", "z", "aa", "ab", "az", "ba"]
     assert len(set(names)) == n - 1
-
-
-def test_letters_in_order_of_the_best_member():
-    p = np.full((4, 4), 0.5)
-    p[0, 3] = p[1, 2] = 0.01
-    assert clusters.alike_groups(p) == ((0, 1), (0, 2), (1, 3), (2, 3))
-    assert clusters.compact_letters(p) == ("ab", "ac", "bd", "cd")
 
 
 def scattered(n):
@@ -200,12 +126,12 @@ def naive_wins(p):
 
 
 def naive_wmt(p):
-    n, won, start, found = len(p), naive_wins(p), 1, []
+    n, won, start, result = len(p), naive_wins(p), 1, []
     for k in range(1, n + 1):
         if won[k - 1] == n - k or k == n:
-            found += [(start, k)] * (k - start + 1)
+            result += [(start, k)] * (k - start + 1)
             start = k + 1
-    return found
+    return result
 
 
 def naive_ranges(p):
@@ -222,49 +148,7 @@ def test_human_rules_against_their_definitions(p):
     assert clusters.rank_ranges(p, ALPHA) == naive_ranges(p)
 
 
-def test_wmt_clusters_look_at_the_last_member_only():
-    p = np.full((3, 3), 0.5)
-    p[1, 2] = 0.01  # the second beats as many as are below it; the first beats none
-    assert clusters.wmt_clusters(p) == [(1, 2), (1, 2), (3, 3)]
-    assert clusters.never_split_clusters(p).tolist() == [1, 1, 1]
-    assert clusters.rank_ranges(p) == [(1, 3), (1, 2), (2, 3)]
-
-
 # --- by hand --------------------------------------------------------------------------------------
-
-
-def test_golden_example():
-    p = np.full((4, 4), NAN)
-    p[0, 1:] = [0.5, 0.01, 0.01]
-    p[1, 2:] = [0.5, 0.5]
-    p[2, 3:] = [0.5]
-    assert clusters.greedy_clusters(p).tolist() == [1, 1, 2, 2]
-    assert clusters.never_split_clusters(p).tolist() == [1, 1, 1, 1]
-    assert clusters.compact_letters(p) == ("a", "ab", "b", "b")
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 5])
-@pytest.mark.parametrize("value", [0.5, 1.0, NAN])
-def test_nothing_significant(n, value):
-    p = np.full((n, n), value)
-    for rule in RULES:
-        assert rule(p).tolist() == [1] * n
-    assert clusters.compact_letters(p) == ("a",) * n
-    assert clusters.wins(p).tolist() == [0] * n
-    assert clusters.wmt_clusters(p) == [(1, n)] * n
-    assert clusters.rank_ranges(p) == [(1, n)] * n
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 5])
-def test_all_significant(n):
-    p = np.where(np.triu(np.ones((n, n)), 1) > 0, 0.001, 0.999)
-    places = list(range(1, n + 1))
-    for rule in RULES:
-        assert rule(p).tolist() == places
-    assert clusters.compact_letters(p) == tuple("abcde"[:n])
-    assert clusters.wins(p).tolist() == [n - k for k in places]
-    assert clusters.wmt_clusters(p) == [(k, k) for k in places]
-    assert clusters.rank_ranges(p) == [(k, k) for k in places]
 
 
 def test_the_level_itself():
@@ -287,24 +171,11 @@ def test_walked_ranges_stop_at_the_first_significant_neighbour(n, seed):
         while last < n - 1 and not p[i, last + 1] < 0.05:
             last += 1
         expected.append((first + 1, last + 1))
-    found = clusters.walked_ranges(p)
-    assert found == expected
+    result = clusters.walked_ranges(p)
+    assert result == expected
     lines = [
         k for k in range(1, n)
-        if all(end <= k for _, end in found[:k]) and all(start > k for start, _ in found[k:])
+        if all(end <= k for _, end in result[:k]) and all(start > k for start, _ in result[k:])
     ]  # fmt: skip
-    cut = clusters.range_clusters(found)
+    cut = clusters.range_clusters(result)
     assert cut.tolist() == [1 + sum(k <= i for k in lines) for i in range(n)]
-
-
-@given(st.integers(1, 9), st.integers(0, 10**6))
-def test_never_split_is_the_walk_of_wmt24(n, seed):
-    p = np.random.default_rng(seed).uniform(size=(n, n)) ** 3
-    p = np.maximum(p, p.T)
-    number, until, expected = 1, 0, []
-    for i in range(n):
-        expected.append(number)
-        until = max([until, *(j for j in range(i + 1, n) if p[i, j] > 0.05)])
-        if until <= i:
-            number += 1
-    assert clusters.never_split_clusters(p).tolist() == expected

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,39 +9,7 @@ from hypothesis import strategies as st
 
 from steelyard.stats.spread import (
     SizeCounts,
-    pairing_strength,
 )
-
-NAN = float("nan")
-
-
-@given(st.integers(0, 10_000))
-def test_what_pairing_is_worth(seed):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=(4, 15)) + 2 * rng.normal(size=15) + 100
-    scores[rng.random(scores.shape) < 0.1] = NAN
-    scores[:, :3] = rng.normal(100, 2, (4, 3))
-    correlation, gain = pairing_strength(scores)
-    for k, (i, j) in enumerate(combinations(range(4), 2)):
-        both = ~np.isnan(scores[i] + scores[j])
-        a, b = scores[i, both], scores[j, both]
-        assert correlation[k] == pytest.approx(np.corrcoef(a, b)[0, 1], abs=1e-9)
-        wanted = (a.var(ddof=1) + b.var(ddof=1)) / (a - b).var(ddof=1)
-        assert gain[k] == pytest.approx(wanted, rel=1e-6)
-
-
-def test_pairing_by_hand():
-    same = np.array([1.0, 2, 3])
-    correlation, gain = pairing_strength(np.stack([same, same + 5]))
-    assert correlation.tolist() == pytest.approx([1.0])
-    assert np.isinf(gain).all()  # a constant difference: any pair of segments shows it
-    correlation, gain = pairing_strength(np.stack([same, np.full(3, 2.0)]))
-    assert np.isnan(correlation).all()
-    assert gain.tolist() == pytest.approx([1.0])
-    assert np.isnan(pairing_strength(np.ones((2, 3)))).all()
-    assert np.isnan(pairing_strength(np.array([[1.0, NAN], [NAN, 2.0]]))[1]).all()
-    _, gain = pairing_strength(np.stack([same, -same]))
-    assert gain.tolist() == pytest.approx([0.5])  # pairing can also cost
 
 
 def naive_threshold(sizes, share):
@@ -63,13 +29,13 @@ def test_thresholds_against_loops(values, share):
     counts = SizeCounts.of(gap, np.zeros(len(gap), dtype=int), 1)
     one = np.ones((1, 1))
     sizes = np.abs(gap)
-    found = counts.thresholds(one, share)[0]
-    assert found == pytest.approx(naive_threshold(sizes.tolist(), share), nan_ok=True)
+    result = counts.thresholds(one, share)[0]
+    assert result == pytest.approx(naive_threshold(sizes.tolist(), share), nan_ok=True)
     for t in (0.0, 1.0, 4.0):
         expected = ((sizes >= t) & (sizes > 0)).mean()
         assert counts.at_least(one, t)[0] == pytest.approx(expected)
-    if not np.isnan(found):
-        assert counts.at_least(one, float(found))[0] <= share + 1e-9
+    if not np.isnan(result):
+        assert counts.at_least(one, float(result))[0] <= share + 1e-9
 
 
 @given(st.integers(0, 10_000))
@@ -100,6 +66,6 @@ def test_thresholds_of_a_resample_are_sizes_that_it_has(seed, share):
     gap = rng.integers(-4, 5, 8).astype(float)
     drawn = rng.multinomial(8, np.full(8, 1 / 8))
     counts = SizeCounts.of(gap, np.arange(8), 8)
-    found = counts.thresholds(drawn[None].astype(float), share).item()
+    result = counts.thresholds(drawn[None].astype(float), share).item()
     expected = naive_threshold(np.repeat(np.abs(gap), drawn), share)
-    assert found == pytest.approx(expected, nan_ok=True)
+    assert result == pytest.approx(expected, nan_ok=True)

@@ -12,6 +12,9 @@ from make_base.names import Row, choose, read
 from make_base.tables import table
 from steelyard.kobe.base.codec import Flag, Name
 
+# Dictionaries of thirty languages are loaded for the first of them.
+pytestmark = pytest.mark.thorough
+
 # -- names of people, organisations, products and works
 
 

@@ -1,4 +1,4 @@
-r"""How scores spread: over systems (outliers), over segments (pairing), between equals.
+"""How scores spread: over systems (outliers), and between equals.
 
 *Outliers*, by the robust rule of Mathur, Baldwin and Cohn (2020), Tangled up in BLEU: a system far
 from the rest sways agreement over systems. It is an outlier if its human score is further from the
@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from steelyard.core.text import are
-from steelyard.stats.arrays import Floats, beyond_rounding, median, ratio, row_means
-from steelyard.stats.correlation import pearson
+from steelyard.stats.arrays import Floats, beyond_rounding, median, ratio
 
 LEAST = 5  #: scores below which a median says little of what is usual
 _NORMAL = 1.483  # MADs in a standard deviation of normal scores
@@ -63,32 +62,6 @@ def robust_deviations(values: ArrayLike, cutoff: float = 2.5) -> RobustDeviation
         reason = "more than half of the scores are the same"
         return RobustDeviations(undefined, cutoff, middle, 0.0, reason)
     return RobustDeviations((scores - middle) / scale, cutoff, middle, scale)
-
-
-def pairing_strength(scores: Floats) -> tuple[Floats, Floats]:
-    """Return what scoring two systems on the same segments is worth, for all pairs i < j.
-
-    The correlation of their scores over segments, and the gain: how many times as many segments an
-    unpaired test would need (inf for a constant difference). NaN where scores do not vary.
-    """
-    correlations, gains = [np.empty(0)], [np.empty(0)]
-    for i in range(len(scores) - 1):
-        others = scores[i + 1 :]
-        both = ~np.isnan(scores[i]) & ~np.isnan(others)
-        first, second = (np.where(both, x, np.nan) for x in (scores[i], others))
-        scale = np.fmax.reduce(np.fmax(np.abs(first), np.abs(second)), axis=1, keepdims=True)
-        unpaired = _squares(first, scale) + _squares(second, scale)
-        paired = _squares(first - second, scale)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            gains.append(np.where(unpaired > 0, unpaired / paired, np.nan))
-        correlations.append(pearson(first.T, second.T))
-    return np.concatenate(correlations), np.concatenate(gains)
-
-
-def _squares(x: Floats, scale: Floats) -> Floats:
-    """Return each row's sum of squares about its mean without NaN; what may be rounding is 0."""
-    residuals = beyond_rounding(x - row_means(x)[:, None], scale)
-    return np.asarray(np.nansum(residuals * residuals, axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,8 +13,10 @@ POINTS = {"left": 1.0, "right": 0.0, "tie": 0.5, "bothbad": 0.5, "": np.nan}
 
 
 def rows(path: Path) -> list[dict[str, str]]:
-    """Read a compressed table."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
+    """Read a table, compressed or not."""
+    csv.field_size_limit(10**8)
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "rt", encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
+from tests.stats.naive import NAN, SEEDS, pair_kind
 
 from steelyard.stats import correlation
 from steelyard.stats.kendall.counting import KENDALL
@@ -22,8 +23,6 @@ from steelyard.stats.metametrics.weighted import (
     WeightedTauC,
 )
 from steelyard.stats.resampling import bootstrap
-
-NAN = float("nan")
 
 
 def variant(name, *, epsilon=0.0, threshold=0.0, pooled=False):
@@ -56,20 +55,14 @@ class Cell(NamedTuple):
 
 
 def kinds(cells, name):
-    """Concordant, discordant, human, metric and both ties; pairs of one unit's copies dropped."""
+    """Counts of pairs by kind; those of one unit's copies are dropped."""
     ties = STATISTICS[name]
-    found = [0, 0, 0, 0, 0]
-    for a, b in combinations(cells, 2):
-        if a.unit == b.unit and a.copy != b.copy:
-            continue
-        h, m = a.human - b.human, a.metric - b.metric
-        h_tied = abs(h) < ties.threshold or h == 0
-        m_tied = abs(m) <= ties.epsilon
-        if h_tied or m_tied:
-            found[2 if not m_tied else 3 if not h_tied else 4] += 1
-        else:
-            found[0 if h * m > 0 else 1] += 1
-    return np.array(found)
+    pairs = [(a, b) for a, b in combinations(cells, 2) if a.unit != b.unit or a.copy == b.copy]
+    of_pairs = [
+        pair_kind(a.human - b.human, a.metric - b.metric, ties.epsilon, ties.threshold)
+        for a, b in pairs
+    ]
+    return np.array([of_pairs.count(kind) for kind in range(5)])
 
 
 def worth(name, counts):
@@ -120,9 +113,9 @@ def over_groups(name, groups):
         h, m = np.array(gaps).T if gaps else (np.zeros(0), np.zeros(0))
         size = np.sqrt((h * h).sum() * (m * m).sum())
         return (h * m).sum() / size if size else NAN
-    found = np.array([value(name, g) for g in groups])
-    found = found[~np.isnan(found)]
-    return found.mean() if len(found) else NAN
+    result = np.array([value(name, g) for g in groups])
+    result = result[~np.isnan(result)]
+    return result.mean() if len(result) else NAN
 
 
 def copied(counts):
@@ -140,104 +133,50 @@ def known(cells):
     return [c for c in cells if not np.isnan(c.human + c.metric)]
 
 
-def check(found, expected):
-    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-
-
-SEEDS = st.integers(0, 10**6)
+def check(result, expected):
+    np.testing.assert_allclose(result, expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", LOCAL)
-@settings(max_examples=40)
 @given(st.integers(1, 6), SEEDS, st.booleans())
 def test_system_scores_against_copies(name, n, seed, one_row):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (1 if one_row else 5, n))
     systems = bootstrap.draw_counts(5, n, rng)
-    found = STATISTICS[name].rows(human, metric, systems)
+    result = STATISTICS[name].rows(human, metric, systems)
     for b, counts in enumerate(systems):
         row = 0 if one_row else b
         cells = [Cell(i, 0, c, human[row, i], metric[row, i]) for i, c in copied(counts)]
-        check(found[b], value(name, known(cells)))
+        check(result[b], value(name, known(cells)))
 
 
 @pytest.mark.parametrize("name", sorted(STATISTICS))
-@settings(max_examples=25)
 @given(st.integers(1, 5), st.integers(1, 4), SEEDS, st.booleans())
 def test_items_against_copies(name, n, s, seed, both):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (n, s))
     systems = bootstrap.draw_counts(4, n, rng)
     segments = bootstrap.draw_counts(4, s, rng) if both else None
-    found = STATISTICS[name].items(human, metric, systems, segments)
+    result = STATISTICS[name].items(human, metric, systems, segments)
     for b, counts in enumerate(systems):
         drawn = copied(np.ones(s) if segments is None else segments[b])
         groups = [
             known([Cell(i, t, c, human[i, t], metric[i, t]) for i, c in copied(counts)])
             for t, _ in drawn
         ]
-        check(found[b], over_groups(name, groups))
+        check(result[b], over_groups(name, groups))
 
 
+@pytest.mark.parametrize("by_system", [False, True])
 @pytest.mark.parametrize("name", ON_CELLS)
-@settings(max_examples=25)
-@given(st.integers(1, 3), st.integers(1, 6), SEEDS)
-def test_all_cells_over_segments_against_copies(name, n, s, seed):
-    rng = np.random.default_rng(seed)
-    human, metric = scores(rng, (n, s))
-    segments = bootstrap.draw_counts(4, s, rng)
-    found = STATISTICS[name].cells(human, metric, by_system=False, segments=segments)
-    for b, counts in enumerate(segments):
-        cells = [
-            Cell(t, i, c, human[i, t], metric[i, t]) for t, c in copied(counts) for i in range(n)
-        ]
-        check(found[b], value(name, known(cells)))
-
-
-@pytest.mark.parametrize("name", ON_CELLS)
-@settings(max_examples=25)
-@given(st.integers(1, 5), st.integers(1, 4), SEEDS)
-def test_all_cells_over_systems_against_copies(name, n, s, seed):
-    rng = np.random.default_rng(seed)
-    human, metric = scores(rng, (n, s))
-    systems = bootstrap.draw_counts(4, n, rng)
-    found = STATISTICS[name].cells(human, metric, by_system=False, systems=systems)
-    for b, counts in enumerate(systems):
-        cells = [
-            Cell(i, t, c, human[i, t], metric[i, t]) for i, c in copied(counts) for t in range(s)
-        ]
-        check(found[b], value(name, known(cells)))
-
-
-@pytest.mark.parametrize("name", ON_CELLS)
-@settings(max_examples=25)
-@given(st.integers(1, 4), st.integers(1, 4), SEEDS)
-def test_all_cells_over_both_against_copies(name, n, s, seed):
-    rng = np.random.default_rng(seed)
-    human, metric = scores(rng, (n, s))
-    segments, systems = bootstrap.draw_counts(4, s, rng), bootstrap.draw_counts(4, n, rng)
-    found = STATISTICS[name].cells(
-        human, metric, by_system=False, segments=segments, systems=systems
-    )
-    for b in range(4):
-        cells = [
-            Cell(0, 0, 0, human[i, t], metric[i, t])
-            for i, _ in copied(systems[b])
-            for t, _ in copied(segments[b])
-        ]
-        check(found[b], value(name, known(cells)))
-
-
-@pytest.mark.parametrize("name", ON_CELLS)
-@settings(max_examples=25)
 @given(st.integers(1, 4), st.integers(1, 6), SEEDS, st.sampled_from(["segment", "system", "both"]))
-def test_cells_of_each_system_against_copies(name, n, s, seed, unit):
+def test_cells_against_copies(name, by_system, n, s, seed, unit):
     rng = np.random.default_rng(seed)
     human, metric = scores(rng, (n, s))
     segments = None if unit == "system" else bootstrap.draw_counts(4, s, rng)
     systems = None if unit == "segment" else bootstrap.draw_counts(4, n, rng)
-    found = STATISTICS[name].cells(
-        human, metric, by_system=True, segments=segments, systems=systems
+    values = STATISTICS[name].cells(
+        human, metric, by_system=by_system, segments=segments, systems=systems
     )
     for b in range(4):
         rows = copied(np.ones(n) if systems is None else systems[b])
@@ -245,16 +184,8 @@ def test_cells_of_each_system_against_copies(name, n, s, seed, unit):
         groups = [
             known([Cell(t, i, c, human[i, t], metric[i, t]) for t, c in drawn]) for i, _ in rows
         ]
-        check(np.broadcast_to(found, 4)[b], over_groups(name, groups))
-
-
-def test_resamples_of_one_system_only_are_undefined():
-    human, metric = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
-    systems = np.array([[3.0, 0.0, 0.0]])
-    for name in LOCAL:
-        assert np.isnan(STATISTICS[name].rows(human, metric, systems)).all(), name
-        found = STATISTICS[name].items(human.T, metric.T, systems)
-        assert np.isnan(found).all(), name
+        together = value(name, [cell for group in groups for cell in group])
+        check(np.broadcast_to(values, 4)[b], over_groups(name, groups) if by_system else together)
 
 
 def test_constant_scores_are_undefined_where_they_should_be():
@@ -274,9 +205,9 @@ def test_a_constant_part_far_from_the_rest_is_constant():
     """Sums of squares cancel to rounding, not to zero: that must not become a correlation."""
     human, metric = np.array([[0.1, 0.1, 0.1, 7.0]]), np.array([[0.3, 0.7, 0.2, 1e6]])
     segments = np.array([[2.0, 1.0, 1.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
-    found = STATISTICS["pearson"].cells(human, metric, by_system=False, segments=segments)
-    assert np.isnan(found[0])
-    assert found[1] == pytest.approx(1)
+    result = STATISTICS["pearson"].cells(human, metric, by_system=False, segments=segments)
+    assert np.isnan(result[0])
+    assert result[1] == pytest.approx(1)
 
 
 def test_means_that_differ_by_rounding_are_ties():

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.stats.naive import NAN, absences
 
 from steelyard.core.errors import ShapeError
 from steelyard.stats.arrays import Floats
@@ -22,8 +23,6 @@ from steelyard.stats.permutation.corpus import (
 )
 from steelyard.stats.permutation.pvalues import pairwise_pvalues as segment_pvalues
 from steelyard.stats.resampling.bootstrap import segment_counts
-
-NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def systems(n, s, rng, gap=3):
 
 shapes = st.tuples(st.integers(1, 3), st.integers(1, 6))
 counts = shapes.flatmap(lambda shape: hnp.arrays(np.int64, (*shape, 2), elements=st.integers(0, 5)))
-absences = hnp.arrays(bool, (3, 6), elements=st.integers(0, 3).map(lambda k: k == 0))
+ABSENT = absences(3, 6)
 
 
 def with_gaps(whole, absent):
@@ -109,14 +108,14 @@ def with_gaps(whole, absent):
 # ---------------------------------------------------------------- scores
 
 
-@given(counts, absences, st.sampled_from(FORMULAS))
+@given(counts, ABSENT, st.sampled_from(FORMULAS))
 def test_corpus_scores_add_up_what_is_known(whole, absent, formula):
     values = with_gaps(whole, absent)
-    found = CorpusStatistics(values, formula).corpus_scores()
-    np.testing.assert_allclose(found, naive_scores(values, formula), rtol=1e-12)
+    ours = CorpusStatistics(values, formula).corpus_scores()
+    np.testing.assert_allclose(ours, naive_scores(values, formula), rtol=1e-12)
 
 
-@given(counts, absences, st.integers(0, 99))
+@given(counts, ABSENT, st.integers(0, 99))
 def test_bootstrap_scores_are_scores_of_copied_segments(whole, absent, seed):
     values = with_gaps(whole, absent)
     stats = CorpusStatistics(values, Quotient())
@@ -144,14 +143,6 @@ def test_selecting_and_masking_keep_to_the_cells():
     assert not stats.identical(CorpusStatistics(values, Bent(), False, "q"))
 
 
-def test_values_are_read_only_and_the_callers_array_is_not():
-    values = np.ones((1, 1, 2))
-    stats = CorpusStatistics(values, Quotient())
-    values[0, 0, 0] = 2
-    with pytest.raises(ValueError, match="read-only"):
-        stats.values[0, 0, 0] = 1
-
-
 @pytest.mark.parametrize(
     "build",
     [
@@ -172,13 +163,13 @@ def test_shapes_that_do_not_fit_are_refused(build):
 # ---------------------------------------------------------------- pseudo-values
 
 
-@given(counts, absences)
+@given(counts, ABSENT)
 def test_pseudo_values_have_the_corpus_score_as_their_mean(whole, absent):
     values = with_gaps(whole, absent)
     stats = CorpusStatistics(values, Bent())
-    found = pseudo_values(stats)
-    np.testing.assert_array_equal(np.isnan(found), np.isnan(values[:, :, 0]))
-    for row, score in zip(found, naive_scores(values, Bent()), strict=True):
+    ours = pseudo_values(stats)
+    np.testing.assert_array_equal(np.isnan(ours), np.isnan(values[:, :, 0]))
+    for row, score in zip(ours, naive_scores(values, Bent()), strict=True):
         if not np.isnan(score):
             assert np.nanmean(row) == pytest.approx(score, abs=1e-9)
 
@@ -186,7 +177,7 @@ def test_pseudo_values_have_the_corpus_score_as_their_mean(whole, absent):
 def test_pseudo_values_are_slopes_in_the_weight_of_a_segment():
     values = systems(2, 9, np.random.default_rng(1))
     values[1, 4] = NAN
-    found = pseudo_values(CorpusStatistics(values, Bent()))
+    ours = pseudo_values(CorpusStatistics(values, Bent()))
     for i, s in product(range(2), range(9)):
         known = ~np.isnan(values[i, :, 0])
         if not known[s]:
@@ -199,23 +190,7 @@ def test_pseudo_values_are_slopes_in_the_weight_of_a_segment():
             score.append(Bent()(weight[known] @ values[i][known]))
         middle = Bent()(values[i][known].sum(axis=0))
         slope = (score[0] - score[1]) / (2 * h)
-        assert found[i, s] == pytest.approx(middle + n * slope, abs=1e-6)
-
-
-def test_pseudo_values_of_a_plain_mean_are_the_scores():
-    scores = np.random.default_rng(2).normal(size=(3, 20))
-    values = np.stack([scores, np.ones_like(scores)], axis=-1)
-    np.testing.assert_allclose(pseudo_values(CorpusStatistics(values, Quotient())), scores)
-
-
-def test_a_statistic_that_is_always_zero_has_no_slope():
-    values = np.array([[[2.0, 0.0], [4.0, 0.0]]])
-    stats = CorpusStatistics(values, lambda x: np.where(x[..., 1] > 0, 9.0, x[..., 0]))
-    np.testing.assert_allclose(pseudo_values(stats), [[4, 8]], rtol=1e-9)
-
-
-def test_an_undefined_score_has_undefined_pseudo_values():
-    assert np.isnan(pseudo_values(CorpusStatistics(np.zeros((1, 2, 2)), Quotient()))).all()
+        assert ours[i, s] == pytest.approx(middle + n * slope, abs=1e-6)
 
 
 # ---------------------------------------------------------------- swaps
@@ -223,7 +198,7 @@ def test_an_undefined_score_has_undefined_pseudo_values():
 
 @given(
     counts,
-    absences,
+    ABSENT,
     st.sampled_from(FORMULAS),
     st.sampled_from(["mid", "ge"]),
     st.booleans(),
@@ -237,24 +212,9 @@ def test_every_swap_is_counted(whole, absent, formula, tail, higher, codes):
     np.testing.assert_allclose(result.p, expected, atol=1e-12)
     assert (result.how, result.error) == ("enumeration", 0)
     blocks = np.array(codes[: values.shape[1]], dtype=np.int64)
-    found = corpus_pvalues(stats, tail=tail, blocks=blocks)
+    ours = corpus_pvalues(stats, tail=tail, blocks=blocks)
     expected = naive_pvalues(values, formula, tail, blocks=blocks, higher=higher)
-    np.testing.assert_allclose(found.p, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("formula", FORMULAS)
-@pytest.mark.parametrize("tail", ["mid", "ge"])
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.thorough
-def test_drawn_swaps_agree_with_all_swaps(formula, tail, seed):
-    values = systems(3, 11, np.random.default_rng(seed))
-    stats = CorpusStatistics(values, formula)
-    result = corpus_pvalues(stats, n_resamples=1000, rng=seed, tail=tail)
-    assert result.how == "sampled"
-    assert 0 < result.error < 0.02
-    slack = 0 if tail == "mid" else 0.01  # ties are counted, too
-    expected = naive_pvalues(values, formula, tail)
-    assert np.abs(result.p - expected).max() < 4 * result.error + slack
+    np.testing.assert_allclose(ours.p, expected, atol=1e-12)
 
 
 def test_ten_thousand_swaps_are_good_to_half_a_percent():
@@ -287,44 +247,6 @@ def test_a_p_value_depends_on_its_two_systems_alone(fraction):
     pair = corpus_pvalues(stats.select([4, 1]), n_resamples=2000, rng=9).p
     np.testing.assert_array_equal(pair, whole[np.ix_([4, 1], [4, 1])])
     np.testing.assert_array_equal(whole + whole.T, np.ones((5, 5)))
-
-
-def test_blocks_of_drawn_swaps_are_added_up_first():
-    values = systems(3, 60, np.random.default_rng(7))
-    blocks = np.repeat(np.arange(20), 3)
-    found = corpus_pvalues(CorpusStatistics(values, Bent()), blocks=blocks)
-    added = values.reshape(3, 20, 3, 2).sum(axis=2)
-    again = corpus_pvalues(CorpusStatistics(added, Bent()))
-    np.testing.assert_array_equal(found.p, again.p)
-    assert found.n[0, 1] == again.n[0, 1] == 20
-
-
-def test_segments_that_one_lacks_are_dropped_for_that_pair():
-    values = systems(3, 40, np.random.default_rng(8))
-    gone = values.copy()
-    gone[0, :5] = NAN
-    found = corpus_pvalues(CorpusStatistics(gone, Bent()))
-    whole = corpus_pvalues(CorpusStatistics(values, Bent()))
-    without = corpus_pvalues(CorpusStatistics(values[:, 5:], Bent()))
-    assert found.p[1, 2] == whole.p[1, 2]
-    assert found.p[0, 1] == without.p[0, 1] != whole.p[0, 1]
-    assert found.n.tolist() == [[0, 35, 35], [35, 0, 40], [35, 40, 0]]
-
-
-def test_equal_systems_and_equal_scores_are_level():
-    values = systems(2, 60, np.random.default_rng(9))
-    mirror = values[0, ::-1]  # other outputs, the same totals
-    stats = CorpusStatistics(np.stack([values[0], values[0], mirror, values[1]]), Bent())
-    p = corpus_pvalues(stats).p
-    assert p[:3, :3].tolist() == [[0.5] * 3] * 3
-    assert corpus_pvalues(stats, tail="ge").p[0, 1] == 1
-    assert 0.5 <= corpus_pvalues(stats, tail="ge").p[0, 2] < 1
-
-
-def test_lower_may_be_better():
-    values = systems(3, 60, np.random.default_rng(10))
-    up, down = (corpus_pvalues(CorpusStatistics(values, Bent(), h)).p for h in (True, False))
-    np.testing.assert_allclose(up, down.T, atol=1e-12)
 
 
 def test_what_can_not_be_compared_is_not_a_number():

@@ -16,10 +16,10 @@ for n in (14, 40, 230):
 
 
 def test_any_number_of_threads_gives_the_same_bits():
-    found = set()
+    result = set()
     for threads in ("1", "2", "4"):
         own = os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
         done = subprocess.run([sys.executable, "-c", SCRIPT], env=own, capture_output=True,
                               text=True, check=True)  # fmt: skip
-        found.add(done.stdout)
-    assert len(found) == 1
+        result.add(done.stdout)
+    assert len(result) == 1

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.stats.naive import GOLD, METRIC, NAN, absences, pvalues, sign_tails, with_gaps
 
 from steelyard.core.errors import ShapeError, UsageError
 from steelyard.stats.permutation.lattice import as_lattice, lattice_tails
 from steelyard.stats.permutation.pvalues import (
     METHODS,
-    block_sums,
     pairwise_pvalues,
     stacked_pvalues,
 )
@@ -28,33 +27,7 @@ from steelyard.stats.permutation.tails import (
     random_signs,
 )
 
-NAN = float("nan")
 TAILS = ("mid", "ge")
-
-# ---------------------------------------------------------------- naive references
-
-
-@cache
-def all_signs(n):
-    return np.array(list(product((-1, 1), repeat=n))).reshape(2**n, n)
-
-
-def brute_tails(x):
-    """P(T > t) and P(T = t) over all sign vectors; exact where the numbers are."""
-    null = all_signs(len(x)) @ x
-    return np.mean(null > x.sum()), np.mean(null == x.sum())
-
-
-def brute(scores, tail="mid", tails=brute_tails):
-    """p-values of all pairs on the segments that both systems have."""
-    p = np.full((len(scores), len(scores)), 0.5 if tail == "mid" else 1.0)
-    for i, j in product(range(len(scores)), repeat=2):
-        gap = scores[i] - scores[j]
-        gap = gap[~np.isnan(gap)]
-        above, at = tails(gap) if len(gap) else (NAN, NAN)
-        if i != j:
-            p[i, j] = above + at * (0.5 if tail == "mid" else 1)
-    return p
 
 
 def convolved_tails(x):
@@ -66,14 +39,9 @@ def convolved_tails(x):
     return pmf[place + 1 :].sum(), pmf[place]
 
 
-def with_gaps(whole, absent):
-    return np.where(absent[: whole.shape[0], : whole.shape[1]], NAN, whole.astype(float))
-
-
 shapes = st.tuples(st.integers(2, 4), st.integers(1, 11))
 whole_scores = shapes.flatmap(lambda s: hnp.arrays(np.int64, s, elements=st.integers(-6, 6)))
-absences = hnp.arrays(bool, (4, 11), elements=st.integers(0, 3).map(lambda k: k == 0))
-nothing_absent = st.just(np.zeros((4, 11), dtype=bool))
+ABSENT = st.one_of(st.just(np.zeros((4, 11), dtype=bool)), absences(4, 11))
 
 
 def dyadic(rng, shape):
@@ -86,7 +54,7 @@ def dyadic(rng, shape):
 
 @given(
     whole_scores,
-    st.one_of(nothing_absent, absences),
+    ABSENT,
     st.sampled_from([1, 2, 3, 10, 30, 100]),
     st.sampled_from(TAILS),
 )
@@ -99,41 +67,24 @@ def test_exact_against_all_signs_on_lattices(whole, absent, scale, tail):
         ((truth / scale).astype(np.float32), None),
         (published, 1 / scale),
     ):
-        found = pairwise_pvalues(scores, tail=tail, step=step)
-        np.testing.assert_allclose(found.p, brute(truth, tail), atol=1e-9)
-        assert found.how == "lattice"
+        ours = pairwise_pvalues(scores, tail=tail, step=step)
+        np.testing.assert_allclose(ours.p, pvalues(truth, tail), atol=1e-9)
+        assert ours.how == "lattice"
     common = (~np.isnan(truth)).astype(int) @ (~np.isnan(truth)).astype(int).T
-    np.testing.assert_array_equal(found.n, common - np.diag(np.diag(common)))
+    np.testing.assert_array_equal(ours.n, common - np.diag(np.diag(common)))
 
 
 @given(
     st.integers(0, 2**32), st.tuples(st.integers(2, 4), st.integers(2, 11)), st.sampled_from(TAILS)
 )
-@settings(max_examples=50)
 def test_exact_against_all_signs_on_continuous_scores(seed, shape, tail):
     rng = np.random.default_rng(seed)
     scores = dyadic(rng, shape)
     scores[rng.random(shape) < rng.choice([0, 0.2])] = NAN
     assume(not np.isnan(scores).all())
     np.testing.assert_allclose(
-        pairwise_pvalues(scores, tail=tail).p, brute(scores, tail), atol=1e-9
+        pairwise_pvalues(scores, tail=tail).p, pvalues(scores, tail), atol=1e-9
     )
-
-
-@pytest.mark.parametrize("tail", TAILS)
-@pytest.mark.parametrize("kind", ["whole", "tenths", "zeros", "continuous"])
-def test_exact_against_all_signs_on_16_segments(kind, tail):
-    rng = np.random.default_rng(16)
-    truth = {
-        "whole": rng.integers(0, 4, (3, 16)),
-        "tenths": rng.integers(-250, 1, (3, 16)),
-        "zeros": rng.integers(1, 6, (3, 16)) * (rng.random((3, 16)) < 0.2),
-        "continuous": dyadic(rng, (3, 16)),
-    }[kind]
-    scores = truth / 10 if kind == "tenths" else truth.astype(float)
-    found = pairwise_pvalues(scores, tail=tail)
-    np.testing.assert_allclose(found.p, brute(truth.astype(float), tail), atol=1e-9)
-    assert found.how == ("characteristic" if kind == "continuous" else "lattice")
 
 
 def test_ties_are_ties_in_spite_of_float_noise():
@@ -176,10 +127,6 @@ def test_few_signs_are_counted(n):
     assert pairwise_pvalues(scores[::-1], tail="ge").p[0, 1] == 1.0
 
 
-def test_rounding_does_not_break_ties():
-    assert pairwise_pvalues(np.array([[1 + 2**-51, 2, -3], np.zeros(3)])).p[0, 1] == 0.5
-
-
 def test_golden_p_values_by_enumeration():
     np.testing.assert_allclose(
         pairwise_pvalues(GOLD, tail="ge").p[UPPER], [0.34375, 0.0859375, 0.14453125], atol=1e-12
@@ -189,8 +136,8 @@ def test_golden_p_values_by_enumeration():
     )
 
 
-@pytest.mark.parametrize("top", [1, 3, 25, 100])
-@pytest.mark.parametrize("n", [27, 100, 300])
+@pytest.mark.parametrize("top", [1, 3, 100])
+@pytest.mark.parametrize("n", [27, 200])
 def test_lattice_against_convolution(n, top):
     rng = np.random.default_rng(n + top)
     gaps = rng.integers(-top, top + 1, (6, n)).astype(float)
@@ -199,135 +146,75 @@ def test_lattice_against_convolution(n, top):
     gaps[3] = np.abs(gaps[3])  # the largest sum there is, far beyond the window
     gaps[4] = -gaps[3]
     gaps[5] += rng.integers(0, 2, n)
-    found = lattice_tails(gaps)
-    assert found is not None
-    above, at, error = found
+    ours = lattice_tails(gaps)
+    assert ours is not None
+    above, at, error = ours
     truth = np.array([convolved_tails(gap) for gap in gaps])
     assert error < 1e-11
     np.testing.assert_allclose(above, truth[:, 0], atol=1e-11)
     np.testing.assert_allclose(at, truth[:, 1], atol=1e-11)
 
 
-def mqm(rng, shape):
-    """Sums of minor (1), major (5) and punctuation (0.1) errors: tenths, most of them whole."""
-    rate = np.exp(rng.normal(-1, 1, shape) + rng.normal(0, 0.1, (shape[0], 1)))
-    errors = rng.poisson(rate) + 5 * rng.poisson(rate / 5) + 0.1 * rng.poisson(0.05, shape)
-    return -np.minimum(errors, 25)
-
-
-def test_lattice_of_many_segments_against_convolution():
-    # Most whole numbers of tenths are multiples of ten: the transform rises again and again.
-    scores = mqm(np.random.default_rng(3), (3, 600))
-    tenths = np.rint(scores * 10)
-    for tail in TAILS:
-        found = pairwise_pvalues(scores, tail=tail)
-        assert found.how == "lattice"
-        np.testing.assert_allclose(found.p, brute(tenths, tail, convolved_tails), atol=1e-11)
-
-
 def test_steps_of_a_pair_beyond_doubt_do_not_overflow():
     gaps = np.ones((2, 100))
     gaps[0] *= 2.0**40  # far beyond Z deviations
     gaps[1, ::2] = -1
-    found = lattice_tails(gaps)
-    assert found is not None
+    ours = lattice_tails(gaps)
+    assert ours is not None
     truth = convolved_tails(gaps[1])
-    np.testing.assert_allclose(found[0], [0, truth[0]], atol=1e-11)
-    np.testing.assert_allclose(found[1], [0, truth[1]], atol=1e-11)
-
-
-def test_lattice_of_equal_systems_has_all_mass_in_one_place():
-    found = lattice_tails(np.array([[0.0, 0, 0], [1.0, 0, -1]]))
-    assert found is not None
-    np.testing.assert_allclose(found[0], [0, 0.25], atol=1e-15)
-    np.testing.assert_allclose(found[1], [1, 0.5], atol=1e-15)
+    np.testing.assert_allclose(ours[0], [0, truth[0]], atol=1e-11)
+    np.testing.assert_allclose(ours[1], [0, truth[1]], atol=1e-11)
 
 
 @given(st.lists(st.integers(-9, 9), max_size=11))
 def test_enumeration_against_all_signs(tenths):
     x = np.array(tenths, dtype=np.int64)
-    assert enumerate_tails(x / 10) == brute_tails(x)
+    assert enumerate_tails(x / 10) == sign_tails(x)
 
 
 @given(st.lists(st.sampled_from([0.333333, 0.5, -0.666667, 1.5, -2.0, 1e-9]), max_size=11))
 def test_enumeration_takes_equal_sizes_together(x):
     """As millionths of a millionth, which are whole numbers, and exact."""
     whole = np.rint(np.array(x) * 1e12).astype(np.int64)
-    assert enumerate_tails(np.array(x)) == brute_tails(whole)
+    assert enumerate_tails(np.array(x)) == sign_tails(whole)
 
 
-def halves(x):
-    """Mid-p by all sums of either half, sorted: as plain as it gets for thirty differences."""
-    left, right = (
-        np.sort(all_signs(len(half)) @ half) for half in (x[: len(x) // 2], x[len(x) // 2 :])
-    )
-    slack = 1e-13 * np.abs(x).sum()
-    at_least, above = (
-        (len(right) - np.searchsorted(right, x.sum() - left + edge)).sum() / 2.0 ** len(x)
-        for edge in (-slack, slack)
-    )
-    return (at_least + above) / 2
+HARD = {
+    "cauchy": lambda rng, n: 20 * (rng.standard_cauchy(n) + 0.3),
+    "t1.5": lambda rng, n: 20 * (rng.standard_t(1.5, n) + 0.2),
+    "powers": lambda rng, n: 20 * rng.normal(size=n) ** 5,
+    "two scales": lambda rng, n: rng.normal(size=n) * rng.choice([1, 1000], n),
+    "near 1": lambda rng, n: rng.choice([-100, 100], n) + rng.normal(size=n),
+    "around 1": lambda rng, n: rng.choice([-100, 100], n) + 15 * rng.normal(size=n),
+    "all but one whole": lambda rng, n: np.append(100 * rng.integers(-1, 2, n - 1), 141),
+    "tens": lambda rng, n: 10 * rng.integers(-3, 4, n),
+}
 
 
-def heavy(n, seed):
-    """Differences with outliers that outweigh all others."""
-    return np.random.default_rng([n, seed]).standard_cauchy(n) + 0.3
+@pytest.mark.parametrize("n", [12, 28, 36, 39, 64, 250, 600])
+@pytest.mark.parametrize("kind", HARD)
+def test_the_error_is_a_bound_for_hard_differences(kind, n):
+    """Heavy tails, sizes that cluster, lattices in part: what a product of cosines is bad at.
 
-
-@pytest.mark.parametrize("n", [5, 12, 20, 28, 30])
-def test_heavy_tails_with_few_segments_are_exact(n):
-    for seed in range(3):
-        x = heavy(n, seed)
-        found = pairwise_pvalues(np.stack([x, np.zeros(n)]))
-        assert found.p[0, 1] == pytest.approx(halves(x), abs=1e-12)
-        assert found.error < 1e-11
-
-
-def sizes_of(kind, n, rng):
-    return {
-        "cauchy": lambda: rng.standard_cauchy(n) + 0.3,
-        "t1.5": lambda: rng.standard_t(1.5, n) + 0.2,
-        "powers": lambda: rng.normal(size=n) ** 5,
-        "two scales": lambda: rng.normal(size=n) * rng.choice([1e-4, 1], n),
-    }[kind]()
-
-
-@pytest.mark.parametrize("kind", ["cauchy", "t1.5", "powers", "two scales"])
-@pytest.mark.parametrize("n", [33, 35, 37, 39])
-def test_the_error_of_few_heavy_tailed_differences_is_a_bound(n, kind):
-    """All signs are the truth; a product of cosines that dies down may rise again far out."""
-    for seed in range(4):
-        x = sizes_of(kind, n, np.random.default_rng([n, seed]))
-        found = pairwise_pvalues(np.stack([x, np.zeros(n)]))
+    The truth is that of whole numbers; a billionth off them, these are no lattice, and ties break.
+    """
+    rng = np.random.default_rng([n, len(kind)])
+    whole = np.rint(HARD[kind](rng, n))
+    x = whole + 1e-9 * rng.normal(size=n)
+    if n <= 28:
         above, at = enumerate_tails(x)
-        assert abs(found.p[0, 1] - above - at / 2) <= found.error + 1e-14
-        assert found.error <= 2 * SURE
-
-
-@pytest.mark.parametrize("n", [45, 63, 100, 400])
-def test_heavy_tails_against_the_lattice(n):
-    """Steps of a fiftieth of the median, on which outliers are far out: exact by their lattice."""
-    for seed in range(3):
-        x = np.rint(50 * heavy(n, seed))
-        found = lattice_tails(x[None])
-        if found is None:
-            continue
-        p, at, error = product_tails(x[None] / 50)
-        truth = found[0] + found[1] / 2
-        assert np.abs(p + at / 2 - truth)[0] <= error[0] + found[1][0] + 1e-9
-
-
-@pytest.mark.parametrize("spread", [0.005, 0.02, 0.05, 0.1, 0.2])
-@pytest.mark.parametrize("n", [64, 100, 250, 600])
-def test_the_error_is_a_bound_where_sizes_cluster(n, spread):
-    """Sizes near 1: T is nearly on a lattice, and its transform rises to 1 again and again."""
-    rng = np.random.default_rng(n)
-    x = rng.choice([-1.0, 1.0], n) * np.round(1 + spread * rng.normal(size=n), 3)
-    tails = lattice_tails(np.rint(1000 * x)[None])  # a dense lattice is the truth
-    assert tails is not None
-    off = 1e-9 * rng.normal(size=n)  # ... and for us these are no lattice
-    found = pairwise_pvalues(np.stack([x + off, np.zeros(n)]))
-    assert abs(found.p[0, 1] - tails[0][0] - tails[1][0] / 2) <= found.error + tails[1][0] / 2
+        tied = 0.0
+    else:
+        tails = lattice_tails(whole[None])
+        if tails is None:  # so fine that only signs tell
+            above, at = enumerate_tails(x) if n < 40 else product_tails(x[None])[:2]
+            tied = 0.0
+        else:
+            above, at, tied = tails[0][0], tails[1][0], tails[1][0] / 2
+    ours = pairwise_pvalues(np.stack([x, np.zeros(n)]))
+    assert abs(ours.p[0, 1] - above - at / 2) <= ours.error + tied + 1e-11
+    if n < 40 and not tied:
+        assert ours.error <= 2 * SURE
 
 
 def test_half_precision_in_print_is_nearly_a_lattice():
@@ -335,25 +222,10 @@ def test_half_precision_in_print_is_nearly_a_lattice():
     rng = np.random.default_rng(0)
     eighths = rng.integers(-9, 9, (2, 300)) * 341
     printed = np.round(eighths / 1024, 7)
-    found = pairwise_pvalues(printed)
+    ours = pairwise_pvalues(printed)
     above, at = convolved_tails((eighths[0] - eighths[1]) // 341)
-    assert found.p[0, 1] == pytest.approx(above + at / 2, abs=1e-9)
-    assert found.error == pytest.approx(at / 2, abs=1e-9)
-
-
-def test_published_averages_are_off_by_half_of_the_ties_at_most():
-    rng = np.random.default_rng(0)
-    thirds = rng.integers(-60, 70, 90)
-    published = np.round(thirds / 3, 6)
-    found = pairwise_pvalues(np.stack([published, np.zeros(90)]))
-    above, at = convolved_tails(thirds)
-    assert found.p[0, 1] == pytest.approx(above + at / 2, abs=1e-12)
-    assert found.error == pytest.approx(at / 2, abs=1e-9)
-    assert at > 1e-4
-    # With few sizes, what stands in the file is enumerated.
-    few = np.round(rng.integers(-2, 4, 60) / 3, 6)
-    found = pairwise_pvalues(np.stack([few, np.zeros(60)]))
-    assert found.error < 1e-11
+    assert ours.p[0, 1] == pytest.approx(above + at / 2, abs=1e-9)
+    assert ours.error == pytest.approx(at / 2, abs=1e-9)
 
 
 @pytest.mark.parametrize("tail", TAILS)
@@ -363,29 +235,10 @@ def test_exact_is_exact_on_lattices_of_any_step(top, factor, tail):
     # Averages over seven raters, three decimals, z-scores of a few levels: all are lattices.
     rng = np.random.default_rng(top)
     whole = rng.integers(0, top + 1, (3, 60)).astype(float)
-    found = pairwise_pvalues(whole * factor, tail=tail)
-    truth = brute(whole, tail, convolved_tails)
-    assert np.abs(found.p - truth).max() <= found.error + 1e-12
-    np.testing.assert_allclose(found.p, truth, atol=1e-9)
-
-
-def test_error_is_a_bound_where_part_of_the_scores_is_a_lattice():
-    # 59 differences of -1, 0 or 1 and a single other one: T lives on two shifted lattices.
-    rng = np.random.default_rng(5)
-    steps = rng.integers(-1, 2, 59)
-    odd = np.sqrt(2)
-    gap = np.append(steps, odd)
-    pmf = np.ones(1)
-    reach = np.count_nonzero(steps)
-    for _ in range(reach):
-        pmf = np.convolve(pmf, [0.5, 0, 0.5])
-    places = np.arange(-reach, reach + 1)
-    null = np.concatenate([places - odd, places + odd])
-    chance = np.concatenate([pmf, pmf]) / 2
-    same = np.isclose(null, gap.sum(), atol=1e-9)
-    truth = chance[(null > gap.sum()) & ~same].sum() + chance[same].sum() / 2
-    found = pairwise_pvalues(np.stack([gap, np.zeros(60)]))
-    assert abs(found.p[0, 1] - truth) <= found.error
+    ours = pairwise_pvalues(whole * factor, tail=tail)
+    truth = pvalues(whole, tail, convolved_tails)
+    assert np.abs(ours.p - truth).max() <= ours.error + 1e-12
+    np.testing.assert_allclose(ours.p, truth, atol=1e-9)
 
 
 # ---------------------------------------------------------------- many segments: series
@@ -414,15 +267,15 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("n", [300, 800, 1500])
+@pytest.mark.parametrize("n", [300, 1500])
 @pytest.mark.parametrize("kind", KINDS)
 def test_exact_on_many_segments_is_within_its_error(kind, n):
     rng = np.random.default_rng(n)
     scores = KINDS[kind](rng, (5, n)) + rng.normal(0, 0.05, (5, 1)) + rng.normal(size=n)
-    found = pairwise_pvalues(scores)
-    assert found.how == "characteristic"
-    assert found.error <= 5e-7
-    assert np.abs(found.p - by_product(scores)).max() <= found.error
+    ours = pairwise_pvalues(scores)
+    assert ours.how == "characteristic"
+    assert ours.error <= 5e-7
+    assert np.abs(ours.p - by_product(scores)).max() <= ours.error
 
 
 def test_a_series_serves_the_pairs_that_it_is_sure_of():
@@ -431,33 +284,12 @@ def test_a_series_serves_the_pairs_that_it_is_sure_of():
     scores[1] = scores[0]
     scores[1, :40] += rng.normal(0, 1, 40)  # 40 differences only: not enough of them
     scores[3] = scores[2]  # none at all
-    found = pairwise_pvalues(scores)
+    ours = pairwise_pvalues(scores)
     truth = by_product(scores[:3])
     off = ~np.eye(3, dtype=bool)
-    assert np.abs(found.p[:3, :3] - truth)[off].max() <= found.error
-    assert found.p[2, 3] == 0.5
-    assert found.n[0, 1] == 1000
-
-
-@pytest.mark.parametrize("odd", [0, 1])
-def test_steps_between_systems_are_seen_where_scores_have_none(odd):
-    # Any difficulty of segments plus whole numbers of errors: scores are continuous, differences
-    # are a lattice, or nearly one if a single segment is off it.
-    rng = np.random.default_rng(2)
-    errors = 10.0 * rng.integers(0, 4, (2, 800))
-    scores = rng.normal(size=800) - errors
-    scores[0, :odd] += np.sqrt(2)
-    gap = np.rint(scores[0] - scores[1]) if not odd else scores[0] - scores[1]
-    pmf = np.ones(1)
-    for step in np.abs(np.rint(gap[odd:] / 10)).astype(int):
-        pmf = np.convolve(pmf, [0.5] + [0] * (2 * step - 1) + [0.5] if step else [1.0])
-    places = 10.0 * (np.arange(len(pmf)) - len(pmf) // 2)
-    null = places if not odd else np.concatenate([places - gap[0], places + gap[0]])
-    chance = pmf if not odd else np.concatenate([pmf, pmf]) / 2
-    same = np.isclose(null, gap.sum(), atol=1e-6)
-    truth = chance[(null > gap.sum()) & ~same].sum() + chance[same].sum() / 2
-    found = pairwise_pvalues(scores)
-    assert abs(found.p[0, 1] - truth) <= found.error + 1e-12
+    assert np.abs(ours.p[:3, :3] - truth)[off].max() <= ours.error
+    assert ours.p[2, 3] == 0.5
+    assert ours.n[0, 1] == 1000
 
 
 def test_segments_that_nobody_has_change_nothing():
@@ -467,20 +299,6 @@ def test_segments_that_nobody_has_change_nothing():
     with_holes, without = pairwise_pvalues(holes), pairwise_pvalues(scores)
     np.testing.assert_allclose(with_holes.p, without.p, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(with_holes.n, without.n)
-
-
-def test_missing_cells_and_blocks_agree_with_what_is_left():
-    rng = np.random.default_rng(4)
-    scores = rng.normal(size=(3, 1200))
-    blocks = np.repeat(np.arange(600), 2)
-    together = pairwise_pvalues(scores, blocks=blocks)
-    sums = scores.reshape(3, 600, 2).sum(axis=2)
-    np.testing.assert_allclose(together.p, pairwise_pvalues(sums).p, atol=1e-7)
-    scores[0, :7] = NAN
-    absent = pairwise_pvalues(scores)
-    pair = pairwise_pvalues(scores[:2, 7:])
-    np.testing.assert_allclose(absent.p[0, 1], pair.p[0, 1], atol=1e-7)
-    assert absent.n.tolist() == [[0, 1193, 1193], [1193, 0, 1200], [1193, 1200, 0]]
 
 
 # ---------------------------------------------------------------- properties
@@ -500,33 +318,16 @@ def test_a_lattice_is_found_among_many_scores_and_only_if_all_are_on_it(factor):
     assert as_lattice(np.full((2, 3), np.pi)) is None
 
 
-@given(whole_scores, absences)
-@settings(max_examples=50)
-def test_swapping_two_systems_gives_one_minus_p(whole, absent):
-    scores = with_gaps(whole, absent)
-    p = pairwise_pvalues(scores).p
-    off = ~np.eye(len(p), dtype=bool)
-    np.testing.assert_allclose((p + p.T)[off], np.where(np.isnan(p[off]), NAN, 1), atol=1e-12)
-
-
-@given(whole_scores)
-@settings(max_examples=50)
-def test_at_least_as_extreme_counts_ties_in_both_directions(whole):
-    p = pairwise_pvalues(whole.astype(float), tail="ge").p
-    for i, j in combinations(range(len(whole)), 2):
-        assert p[i, j] + p[j, i] == pytest.approx(1 + brute_tails(whole[i] - whole[j])[1], abs=1e-9)
-
-
 @given(
     whole_scores,
-    absences,
+    ABSENT,
     st.randoms(use_true_random=False),
     st.sampled_from([1e-7, 1e-5, 0.01, 0.1, 1 / 3, np.pi, 1e3, 1e9]),
 )
-@settings(max_examples=60)
 def test_what_p_must_not_depend_on(whole, absent, random, factor):
     scores = with_gaps(whole, absent)
-    p = brute(scores)
+    p = pvalues(scores)
+    np.testing.assert_allclose(p + p.T, np.where(np.isnan(p), NAN, 1), atol=1e-12)
     systems, segments = list(range(scores.shape[0])), list(range(scores.shape[1]))
     random.shuffle(systems)
     random.shuffle(segments)
@@ -549,26 +350,13 @@ def test_small_differences_are_not_rounded_away(offset):
 
 
 @pytest.mark.parametrize("scores", [[1.0, 2, 3], [0.123456, 0.5, 7.654321], [0.0, 0, 0]])
-def test_equal_systems(scores):
-    same = np.array([scores, scores])
-    np.testing.assert_array_equal(pairwise_pvalues(same).p, 0.5)
-    np.testing.assert_array_equal(pairwise_pvalues(same, tail="ge").p, 1)
+def test_equal_systems_and_one_alone(scores):
+    same = np.array([scores, scores, scores[::-1]])
+    np.testing.assert_allclose(pairwise_pvalues(same).p, 0.5, atol=1e-12)
+    np.testing.assert_array_equal(pairwise_pvalues(same[:2], tail="ge").p, 1)
     assert pairwise_pvalues(same, method="mtme").p[0, 1] == 1
-
-
-@pytest.mark.parametrize("factor", [1.0, 0.123456789])
-def test_equal_sums_are_a_half(factor):
-    rng = np.random.default_rng(3)
-    scores = rng.integers(0, 9, (1, 24)).astype(float)
-    scores = np.concatenate([scores, scores[:, ::-1], np.sort(scores)]) * factor
-    np.testing.assert_allclose(pairwise_pvalues(scores).p, 0.5, atol=1e-12)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_one_system(method):
-    result = pairwise_pvalues(np.array([[1.0, 2.0]]), method=method)
-    assert result.p.shape == (1, 1)
-    assert result.p[0, 0] in {0.5, 1.0}
+    for method in METHODS:
+        assert pairwise_pvalues(same[:1], method=method).p.tolist() in ([[0.5]], [[1.0]])
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -588,48 +376,27 @@ def test_pairs_without_a_common_segment_are_undefined(method, scores):
     assert result.n[0, 1] == 0
 
 
-def test_missing_cells_count_pair_by_pair():
-    scores = np.array([[1.0, 1, 1, NAN], [0, 0, NAN, 5], [NAN, NAN, 0, 0]])
-    result = pairwise_pvalues(scores)
-    np.testing.assert_array_equal(result.n, [[0, 2, 1], [2, 0, 1], [1, 1, 0]])
-    np.testing.assert_allclose(result.p[UPPER], [1 / 8, 1 / 4, 1 / 4], atol=1e-12)
-
-
 # ---------------------------------------------------------------- blocks
 
 
 @given(
     whole_scores,
-    absences,
+    ABSENT,
     hnp.arrays(np.int64, 11, elements=st.integers(-2, 3)),
     st.sampled_from(TAILS),
 )
-@settings(max_examples=60)
 def test_blocks_equal_sums_per_block(whole, absent, codes, tail):
     scores = with_gaps(whole, absent) / 10
     blocks = codes[: scores.shape[1]]
-    found = pairwise_pvalues(scores, blocks=blocks, tail=tail)
+    ours = pairwise_pvalues(scores, blocks=blocks, tail=tail)
     for i, j in combinations(range(len(scores)), 2):
         gap = scores[i] - scores[j]
         units = [code for code in sorted(set(blocks)) if not np.isnan(gap[blocks == code]).all()]
-        assert found.n[i, j] == found.n[j, i] == len(units)
+        assert ours.n[i, j] == ours.n[j, i] == len(units)
         sums = np.array([np.nansum(gap[blocks == code]) for code in sorted(set(blocks))])
         alone = pairwise_pvalues(np.stack([sums, np.zeros(len(sums))]), tail=tail)
         expected = alone.p[0, 1] if units else NAN
-        np.testing.assert_allclose(found.p[i, j], expected, atol=1e-9)
-
-
-def test_blocks_by_hand():
-    scores = np.array([[3.0, 1, 1, 2, 1], [1, 1, 3, 0, 0]])
-    # Differences 2 0 -2 2 1; blocks of 0 + 2 - 2 and 2 + 1: signs of the latter alone matter.
-    p = pairwise_pvalues(scores, blocks=np.array([7, 7, 7, 1, 1])).p
-    np.testing.assert_allclose(p, [[0.5, 0.25], [0.75, 0.5]], atol=1e-12)
-    each = pairwise_pvalues(scores, blocks=np.arange(5))
-    np.testing.assert_allclose(each.p, pairwise_pvalues(scores).p, atol=1e-12)
-    sums = block_sums(np.array([[1.0, 2, 3, 4]]), np.array([5, -1, 5, -1]))
-    np.testing.assert_array_equal(sums, [[6, 4]])
-    empty = pairwise_pvalues(np.empty((2, 0)), blocks=np.zeros(0, dtype=np.int64))
-    assert np.isnan(empty.p[0, 1])
+        np.testing.assert_allclose(ours.p[i, j], expected, atol=1e-9)
 
 
 # ---------------------------------------------------------------- approximations
@@ -691,10 +458,6 @@ def test_systems_that_are_nearly_the_same_differ_by_what_they_differ():
 # ---------------------------------------------------------------- sampling
 
 
-def standard_error(p, n_resamples):
-    return np.sqrt(p * (1 - p) / n_resamples) + 1 / n_resamples
-
-
 def test_random_signs_are_fair_and_independent():
     signs = random_signs(20_000, 13, np.random.default_rng(0))
     assert signs.shape == (20_000, 13)
@@ -709,21 +472,6 @@ def test_random_signs_are_fair_and_independent():
 
 # ---------------------------------------------------------------- the WMT toolkit
 
-# The toy of the notes on mt-metrics-eval: systems A, B, C on ten segments.
-GOLD = np.array(
-    [
-        [0.0, -1, -2, -5, 0, 0, -1, 0, -5, -1],
-        [0.0, -5, -1, -5, -1, 0, 0, -1, -5, -1],
-        [-1.0, 0, -1, -6, 0, -5, -1, -5, -5, -10],
-    ]
-)
-METRIC = np.array(
-    [
-        [0.9, 0.5, 0.4, 0.1, 0.8, 0.9, 0.6, 0.7, 0.2, 0.5],
-        [0.8, 0.2, 0.4, 0.15, 0.6, 0.9, 0.8, 0.6, 0.2, 0.6],
-        [0.7, 0.6, 0.3, 0.2, 0.8, 0.3, 0.6, 0.2, 0.1, 0.0],
-    ]
-)
 UPPER = np.triu_indices(3, 1)
 
 
@@ -735,8 +483,7 @@ def test_mtme_gives_the_golden_p_values():
     assert (gold.n == 10).all()
 
 
-@given(whole_scores, absences)
-@settings(max_examples=25)
+@given(whole_scores, ABSENT)
 def test_mtme_against_its_formula(whole, absent):
     scores = with_gaps(whole, absent)
     complete = scores[:, ~np.isnan(scores).any(axis=0)]
@@ -748,14 +495,6 @@ def test_mtme_against_its_formula(whole, absent):
         hits = sum(((2 * row.round() - 1) * x).sum() >= x.sum() for row in uniform)
         assert p[i, j] == hits / 1000
         assert p[j, i] == 1 - hits / 1000
-
-
-def test_mtme_is_a_sample_of_the_null():
-    scores = np.random.default_rng(7).integers(0, 4, (4, 12)).astype(float)
-    upper = np.triu_indices(4, 1)
-    truth = brute(scores, "ge")[upper]
-    p = pairwise_pvalues(scores, method="mtme").p[upper]
-    assert (np.abs(p - truth) <= 4 * standard_error(truth, 1000)).all()
 
 
 # ---------------------------------------------------------------- errors

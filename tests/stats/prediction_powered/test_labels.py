@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import comb
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,8 +11,6 @@ from steelyard.core.errors import UsageError
 from steelyard.stats.prediction_powered.labels import (
     labels_for_half_width,
     labels_for_kappa,
-    labels_to_pass,
-    labels_to_separate,
     next_probabilities,
     worth_of_labels,
 )
@@ -32,40 +28,16 @@ def test_what_labels_are_worth() -> None:
 
 @given(st.floats(0.1, 2), st.floats(0, 0.95), st.floats(0.02, 0.5))
 def test_fewest_labels_for_a_half_width(spread: float, rho: float, half: float) -> None:
-    found = labels_for_half_width(spread, rho, half, 500)
+    result = labels_for_half_width(spread, rho, half, 500)
     widths = [1.959963984540054 * spread * np.sqrt((1 - rho**2 * (500 - n) / 500) / n)
               for n in range(2, 501)]  # fmt: skip
     enough = [n for n, width in zip(range(2, 501), widths, strict=True) if width <= half]
-    assert found == (enough[0] if enough else None)
-
-
-def test_a_judge_saves_labels_of_differences() -> None:
-    alone = labels_to_separate(0.1, 0.5, 0.0, 2000)
-    judged = labels_to_separate(0.1, 0.5, 0.6, 2000)
-    assert alone is not None
-    assert judged is not None
-    assert judged < alone
+    assert result == (enough[0] if enough else None)
 
 
 def test_kappa() -> None:
     assert labels_for_kappa(0.1, 100, 0.1) == pytest.approx(385, abs=1)
     assert labels_for_kappa(0.0, 100, 0.1) == 2
-
-
-def test_passing_a_requirement_is_an_exact_binomial() -> None:
-    def tail(k, n, p):
-        return sum(comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
-
-    def power(n):
-        least = next((k for k in range(n + 2) if tail(k, n, 0.7) <= 0.025), n + 1)
-        return tail(least, n, 0.9) if least <= n else 0.0
-
-    found = labels_to_pass(0.9, 0.7, most=200)
-    powers = [power(n) for n in range(1, 90)]
-    short = [n for n, own in enumerate(powers, 1) if own < 0.8]
-    assert found == short[-1] + 1
-    assert labels_to_pass(0.7, 0.8) is None
-    assert labels_to_pass(0.801, 0.8, most=500) is None
 
 
 @given(st.integers(0, 5000), st.integers(1, 60))
@@ -79,13 +51,13 @@ def test_next_rows_are_within_the_budget(seed: int, budget: int) -> None:
         with pytest.raises(UsageError, match="have no label"):
             next_probabilities(judge, human, budget)
         return
-    found = next_probabilities(judge, human, budget)
-    assert found.sum() == pytest.approx(budget)
-    assert (found[free] > 0).all()
-    assert (found <= 1).all()
-    assert not found[~free].any()
+    result = next_probabilities(judge, human, budget)
+    assert result.sum() == pytest.approx(budget)
+    assert (result[free] > 0).all()
+    assert (result <= 1).all()
+    assert not result[~free].any()
 
 
 def test_without_a_pilot_all_rows_are_alike() -> None:
-    found = next_probabilities(np.arange(10.0), np.full(10, np.nan), 4)
-    np.testing.assert_allclose(found, 0.4)
+    result = next_probabilities(np.arange(10.0), np.full(10, np.nan), 4)
+    np.testing.assert_allclose(result, 0.4)

@@ -59,23 +59,13 @@ def test_levels_are_those_of_a_t_interval(sizes, level):
     assert level < expanded_level(level, sizes) < 1
 
 
-def test_equal_units_have_one_less_than_their_number():
+def test_equal_few_and_many_units():
     assert unit_freedom([7] * 11) == 10
     assert unit_freedom([7, 0, 7, 7]) == 2  # a unit without segments is none
-
-
-def test_one_unit_knows_nothing():
-    assert math.isnan(unit_freedom([5]))
-    assert math.isnan(unit_freedom([]))
-    assert math.isnan(expanded_level(0.95, unit_sizes(np.zeros(5, dtype=np.int64))))
-
-
-def test_units_without_number_make_no_difference():
-    many = np.repeat(np.arange(20_000), 3)
-    assert expanded_level(0.95, unit_sizes(many)) == pytest.approx(0.95, abs=1e-4)
-
-
-def test_levels_can_be_asked_for_whatever_the_units():
+    assert np.isnan([unit_freedom([5]), unit_freedom([]), expanded_level(0.95, [5.0])]).all()
+    many = unit_sizes(np.repeat(np.arange(20_000), 3))
+    assert expanded_level(0.95, many) == pytest.approx(0.95, abs=1e-4)
+    # Levels can be asked for whatever the units.
     assert expanded_level(0.95, [1, 1, 1000]) < 1
     bootstrap.interval(np.arange(9.0)[:, None], expanded_level(0.999, [1, 1]))
 
@@ -111,22 +101,22 @@ class Population:
             size = self.size[drawn]
             blocks = np.repeat(np.arange(n_units), size)
             level = expanded_level(0.95, unit_sizes(blocks))
-            found = (counts @ self.sums[drawn]) / (counts @ size)[:, None]
-            inside = within(found, truth, level)
+            result = (counts @ self.sums[drawn]) / (counts @ size)[:, None]
+            inside = within(result, truth, level)
             for name, hit in zip(("mean", "difference", "wins"), inside, strict=True):
                 hits[name].append(hit)
             if k < middles:
                 own = np.repeat(self.start[drawn] - np.cumsum(size) + size, size)
                 row = self.scores[:1, own + np.arange(len(own))]
-                found = bootstrap_medians(row, counts[:, blocks])
-                hits["median"] += within(found, middle, level).tolist()
+                result = bootstrap_medians(row, counts[:, blocks])
+                hits["median"] += within(result, middle, level).tolist()
             tables = self.tables[drawn]
             if k < fitted and (fit := bradley_terry(tables.sum(axis=0))).connected:
                 made = np.tensordot(counts, tables, 1)
-                found = bradley_terry_batch(
+                result = bradley_terry_batch(
                     WinCounts(made, np.zeros_like(made)), start=fit.log_strength
                 ).strength
-                hits["strength"] += within(found, strength, level).tolist()
+                hits["strength"] += within(result, strength, level).tolist()
         return {name: 100 * float(np.mean(own)) for name, own in hits.items() if own}
 
 
@@ -161,8 +151,8 @@ def documents(esa, pair, k=5):
 def test_intervals_of_few_units_cover():
     """The plain percentile interval covers 90 % here."""
     rng = np.random.default_rng(1)
-    found = model("normal", rng, 4000).covered(20, 500, rng)
-    assert all(93 <= value <= 98 for value in found.values()), found
+    result = model("normal", rng, 4000).covered(20, 500, rng)
+    assert all(93 <= value <= 98 for value in result.values()), result
 
 
 @pytest.mark.thorough
@@ -176,11 +166,11 @@ def test_intervals_by_unit_cover(kind, n_units, request):
     else:
         population = documents(request.getfixturevalue("esa"), kind)
     middles = {20: 2000, 50: 1000, 200: 400}[n_units]
-    found = population.covered(n_units, 2000, rng, fitted=200, middles=middles)
+    result = population.covered(n_units, 2000, rng, fitted=200, middles=middles)
     few = {"median": middles, "strength": 200}  # what takes long has two standard errors of room
-    for name, value in found.items():
+    for name, value in result.items():
         room = 200 * math.sqrt(0.95 * 0.05 / few[name]) if few.get(name, 2000) < 2000 else 0.0
-        assert 93 - room <= value <= 97 + room, (name, found)
+        assert 93 - room <= value <= 97 + room, (name, result)
 
 
 @given(
@@ -192,9 +182,9 @@ def test_freedom_of_units_that_occur_so_often(sizes, data):
     counts = data.draw(st.lists(st.integers(0, 3), min_size=len(sizes), max_size=len(sizes)))
     copies = np.repeat(sizes, counts).astype(float)
     own = np.array(sizes, dtype=float)
-    found = freedom_of_counts(own, np.array([counts], dtype=float))[0]
+    result = freedom_of_counts(own, np.array([counts], dtype=float))[0]
     expected = freedom_of_sizes(copies[None, :])[0] if len(copies) > 1 else math.nan
-    assert found == pytest.approx(expected, rel=1e-6, nan_ok=True)
+    assert result == pytest.approx(expected, rel=1e-6, nan_ok=True)
 
 
 def test_a_widened_p_belongs_to_the_widened_interval():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 from collections import defaultdict
 
@@ -11,10 +9,12 @@ import choix
 import evalica
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.optimize import minimize
+from tests.stats.judged.realdata import rows
+from tests.stats.naive import NAN
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.strength.bradleyterry import (
@@ -30,11 +30,8 @@ from steelyard.stats.strength.wins import (
     battle_counts,
     battle_pairs,
     expected_wins,
-    pair_wins,
     win_counts,
 )
-
-NAN = float("nan")
 
 
 @st.composite
@@ -102,9 +99,9 @@ def maximum(wins, ties, ties_as):
         return -log_likelihood(theta, wins, ties, ties_as, parameter)
 
     start = np.zeros(n - 1 + model)
-    found = minimize(loss, start, method="BFGS", options={"gtol": 1e-7})
-    theta = np.append(found.x[: n - 1], 0.0)
-    return theta - theta.mean(), (low + math.exp(found.x[-1]) if model else NAN), -found.fun
+    ours = minimize(loss, start, method="BFGS", options={"gtol": 1e-7})
+    theta = np.append(ours.x[: n - 1], 0.0)
+    return theta - theta.mean(), (low + math.exp(ours.x[-1]) if model else NAN), -ours.fun
 
 
 # ---------------------------------------------------------------- against others
@@ -126,8 +123,8 @@ def as_log(wins, ties):
     return xs, ys, winners
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 12, 40])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n", [2, 3, 12, 30])
+@pytest.mark.parametrize("seed", range(2))
 def test_against_choix_and_evalica(n, seed):
     wins, ties = random_table(n, seed, games=60)
     fit = bradley_terry(wins, ties)
@@ -150,7 +147,7 @@ def test_against_choix_and_evalica(n, seed):
 @pytest.mark.parametrize("ties_as", TIES)
 @pytest.mark.parametrize("n", [2, 3, 6])
 def test_against_the_likelihood(ties_as, n):
-    for seed in range(3):
+    for seed in range(2):
         wins, ties = random_table(n, seed, games=25)
         fit = bradley_terry(wins, ties, ties_as=ties_as)
         theta, parameter, value = maximum(wins, ties, ties_as)
@@ -235,16 +232,6 @@ def test_a_prior_is_an_opponent_whom_everybody_beats_half_of_the_time(table, tie
     )
 
 
-@given(tables(largest=9, ties=False))
-def test_pairs_give_what_tables_give(table):
-    wins, ties = table
-    for method in METHODS:
-        one = bradley_terry(wins, method=method)
-        other = bradley_terry_pairs(pair_wins(wins, ties), method=method)
-        np.testing.assert_array_equal(one.strength, other.strength)
-        np.testing.assert_array_equal(one.ranks, other.ranks)
-
-
 def test_more_systems_than_a_table_holds():
     n = 6000
     left, right = np.arange(n), (np.arange(n) + 1) % n
@@ -255,26 +242,6 @@ def test_more_systems_than_a_table_holds():
 
 
 # ---------------------------------------------------------------- edges, by hand
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_strengths_of_two_systems_are_their_shares_of_wins(method):
-    fit = bradley_terry([[0, 7], [3, 0]], method=method)
-    np.testing.assert_allclose(fit.strength, [0.7, 0.3], rtol=1e-12)
-    assert fit.ranks.tolist() == [1, 2]
-
-
-def test_tie_policies_of_two_systems_by_hand():
-    wins, ties = [[0, 5], [2, 0]], [[0, 3], [3, 0]]
-    expected = {"half": 6.5 / 10, "drop": 5 / 7, "second": 5 / 10, "davidson": 5 / 7}
-    for ties_as, share in expected.items():
-        assert bradley_terry(wins, ties, ties_as=ties_as).strength[0] == pytest.approx(share)
-    nu = bradley_terry(wins, ties, ties_as="davidson").tie_parameter
-    assert nu == pytest.approx(3 / math.sqrt(5 * 2))
-    fit = bradley_terry(wins, ties, ties_as="rao-kupper")
-    a, b = fit.strength
-    assert a / (a + fit.tie_parameter * b) == pytest.approx(0.5)
-    assert b / (b + fit.tie_parameter * a) == pytest.approx(0.2)
 
 
 def test_all_ties():
@@ -289,15 +256,6 @@ def test_all_ties():
     assert np.isnan(dropped.strength).all()
     assert np.isnan(dropped.ranks).all()
     assert dropped.unmet == (0, 1, 2)
-
-
-def test_a_model_of_ties_without_ties():
-    wins, _ = random_table(4, 0, tie_share=0)
-    plain = bradley_terry(wins)
-    for ties_as, none in (("davidson", 0.0), ("rao-kupper", 1.0)):
-        fit = bradley_terry(wins, ties_as=ties_as)
-        np.testing.assert_allclose(fit.strength, plain.strength)
-        assert fit.tie_parameter == none
 
 
 def test_a_system_that_always_wins_and_one_that_always_loses():
@@ -319,31 +277,6 @@ def test_a_system_that_always_wins_and_one_that_always_loses():
     assert more.strength.tolist() == pytest.approx([NAN, 0.75, 0.25, NAN, NAN], nan_ok=True)
     assert np.isnan(more.ranks).all()  # nothing is known about it, so no rank is certain
     assert more.unmet == (4,)
-
-
-def test_two_worlds_that_never_met():
-    wins = np.kron(np.eye(2), [[0, 2], [1, 0]])
-    fit = bradley_terry(wins)
-    assert np.isnan(fit.strength).all()
-    assert np.isnan(fit.ranks).all()
-    assert fit.components == ((0, 1), (2, 3))
-    assert fit.unbeaten == fit.winless == ()
-    joined = bradley_terry(wins, prior=0.1)
-    np.testing.assert_allclose(joined.strength[:2], joined.strength[2:])
-
-
-def test_winless_systems_that_only_tie_are_named():
-    # Two winless systems that always tie made other code divide 0 by 0 for ever.
-    wins = np.array([[0.0, 4, 4, 4], [2, 0, 4, 4], [0, 0, 0, 0], [0, 0, 0, 0]])
-    ties = np.zeros((4, 4))
-    ties[2, 3] = ties[3, 2] = 4
-    for method in METHODS:
-        fit = bradley_terry(wins, ties, ties_as="drop", method=method)
-        assert fit.winless == (2, 3)
-        assert fit.strength.tolist() == pytest.approx([2 / 3, 1 / 3, NAN, NAN], nan_ok=True)
-        assert fit.ranks.tolist() == pytest.approx([1, 2, NAN, NAN], nan_ok=True)
-    half = bradley_terry(wins, ties)
-    assert half.ranks.tolist() == [1, 2, 3, 3]  # their ties say that they are equal
 
 
 def test_a_lead_and_a_taste_for_ties_that_grow_together():
@@ -382,11 +315,6 @@ def test_extreme_but_connected_tables_converge():
     chain = np.diag(np.full(n - 1, 1e6), 1) + np.diag(np.ones(n - 1), -1)
     fit = bradley_terry(chain)
     np.testing.assert_allclose(np.diff(fit.log_strength), -math.log(1e6), rtol=1e-9)
-
-
-def test_models_of_ties_have_one_method():
-    with pytest.raises(UsageError, match="by newton, not by mm"):
-        bradley_terry([[0]], ties_as="davidson", method="mm")
 
 
 # ---------------------------------------------------------------- the paper
@@ -443,40 +371,23 @@ def test_proposition_1(scores, ties_as):
         assert np.sign(np.median(gap)) == lead
 
 
-@given(st.integers(0, 2**32), st.integers(3, 25))
-def test_marginals_do_not_decide(seed, n):
-    """Figure 2: strengths follow the pairing, whatever the means and medians of the systems."""
-    rng = np.random.default_rng(seed)
-    a, b = rng.normal(size=n), rng.normal(size=n)
-    above = (a > b).sum()
-    assume(2 * above != n)
-    fit = strengths([a, b])
-    assert (fit.ranks[0] == 1) == (2 * above > n)
-    if 0 < above < n:
-        assert fit.strength[0] == pytest.approx(above / n)
-
-
 # ---------------------------------------------------------------- real battles
 
 
 @pytest.fixture(scope="module")
 def llmfao(shared):
-    with gzip.open(shared / "llmfao" / "crowd-comparisons.csv.gz", "rt", encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
+    battles = rows(shared / "llmfao" / "crowd-comparisons.csv.gz")
     expected: dict[str, dict[str, float]] = defaultdict(dict)
-    with (shared / "llmfao" / "expected-scores.csv").open(encoding="utf-8") as lines:
-        for row in csv.DictReader(lines):
-            expected[row["algorithm"]][row["item"]] = float(row["score"])
+    for row in rows(shared / "llmfao" / "expected-scores.csv"):
+        expected[row["algorithm"]][row["item"]] = float(row["score"])
     names = sorted(expected["elo"])
     code = {name: k for k, name in enumerate(names)}
     outcome = {"left": 1.0, "right": 0.0, "tie": 0.5}
-    battles = Battles(
-        np.array([code[row["left"]] for row in rows]),
-        np.array([code[row["right"]] for row in rows]),
-        np.array([outcome[row["winner"]] for row in rows]),
-        len(names),
-    )
-    return battles, {k: np.array([v[name] for name in names]) for k, v in expected.items()}
+    left, right = (np.array([code[row[side]] for row in battles]) for side in ("left", "right"))
+    won = np.array([outcome[row["winner"]] for row in battles])
+    return Battles(left, right, won, len(names)), {
+        k: np.array([v[name] for name in names]) for k, v in expected.items()
+    }
 
 
 def test_llmfao_strengths(llmfao):

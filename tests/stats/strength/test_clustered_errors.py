@@ -10,6 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.optimize import brentq
+from tests.stats.naive import NAN
 
 from steelyard.core.errors import UsageError
 from steelyard.stats.resampling.bootstrap import segment_counts
@@ -19,99 +21,12 @@ from steelyard.stats.strength.bradleyterry import bradley_terry_batch
 from steelyard.stats.strength.clustered_errors import bt_by_block, bt_gap_test, strength_effect
 from steelyard.stats.strength.wins import Battles, UnitCounts, resampled_wins
 
-NAN = float("nan")
-
-
-def outcome(a, b, ties_as):
-    """What a won of a segment, and how much the segment counts."""
-    if math.isnan(a) or math.isnan(b) or (a == b and ties_as == "drop"):
-        return 0.0, 0.0
-    return (0.5 if a == b else float(a > b)), 1.0
-
-
-def likelihood(theta, x, ties_as, prior=0.0):
-    """Log-likelihood of some segments, pair by pair; the imaginary opponent comes last."""
-    total = 0.0
-    n = len(x)
-    for i in range(n):
-        for j in range(i + 1, n):
-            for a, b in zip(x[i], x[j], strict=True):
-                won, met = outcome(a, b, ties_as)
-                total += won * math.log(1 / (1 + math.exp(theta[j] - theta[i])))
-                total += (met - won) * math.log(1 / (1 + math.exp(theta[i] - theta[j])))
-    for i in range(n) if prior else ():
-        total += prior * math.log(1 / (1 + math.exp(theta[n] - theta[i])))
-        total += prior * math.log(1 / (1 + math.exp(theta[i] - theta[n])))
-    return total
-
-
-def gradient(f, at, h=1e-5):
-    steps = np.eye(len(at)) * h
-    return np.array([(f(at + step) - f(at - step)) / (2 * h) for step in steps])
-
-
-def by_loops(theta, x, blocks, ties_as, prior):
-    """Sandwich with numerical derivatives: systems x systems."""
-    n = len(x)
-    if prior:  # the opponent of the prior is in the middle of all
-        from scipy.optimize import brentq
-
-        own = brentq(lambda t: (1 / (1 + np.exp(theta - t)) - 0.5).sum(), -50, 50)
-        theta = np.append(theta, own)
-    hessian = np.array(
-        [
-            gradient(
-                lambda t, k=k: gradient(lambda s: likelihood(s, x, ties_as, prior), t)[k], theta
-            )
-            for k in range(len(theta))
-        ]
-    )
-    pulls = []
-    for unit in sorted(set(blocks.tolist())):
-        own = x[:, blocks == unit]
-        compared = ((~np.isnan(own)).sum(axis=0) > 1).any()
-        if compared:
-            pulls.append(gradient(lambda t, own=own: likelihood(t, own, ties_as), theta))
-    pulls = np.array(pulls) - np.mean(pulls, axis=0)
-    size = len(pulls)
-    meat = sum(np.outer(s, s) for s in pulls) * size / (size - 1)
-    bread = np.linalg.pinv(-hessian, rcond=1e-6)
-    centre = np.eye(n) - 1 / n
-    return centre @ (bread @ meat @ bread)[:n, :n] @ centre
-
 
 def sample(seed, n=3, units=7):
     rng = np.random.default_rng(seed)
     blocks = np.repeat(np.arange(units), rng.integers(1, 4, units))
     x = rng.integers(0, 4, (n, len(blocks))) + rng.integers(0, 2, (n, units))[:, blocks]
     return x.astype(float), blocks
-
-
-@pytest.mark.parametrize(
-    ("ties_as", "prior", "holes"),
-    [("half", 0, 0), ("drop", 0, 0), ("half", 0.7, 0), ("half", 0, 3), ("drop", 0.5, 2)],
-)
-def test_covariance_is_that_of_loops(ties_as, prior, holes):
-    x, blocks = sample(5)
-    x[0, :holes] = NAN
-    found = bt_by_block(x, blocks, ties_as=ties_as, prior=prior)
-    assert found.fit.connected
-    expected = by_loops(found.fit.log_strength, x, blocks, ties_as, prior)
-    np.testing.assert_allclose(found.covariance, expected, rtol=1e-3, atol=1e-6)
-
-
-@given(st.integers(0, 10_000), st.sampled_from(["half", "drop", "second"]), st.booleans())
-def test_pairs_with_strengths_have_pvalues(seed, ties_as, full):
-    x, blocks = sample(seed, n=4, units=9)
-    if not full:
-        x[np.random.default_rng(seed).random(x.shape) < 0.2] = NAN
-    strengths = bt_by_block(x, blocks, ties_as=ties_as)
-    p = bt_gap_test(strengths)
-    known = ~np.isnan(strengths.fit.strength)
-    outside = ~(known[:, None] & known) | np.eye(4, dtype=bool)
-    if known.sum() > 1:
-        assert (np.isnan(p) == outside).all()
-    assert ((p[~outside] >= 0) & (p[~outside] <= 1)).all()
 
 
 def test_two_systems_by_hand():
@@ -121,48 +36,29 @@ def test_two_systems_by_hand():
     share = 6 / 9
     u = np.array([3, 1, 2]) - 3 * share
     error = math.sqrt((u**2).sum() * 3 / 2) / 9 / (share * (1 - share))
-    found = bt_by_block(x, blocks)
-    assert found.errors[0, 1] == pytest.approx(error)
+    result = bt_by_block(x, blocks)
+    assert result.errors[0, 1] == pytest.approx(error)
     t = math.log(2) / error
-    assert bt_gap_test(found)[0, 1] == pytest.approx(2 * stats.t.sf(t, 2))
-    assert bt_gap_test(found, alternative="greater")[0, 1] == pytest.approx(stats.t.sf(t, 2))
-    assert bt_gap_test(found, alternative="less")[1, 0] == pytest.approx(stats.t.sf(t, 2))
+    assert bt_gap_test(result)[0, 1] == pytest.approx(2 * stats.t.sf(t, 2))
+    assert bt_gap_test(result, alternative="greater")[0, 1] == pytest.approx(stats.t.sf(t, 2))
+    assert bt_gap_test(result, alternative="less")[1, 0] == pytest.approx(stats.t.sf(t, 2))
 
 
 def test_one_unit_has_no_error():
     x = np.array([[1.0, 2.0, 3.0], [2.0, 1.0, 1.0]])
-    found = bt_by_block(x, np.zeros(3, dtype=int))
-    assert not np.isnan(found.fit.strength).any()
-    assert np.isnan(found.covariance).all()
-    assert math.isnan(found.freedom)
-    assert np.isnan(bt_gap_test(found)).all()
+    result = bt_by_block(x, np.zeros(3, dtype=int))
+    assert not np.isnan(result.fit.strength).any()
+    assert np.isnan(result.covariance).all()
+    assert math.isnan(result.freedom)
+    assert np.isnan(bt_gap_test(result)).all()
 
 
 def test_all_ties_are_equal():
-    found = bt_by_block(np.ones((3, 6)), np.arange(6) // 2)
-    p = bt_gap_test(found)
+    result = bt_by_block(np.ones((3, 6)), np.arange(6) // 2)
+    p = bt_gap_test(result)
     assert p[np.triu_indices(3, 1)].tolist() == [1, 1, 1]
-    assert bt_gap_test(found, alternative="greater")[0, 1] == 0.5
+    assert bt_gap_test(result, alternative="greater")[0, 1] == 0.5
     assert np.isnan(bt_gap_test(bt_by_block(np.ones((3, 6)), ties_as="drop"))).all()
-
-
-def test_an_unbeaten_system_has_no_strength_but_a_prior_gives_it_one():
-    x, blocks = sample(5)
-    x = np.vstack([x, np.full(x.shape[1], 9.0)])
-    found = bt_by_block(x, blocks)
-    p = bt_gap_test(found)
-    assert np.isnan(p[3]).all()
-    assert not np.isnan(p[0, 1])
-    inner = bt_by_block(x[:3], blocks)
-    np.testing.assert_allclose(found.covariance[:3, :3], inner.covariance, rtol=1e-9)
-    assert not np.isnan(bt_gap_test(bt_by_block(x, blocks, prior=0.5))[3, :3]).any()
-
-
-def test_units_without_a_comparison_do_not_count():
-    x = np.array([[1.0, 2, 3, 1, NAN, NAN], [2.0, 1, 1, 3, 1, 1]])
-    found = bt_by_block(x, np.array([0, 0, 1, 2, 3, 3]))
-    assert found.n_units == 3
-    assert found.freedom == unit_freedom([2, 1, 1])
 
 
 def test_models_of_ties_are_refused():
@@ -170,46 +66,35 @@ def test_models_of_ties_are_refused():
         bt_by_block(np.ones((2, 3)), ties_as="davidson")
 
 
-@pytest.mark.parametrize("pair", ["en-ja", "en-cs"])
-def test_errors_are_those_of_resampled_documents(esa, pair):
-    scores, blocks = esa(pair)
+def test_errors_are_those_of_resampled_documents(esa):
+    scores, blocks = esa("en-cs")
     scores = scores[:6]
-    found = bt_by_block(scores, blocks).errors
-    counts = segment_counts(1000, len(blocks), np.random.default_rng(0), blocks)
+    result = bt_by_block(scores, blocks).errors
+    counts = segment_counts(600, len(blocks), np.random.default_rng(0), blocks)
     drawn = bradley_terry_batch(resampled_wins(scores, counts)).log_strength
     i, j = np.triu_indices(6, 1)
-    ratio = found[i, j] / (drawn[:, i] - drawn[:, j]).std(axis=0)
-    assert abs(np.median(ratio) - 1) < 0.03
+    ratio = result[i, j] / (drawn[:, i] - drawn[:, j]).std(axis=0)
+    assert abs(np.median(ratio) - 1) < 0.04
     assert (abs(ratio - 1) < 0.12).all()
     alone = bt_by_block(scores, None).errors[i, j]
-    assert np.median(found[i, j] / alone) > 1.7  # what documents share
+    assert np.median(result[i, j] / alone) > 1.7  # what documents share
 
 
 def swapped(scores, blocks, sets, rng):
     """Share of sets with p < 0.05 where two of three systems are swapped by document at random."""
     codes = np.unique(blocks, return_inverse=True)[1]
-    found = 0
+    result = 0
     for _ in range(sets):
         flip = (rng.random(codes.max() + 1) < 0.5)[codes]
         x = scores.copy()
         x[:2, flip] = x[1::-1, flip]
-        found += bt_gap_test(bt_by_block(x, blocks))[0, 1] < 0.05
-    return found / sets
+        result += bt_gap_test(bt_by_block(x, blocks))[0, 1] < 0.05
+    return result / sets
 
 
 def test_equal_systems_are_seldom_called_different(esa):
     scores, blocks = esa("en-hi")
     assert 0.02 <= swapped(scores[:3], blocks, 200, np.random.default_rng(1)) <= 0.08
-
-
-@pytest.mark.thorough
-@pytest.mark.slow
-@pytest.mark.parametrize("pair", ["en-ja", "en-hi", "en-cs"])
-def test_error_rate_on_documents(esa, pair):
-    scores, blocks = esa(pair)
-    rng = np.random.default_rng(7)
-    found = [swapped(scores[own], blocks, 300, rng) for own in ([0, 1, 2], [3, 5, 4], [6, 8, 7])]
-    assert 0.03 <= np.mean(found) <= 0.07, found
 
 
 # ---------------------------------------------------------------- design effects of logs
@@ -244,21 +129,59 @@ def chance(theta, a, b):
 
 def information_of(theta, log: Log):
     """What the battles know: minus the second derivative of the log-likelihood."""
-    found = np.zeros((len(theta), len(theta)))
+    result = np.zeros((len(theta), len(theta)))
     for a, b, _, _ in log:
         p = chance(theta, a, b)
         for row, column, sign in ((a, a, 1), (b, b, 1), (a, b, -1), (b, a, -1)):
-            found[row, column] += sign * p * (1 - p)
-    return found
+            result[row, column] += sign * p * (1 - p)
+    return result
 
 
 def score(theta, battle):
     """How a battle pulls at the strengths: what left won beyond what was expected."""
     a, b, won, _ = battle
-    found = np.zeros(len(theta))
-    found[a] += won - chance(theta, a, b)
-    found[b] -= won - chance(theta, a, b)
-    return found
+    result = np.zeros(len(theta))
+    result[a] += won - chance(theta, a, b)
+    result[b] -= won - chance(theta, a, b)
+    return result
+
+
+def sandwich(theta, x, blocks, ties_as, prior):
+    """Covariance of strengths, battle by battle; the prior is an opponent in the middle."""
+    n = len(x)
+    log: Log = [
+        (i, j, (np.sign(x[i, s] - x[j, s]) + 1) / 2, int(blocks[s]))
+        for s in range(x.shape[1])
+        for i, j in itertools.combinations(range(n), 2)
+        if not math.isnan(x[i, s] + x[j, s]) and (ties_as == "half" or x[i, s] != x[j, s])
+    ]
+    compared = {int(blocks[s]) for s in range(x.shape[1]) if (~np.isnan(x[:, s])).sum() > 1}
+    pulls = np.zeros((len(compared), n + 1))
+    middle = brentq(lambda t: (1 / (1 + np.exp(theta - t)) - 0.5).sum(), -50, 50)
+    theta = np.append(theta, middle)
+    for battle in log:
+        pulls[sorted(compared).index(battle[3])] += score(theta, battle)
+    pulls -= pulls.mean(axis=0)
+    known = information_of(theta, log)
+    known += 2 * prior * information_of(theta, [(i, n, 0.5, 0) for i in range(n)])
+    bread = np.linalg.pinv(known, rcond=1e-9)
+    size = len(pulls)
+    covariance = (bread @ pulls.T @ pulls @ bread)[:n, :n] * size / (size - 1)
+    centre = np.eye(n) - 1 / n
+    return centre @ covariance @ centre
+
+
+@pytest.mark.parametrize(
+    ("ties_as", "prior", "holes"),
+    [("half", 0, 0), ("drop", 0, 0), ("half", 0.7, 0), ("half", 0, 3), ("drop", 0.5, 2)],
+)
+def test_covariance_is_that_of_loops(ties_as, prior, holes):
+    x, blocks = sample(5)
+    x[0, :holes] = NAN
+    result = bt_by_block(x, blocks, ties_as=ties_as, prior=prior)
+    assert result.fit.connected
+    expected = sandwich(result.fit.log_strength, x, blocks, ties_as, prior)
+    np.testing.assert_allclose(result.covariance, expected, rtol=1e-6, atol=1e-9)
 
 
 def fitted(log: Log, n: int):
@@ -336,22 +259,22 @@ def test_it_is_that_of_loops(made, level):
     inner = inside(log, n)
     sizes = np.bincount([u for *_, u in inner], minlength=1)
     assume(all(v > 1e-9 for v in values))  # units whose battles cancel out: below
-    found = strength_effect(counted(log, n), level=level)
-    assert found.n_pairs == len(values)
+    result = strength_effect(counted(log, n), level=level)
+    assert result.n_pairs == len(values)
     if not values:
-        assert math.isnan(found.value)
+        assert math.isnan(result.value)
         return
-    assert (found.n_units, found.n_segments) == (len(sizes), len(inner))
-    assert found.value == pytest.approx(np.median(values), rel=1e-6)
+    assert (result.n_units, result.n_segments) == (len(sizes), len(inner))
+    assert result.value == pytest.approx(np.median(values), rel=1e-6)
     unknown = any(np.isnan(own).all() for own in zip(*without, strict=True))
     if unknown or min(np.nanmedian(own) for own in zip(*without, strict=True)) < 1e-9:
         return
     if unit_freedom(sizes**2) < FEWEST_FREE:
-        assert math.isnan(found.low)
+        assert math.isnan(result.low)
         return
-    expected = interval(found.value, without, sizes, level)
-    assert (found.low, found.high) == pytest.approx(expected, rel=1e-5)
-    assert found.low <= found.value <= found.high
+    expected = interval(result.value, without, sizes, level)
+    assert (result.low, result.high) == pytest.approx(expected, rel=1e-5)
+    assert result.low <= result.value <= result.high
 
 
 def random_log(rng, n, sizes):
@@ -367,46 +290,19 @@ def random_log(rng, n, sizes):
     return log
 
 
-def test_units_of_one_battle_have_none():
-    """The factor of few units, (n - 1) / n * G / (G - 1), is 1 for them, and so is the rest."""
-    log = random_log(np.random.default_rng(0), 4, [1] * 60)
-    found = strength_effect(counted(log, 4))
-    assert (found.value, found.low, found.high) == pytest.approx((1, 1, 1), rel=1e-9)
-    assert (found.n_units, found.n_segments, found.n_pairs) == (60, 60, 6)
-    assert found.effective == pytest.approx(60)
-
-
-@pytest.mark.parametrize("k", [2, 3, 7])
+@pytest.mark.parametrize("k", [1, 3])
 def test_copies_of_battles_know_nothing_more(k):
     """G battles that stand there k times: k, but for the factor of few units."""
     log = random_log(np.random.default_rng(1), 4, [1] * 80)
-    found = strength_effect(counted([own for own in log for _ in range(k)], 4))
-    assert found.value == pytest.approx((80 * k - 1) / 79)
-    assert found.value == pytest.approx(k, rel=0.02)
-    assert (found.low, found.high) == pytest.approx((found.value, found.value))
-    assert found.effective == pytest.approx(80, rel=0.02)
+    result = strength_effect(counted([own for own in log for _ in range(k)], 4))
+    assert result.value == pytest.approx((80 * k - 1) / 79)
+    assert result.value == pytest.approx(k, rel=0.02)
+    assert (result.low, result.high) == pytest.approx((result.value, result.value))
+    assert result.effective == pytest.approx(80, rel=0.02)
 
 
-def test_by_hand():
-    # 3 of 4 won; beyond that 1/4 + 1/4, 1/4 - 3/4: squares of sums 1/2, sums of squares 3/4.
-    log: Log = [(0, 1, 1, 0), (0, 1, 1, 0), (1, 0, 0, 1), (0, 1, 0, 1)]
-    assert strength_effect(counted(log, 2)).value == pytest.approx((1 / 2) / (3 / 4) * 3 / 4 * 2)
-
-
-def test_sides_and_order_do_not_matter():
-    rng = np.random.default_rng(4)
-    sizes = rng.integers(1, 6, 25).tolist()
-    log = random_log(rng, 5, sizes)
-    one = strength_effect(counted(log, 5))
-    turned = [(b, a, 1 - won, unit) for a, b, won, unit in log]
-    renamed = [(4 - a, 4 - b, won, 24 - unit) for a, b, won, unit in log[::-1]]
-    for other in (turned, renamed):
-        two = strength_effect(counted(other, 5))
-        assert (two.value, two.low, two.high) == pytest.approx((one.value, one.low, one.high))
-
-
-def undefined(found: DesignEffect) -> bool:
-    return all(map(math.isnan, (found.value, found.low, found.high))) and found.n_pairs == 0
+def undefined(result: DesignEffect) -> bool:
+    return all(map(math.isnan, (result.value, result.low, result.high))) and result.n_pairs == 0
 
 
 def test_where_there_is_none():
@@ -425,20 +321,9 @@ def test_where_there_is_none():
 
 def test_a_unit_that_alone_knows_something_warns_of_nothing():
     inner: Log = [(0, 1, 1, 0), (0, 1, 0, 0), (0, 1, 1, 0), (1, 2, 1, 0), (2, 1, 1, 0)]
-    found = strength_effect(counted([*inner, (1, 2, 0.5, 0), (3, 0, 1, 1)], 4))
-    assert not found.value > 1e-9
-    assert math.isnan(found.low) or found.low == found.high
-
-
-def test_systems_outside_are_left_out():
-    rng = np.random.default_rng(6)
-    sizes = rng.integers(1, 6, 30).tolist()
-    log = random_log(rng, 4, sizes)
-    inner = strength_effect(counted(log, 4))
-    outer = strength_effect(counted([*log, (4, 0, 1, 3), (5, 6, 1, 7)], 7))
-    assert outer.n_pairs == inner.n_pairs == 6
-    assert outer.value == pytest.approx(inner.value)
-    assert outer.n_segments == len(log)
+    result = strength_effect(counted([*inner, (1, 2, 0.5, 0), (3, 0, 1, 1)], 4))
+    assert not result.value > 1e-9
+    assert math.isnan(result.low) or result.low == result.high
 
 
 def alike(rng, n, n_units, size, common):
@@ -456,17 +341,17 @@ def alike(rng, n, n_units, size, common):
     return UnitCounts.of(log, unit)
 
 
-@pytest.mark.parametrize("common", [0.0, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize("common", [0.0, 0.8])
 def test_an_effect_that_is_known(common):
-    found = strength_effect(alike(np.random.default_rng(8), 5, 3000, 5, common))
-    assert found.value == pytest.approx(1 + 4 * common**2, rel=0.07)
-    assert found.low <= found.value <= found.high
-    assert found.high / found.low < 1.2
+    result = strength_effect(alike(np.random.default_rng(8), 5, 3000, 5, common))
+    assert result.value == pytest.approx(1 + 4 * common**2, rel=0.07)
+    assert result.low <= result.value <= result.high
+    assert result.high / result.low < 1.2
 
 
 def test_the_interval_covers():
     rng = np.random.default_rng(9)
-    sets = [strength_effect(alike(rng, 4, 60, 5, 0.7)) for _ in range(300)]
+    sets = [strength_effect(alike(rng, 4, 60, 5, 0.7)) for _ in range(150)]
     truth = 1 + 4 * 0.7**2
     share = np.mean([own.low <= truth <= own.high for own in sets])
     assert 0.91 <= share <= 0.99, share

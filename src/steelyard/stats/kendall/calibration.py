@@ -33,7 +33,8 @@ Moves = tuple[Floats, Floats, NDArray[np.intp]]  # gaps, what they gain, and the
 
 _HELD = 2**21  # pairs that are held in memory together
 _KINDS = 5
-_WIDTH = 4097  # intervals of epsilon
+_WIDTH, _WIDER = 2**12 + 1, 2**16 + 1  # intervals of epsilon, for more pairs than are held
+_TOGETHER = 2**18  # pairs that are coded together, of those that are not held
 _ROUNDING = 1e-12  # of a mean
 _TINY = 1e-290  # a largest gap below which all are in one interval
 
@@ -84,13 +85,14 @@ def calibrate(
     size, weights = (float(n_pairs[0]), None) if alike else (1.0, 1.0 / n_pairs)
     spread = np.fmax.reduce(metric, axis=0) - np.fmin.reduce(metric, axis=0)
     top = float(spread.max())
-    scale = (_WIDTH - 1) / top if top > _TINY else 0.0
+    width = _WIDER if held is None else _WIDTH
+    scale = (width - 1) / top if top > _TINY else 0.0
     passes: list[Iterable[Coded]]
     if held is None:
-        passes = [_coded(_row_blocks(human, metric), scale) for _ in range(2)]
+        passes = [_coded(_batches(human, metric), scale, width) for _ in range(2)]
     else:
-        passes = [list(_coded([held], scale))] * 2
-    epsilons, sums = _running_sums(passes, gain, weights, every=curve)
+        passes = [list(_coded([held], scale, width))] * 2
+    epsilons, sums = _running_sums(passes, gain, weights, width, every=curve)
     total = start.sum() if weights is None else (start * weights).sum()
     values = (total + sums) / (size * len(n_pairs))
     best = np.flatnonzero(values >= values.max() - _ROUNDING)
@@ -120,6 +122,20 @@ def _row_blocks(human: Floats, metric: Floats) -> Iterator[Block]:
             kinds[~clear] = 4
             kinds[(gaps == 0) & ~tied] = 3
         yield gaps, kinds
+
+
+def _batches(human: Floats, metric: Floats) -> Iterator[Block]:
+    """Yield the pairs of several rows together: a few long arrays are faster than many short."""
+    rows: list[Block] = []
+    held = 0
+    for gaps, kinds in _row_blocks(human, metric):
+        rows.append((gaps, kinds))
+        held += gaps.size
+        if held >= _TOGETHER:
+            yield np.concatenate([row[0] for row in rows]), np.concatenate([row[1] for row in rows])
+            rows, held = [], 0
+    if rows:
+        yield np.concatenate([row[0] for row in rows]), np.concatenate([row[1] for row in rows])
 
 
 def _all_pairs(human: Floats, metric: Floats) -> Block:
@@ -157,26 +173,26 @@ def _gained(block: Block, gain: Floats, epsilon: float) -> Floats:
     return total
 
 
-def _coded(blocks: Iterable[Block], scale: float) -> Iterator[Coded]:
+def _coded(blocks: Iterable[Block], scale: float, width: int) -> Iterator[Coded]:
     """Yield gaps with their intervals; larger gaps never have lower ones."""
     for gaps, kinds in blocks:
         scaled = gaps * scale
         if np.isnan(scaled.sum()):
             scaled[np.isnan(scaled)] = 0.0
         codes = scaled.astype(np.intp)
-        codes += (_WIDTH * np.arange(_KINDS))[kinds]
+        codes += (width * np.arange(_KINDS))[kinds]
         yield gaps, codes
 
 
 def _running_sums(
-    passes: list[Iterable[Coded]], gain: Floats, weights: Floats | None, *, every: bool
+    passes: list[Iterable[Coded]], gain: Floats, weights: Floats | None, width: int, *, every: bool
 ) -> tuple[Floats, Floats]:
     """Sum the gains of all pairs up to each epsilon: 0, and the gaps that could be best."""
-    counts = np.zeros(_KINDS * _WIDTH)
+    counts = np.zeros(_KINDS * width)
     for gaps, codes in () if every else passes[0]:
         each = None if weights is None else np.broadcast_to(weights, gaps.shape).ravel()
-        counts += np.bincount(codes.ravel(), each, _KINDS * _WIDTH)
-    by_kind = counts.reshape(_KINDS, _WIDTH)
+        counts += np.bincount(codes.ravel(), each, _KINDS * width)
+    by_kind = counts.reshape(_KINDS, width)
     rise, change = np.maximum(gain, 0) @ by_kind, gain @ by_kind
     after = np.cumsum(change)
     before = after - change
@@ -189,7 +205,7 @@ def _running_sums(
     n_pending = 0
     for gaps, codes in passes[1]:
         chosen = np.flatnonzero(wanted[codes])
-        kinds, intervals = np.divmod(codes.ravel()[chosen], _WIDTH)
+        kinds, intervals = np.divmod(codes.ravel()[chosen], width)
         moves = gain[kinds]
         if weights is not None:
             moves *= weights[chosen % gaps.shape[1]]

@@ -98,10 +98,6 @@ def pair_differences(scores: Floats) -> Iterator[tuple[Counts, Counts, Floats]]:
         yield a, b, scores[a] - scores[b]
 
 
-def _two_sided(upper: Floats, lower: Floats) -> Floats:
-    return np.asarray(np.minimum(1.0, 2 * np.minimum(upper, lower)))
-
-
 def _all_pairs(
     scores: Floats, alternative: str, tails: Callable[[Floats, Counts, Counts], Tails]
 ) -> PairPValues:
@@ -527,24 +523,6 @@ def superiority(counts: WinCounts) -> Floats:
     result = share + np.tril(1 - share.T, -1)  # the two of a pair add up to 1
     np.fill_diagonal(result, np.nan)
     return np.asarray(result)
-
-
-def cliffs_delta(scores: Floats) -> Floats:
-    """Return how much more often a score of i is above one of j than below, unpaired."""
-    n = len(scores)
-    result = np.full((n, n), np.nan)
-    known = ~np.isnan(scores)
-    values, codes = np.unique(scores[known], return_inverse=True)
-    value = np.full(scores.shape, len(values))  # where missing, one that nothing counts
-    value[known] = codes.ravel()
-    size = known.sum(axis=1)
-    for j in range(1, n):
-        at = np.bincount(value[j], minlength=len(values) + 1)
-        lead: Counts = 2 * np.cumsum(at) - at - size[j]  # scores of j below, less those above
-        lead[-1] = 0
-        result[:j, j] = ratio(lead[value[:j]].sum(axis=1), size[:j] * size[j])
-        result[j, :j] = -result[:j, j]
-    return result
 
 
 def standardised_difference(scores: Floats) -> Floats:
