@@ -75,13 +75,13 @@ def environment(folder: Path, *requirements: object) -> Path:
 def build(work: Path) -> list[Path]:
     """Build the last commit twice, in different places; return the wheel and the sdist."""
     python = environment(work / "builder", "hatchling>=1.26") / "python"
-    stamp = need(run("git", "log", "-1", "--format=%ct", cwd=ROOT)).strip()
+    commit, stamp = need(run("git", "log", "-1", "--format=%H %ct", cwd=ROOT)).split()
     built: list[list[Path]] = []
     for name in ("first", "second-place"):
         source = work / name / "source"
         source.mkdir(parents=True)
         archive = work / name / "source.tar"
-        need(run("git", "archive", "--output", archive, "HEAD", cwd=ROOT))
+        need(run("git", "archive", "--output", archive, commit, cwd=ROOT))
         with tarfile.open(archive) as tar:
             tar.extractall(source, filter="data")
         out = work / name / "dist"
